@@ -8,13 +8,17 @@ import logging
 import sys
 from collections.abc import Callable
 
+from .api import api_table
 from .bfcl import NotFetched
 from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
+from .door import house_table, keys_table
+from .egress import egress_table
 from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
 from .kill import kill_table
+from .lists import lists_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .mcp import gateway_table, server_table
 
@@ -30,10 +34,15 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
     "journal": ("a record written down, by database and durability", journal_table),
+    "lists": ("lists of 100,000 runs", lists_table),
     "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
+    "door-keys": ("CPU of checking a key", keys_table),
+    "door-house": ("CPU that the house costs a request", house_table),
     "mcp-server": ("CPU of a call at an MCP server", server_table),
     "mcp-gateway": ("CPU of a call at an MCP gateway", gateway_table),
+    "egress": ("CPU of a guarded HTTPS call over a kept connection", egress_table),
+    "api": ("CPU of a call through our own API", api_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
 

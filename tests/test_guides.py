@@ -26,12 +26,15 @@ from actum.toolsets.everyday import everyday_tools
 from examples.local_services.serving import serving
 
 from .chat_server import ChatServer
+from .chinese_guides import BLOCK as ANY_BLOCK
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(
-    path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if "```python" in path.read_text("utf-8")
-)
+GUIDES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "zh").glob("*.md")]
+PAGES = sorted(path for path in GUIDES if "```python" in path.read_text("utf-8"))
+CHINESE = sorted((ROOT / "docs" / "zh").glob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]+`")
+HEADING = re.compile(r"^#+ ", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 CALL = re.compile(r"\bactum call ([a-z_]+)")
 
@@ -52,7 +55,7 @@ def provider() -> Iterator[None]:
         del os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 @pytest.mark.usefixtures("provider")
 def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -60,6 +63,19 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyt
     for number, block in enumerate(BLOCK.findall(page.read_text("utf-8")), 1):
         code = compile(block, f"{page.name}, block {number}", "exec", dont_inherit=True)
         exec(code, names)  # noqa: S102  # our own guide
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
+def test_a_chinese_guide_has_what_the_english_one_has(page: Path) -> None:
+    """The same blocks in the same order, as many headings, rows of tables and list items, the same names in code."""
+    assert {"models.md", "runs.md", "tools.md"} <= {each.name for each in CHINESE}
+    chinese, english = page.read_text("utf-8"), (page.parents[1] / page.name).read_text("utf-8")
+    assert ANY_BLOCK.findall(chinese) == ANY_BLOCK.findall(english)
+    ours, theirs = ANY_BLOCK.sub("", chinese), ANY_BLOCK.sub("", english)
+    assert HEADING.findall(ours) == HEADING.findall(theirs)
+    for mark in ("\n| ", "\n|---", "\n- "):
+        assert ours.count(mark) == theirs.count(mark), mark
+    assert set(CODE.findall(theirs)) - set(CODE.findall(ours)) == set()
 
 
 async def test_the_endpoint_of_the_guide_cancels_the_run_when_the_user_closes_the_page(
@@ -89,8 +105,7 @@ async def test_the_endpoint_of_the_guide_cancels_the_run_when_the_user_closes_th
 
 def test_a_tool_that_a_guide_calls_by_hand_is_there() -> None:
     there = {each.definition.name for each in everyday_tools()}
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    called = {(page.name, name) for page in pages for name in CALL.findall(page.read_text("utf-8"))}
+    called = {(page.name, name) for page in GUIDES for name in CALL.findall(page.read_text("utf-8"))}
     assert called, "the pattern finds nothing"
     assert {each for each in called if each[1] not in there} == set()
 

@@ -30,7 +30,9 @@ STACK = (
     {"runs"},
     {"agents", "tasks"},
     {"workflow", "evals", "learn", "market"},
-    {"server", "compose"},
+    {"server"},
+    {"compose"},
+    {"secrets"},  # for programs that keep secrets of users
     {"cli"},
 )
 """The rooms from the ground up. A room may import what is below it, and nothing beside it."""
@@ -63,7 +65,8 @@ DOORS: dict[str, set[str]] = {
     "actum.agents.output": {"pydantic"},
     "actum.cli.chat": {"actum.cli.line_editor"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
-    "actum.cli.mcp.serve": {"actum.server.web"},
+    "actum.cli.mcp.serve": {"actum.compose.serving"},
+    "actum.cli.serve": {"actum.compose.serving", "actum.server.metrics"},
     "actum.dialects.api.rows": {
         "actum.dialects.api.anthropic.dialect",
         "actum.dialects.api.gemini.dialect",
@@ -93,6 +96,8 @@ DOORS: dict[str, set[str]] = {
     "actum.schema.signature": {"docstring_parser"},
     "actum.storage.place": {"actum.storage.postgres", "actum.storage.sqlite"},
     "actum.storage.postgres": {"psycopg"},
+    "actum.storage.secret_file": {"cryptography.hazmat.primitives.ciphers.aead"},
+    "actum.storage.secret_key": {"keyring"},
 }
 """Which file imports which modules late, inside a function, because they are heavy, optional, or change the process.
 
@@ -113,8 +118,8 @@ PURE = {"core", "schema", "protocols", "dialects", "policy", "actum_embedded"}
 DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
 
 HEAVY = {
-    *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
-    *("a2a", "cel", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
+    *("fastapi", "h11", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
+    *("a2a", "cel", "celery", "cryptography", "grpc", "keyring", "mcp", "openai", "opentelemetry", "psycopg"),
     *("actum_embedded", "importlib.metadata", "importlib_metadata"),
     *("llguidance", "numpy", "prompt_toolkit", "pydantic", "rich", "torch", "transformers", "typer"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -44,17 +44,24 @@ class _Server(uvicorn.Server):
 
 @contextlib.asynccontextmanager
 async def serving(
-    app: ASGIApp, listener: socket.socket | None = None, http: type[asyncio.Protocol] | None = None
+    app: ASGIApp, listener: socket.socket | None = None, http: Callable[..., asyncio.Protocol] | None = None
 ) -> AsyncIterator[str]:
     """Serve an app; the origin where it is.
 
     Args:
         app: what answers.
         listener: where, if that had to be known before.
-        http: the class of its connections; uvicorn's own by default.
+        http: makes its connections; uvicorn's own by default.
     """
     listener = listener or listening()
-    server = _Server(uvicorn.Config(app, http=http or "auto", log_config=None, timeout_graceful_shutdown=1))
+    config = uvicorn.Config(
+        app,
+        http=http or "auto",  # type: ignore[arg-type]  # it is called, no more
+        proxy_headers=False,
+        log_config=None,
+        timeout_graceful_shutdown=1,
+    )
+    server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     up = asyncio.create_task(server.up.wait())
     try:

@@ -180,7 +180,7 @@ class FakeClock:
         await future
 
     def timeout(self, seconds: float | None) -> asyncio.Timeout:
-        timeout = asyncio.timeout(None)
+        timeout = asyncio.timeout(0 if seconds is not None and seconds <= 0 else None)
         if seconds is not None:
             self._timeouts.append((self._passed + seconds, timeout))
         return timeout

@@ -66,11 +66,11 @@ async def test_a_summary_stands_in_the_place_of_what_was_before_and_nothing_is_d
         await agent(journal).run(question, conversation="c", run_id=question)
     assert await agent(journal).compact("c", keep=1) == "SUMMARY"
     result = await agent(journal).run("d", conversation="c")
-    assert result.text == "Summary of our conversation so far:\nSUMMARY | b | a | a | b | d"
+    assert result.text == "Summary of our conversation so far:\nSUMMARY | Understood. | b | a | a | b | d"
     assert [entry.payload != b"" for entry in await journal.read("a")] == [True] * 3
     assert await agent(journal).compact("c", keep=0) == "SUMMARY"
     again = await agent(journal).run("e", conversation="c")
-    assert again.text == "Summary of our conversation so far:\nSUMMARY | e"
+    assert again.text == "Summary of our conversation so far:\nSUMMARY | Understood. | e"
     summing_up = next(run for run in await journal.runs() if run.question.startswith("Sum up"))
     with pytest.raises(UsageError, match="summed up"):
         await agent(journal).fork(summing_up.run_id, 1)

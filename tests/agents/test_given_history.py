@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from actum import Agent, ToolCall, ToolResult, read_messages, tool
 from actum.core.call import MediaPart, TextPart
-from actum.core.errors import UsageError
+from actum.core.errors import ContextOverflow, UsageError
+from actum.core.event import RunFinished
+from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.provenance import Origin
 from actum.core.record import Started
+from actum.dialects.catalog import text_dialect
 from actum.journal.memory import MemoryJournal
+from actum.models.prompted import Prompted
 from actum.testing import ScriptedModel
 
 ASKED = UserMessage.of("How much is on the account of Ada?")
@@ -35,6 +40,17 @@ def look(name: str) -> dict[str, str]:
     return {"iban": "NO93 8601 1117 947"}
 
 
+@tool(effects={"write"})
+def login(user: str, password: str) -> str:
+    """Log a user in.
+
+    Args:
+        user: Who.
+        password: The password of the user.
+    """
+    return "in"
+
+
 @tool(approval=True)
 def pay(iban: str) -> str:
     """Pay.
@@ -43,6 +59,10 @@ def pay(iban: str) -> str:
         iban: To which account.
     """
     return "paid"
+
+
+def written_in(folder: Path) -> str:
+    return "".join([file.read_bytes().decode(errors="replace") for file in folder.iterdir()])
 
 
 def kinds(messages: Sequence[Message]) -> list[str]:
@@ -218,3 +238,61 @@ def test_messages_of_an_official_client_are_read_as_they_are() -> None:
 
     said = ChatCompletionMessage(role="assistant", content="Hello.")
     assert read_messages([{"role": "user", "content": "Hi"}, said], "openai")[1] == Reply.of("Hello.")
+
+
+@pytest.mark.parametrize("name", ["login", "no_tool_of_this_agent"])
+async def test_a_secret_value_of_a_given_history_is_on_no_record_and_told_to_no_model(
+    tmp_path: Path, name: str
+) -> None:
+    value = "hunter2-Zq9"
+    call = ToolCall("c1", name, {"user": "ann", "password": value}, f'{{"user":"ann","password":"{value}"}}')
+    given: list[Message] = [
+        UserMessage.of("Log me in."),
+        Reply.of(f"I take {value}.", [call], reasoning=f"It is {value}."),
+        ToolMessage(name, ToolResult("c1", (TextPart(f"{value} is right"),), structured={"was": value})),
+        Reply.of("Done."),
+    ]
+
+    def script(request: Request) -> str | ContextOverflow:
+        return "ok" if len(model.requests) > 1 else ContextOverflow("too long")
+
+    model = ScriptedModel(script)
+    agent = Agent(model, [login], journal=tmp_path / "runs.db", truncation="auto")
+    events = [event async for event in agent.stream("And now?", messages=given)]
+    ended = events[-1]
+    assert isinstance(ended, RunFinished)
+    await agent.resume(await agent.fork(ended.result.run_id, 0, question="Or now?"))
+    assert len(model.requests) == 3
+    assert value not in repr((events, model.requests))
+    assert value not in written_in(tmp_path)
+    told = next(said for said in model.requests[0].messages if isinstance(said, Reply) and said.calls)
+    assert (told.calls[0].arguments, told.calls[0].raw) == ({"user": "ann", "password": "[secret]"}, "")
+    assert given[1] == Reply.of(f"I take {value}.", [call], reasoning=f"It is {value}.")  # the program's own stays
+
+
+async def test_a_secret_in_what_no_tool_declares_is_on_no_record(tmp_path: Path) -> None:
+    value = "hunter2-Zq9"
+    for number, (name, arguments) in enumerate(
+        [
+            ("login", {"user": "ann", "extra": {"deep": {"password": value}}}),
+            ("login", {"user": "ann", "more": [{"api_key": value}]}),
+            ("no_such_tool", {"body": {"access_token": value}}),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        call = ToolCall("c1", name, arguments, msgspec.json.encode(arguments).decode())  # type: ignore[arg-type]
+        agent = Agent(ScriptedModel([[call], "Sorry."]), [login], journal=folder / "runs.db")
+        events = [event async for event in agent.stream("Log in")]
+        assert value not in repr(events), name
+        assert value not in written_in(folder), name
+
+
+async def test_results_stand_in_the_order_of_their_calls_since_text_formats_say_no_ids() -> None:
+    calls = [ToolCall(f"c{number}", "look", {"name": name}) for number, name in enumerate(("Ada", "Bo", "Cy"))]
+    results = [ToolMessage("look", ToolResult(call.id, (TextPart(f"of {call.arguments['name']}"),))) for call in calls]
+    inner = ScriptedModel(["I see."])
+    agent = Agent(Prompted(inner, text_dialect("hermes")), [look])
+    await agent.run("And?", messages=[ASKED, Reply.of(calls=calls), *reversed(results), TOLD])
+    told = "".join([said.text for said in inner.requests[0].messages if isinstance(said, UserMessage)])
+    assert told.index("of Ada") < told.index("of Bo") < told.index("of Cy")

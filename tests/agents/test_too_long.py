@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import pytest
@@ -45,9 +46,12 @@ def _text(message: Message) -> str:
 
 
 def sound(request: Request) -> None:
-    """What every API wants: a user speaks first, and each result stands behind the reply that holds its call."""
+    """What every API and template wants: a user speaks first, no two of them in a row, and each result stands behind
+    the reply that holds its call.
+    """
     messages = [message for message in request.messages if not isinstance(message, SystemMessage)]
     assert isinstance(messages[0], UserMessage)
+    assert not [pair for pair in pairwise(messages) if all(isinstance(each, UserMessage) for each in pair)]
     known: set[str] = set()
     for message in messages:
         if isinstance(message, Reply):
@@ -147,7 +151,11 @@ async def test_a_conversation_can_be_summed_up_after_an_overflow_and_goes_on() -
         sound(request)
     result = await agent.run("Now?", conversation="c")
     assert result.text == "Going on."
-    assert [_text(message)[-10:] for message in model.requests[-1].messages] == ["All of it.", "Now?"]
+    assert [_text(message)[-10:] for message in model.requests[-1].messages] == [
+        "All of it.",
+        "nderstood.",
+        "Now?",
+    ]
     assert "Second part." in _text(model.requests[-2].messages[0])
 
 
@@ -190,7 +198,7 @@ def test_every_shorter_way_to_tell_is_shorter_and_sound_and_there_is_a_last() ->
     shortening: Shortening | None = WHOLE
     lengths, ways = [], 0
     while shortening is not None:
-        told = shortening.told(history, "left out")
+        told = shortening.told(history, "left out", "noted")
         sound(Request(messages=told))
         assert told[:2] == history[:2]
         assert history[question] in told
@@ -203,3 +211,29 @@ def test_every_shorter_way_to_tell_is_shorter_and_sound_and_there_is_a_last() ->
     assert parts is not None
     assert [*parts[0], *parts[1]] == history
     assert halves(history[:1]) is None
+
+
+async def test_no_two_of_the_user_stand_in_a_row_after_a_summary_news_and_a_conversation_left_out() -> None:
+    @tool(approval=True)
+    def send(text: str) -> str:
+        """Send a text.
+
+        Args:
+            text: What to send.
+        """
+        return "sent"
+
+    journal = MemoryJournal()
+    model = ScriptedModel([[ToolCall("1", "send", {"text": "x"})], "One.", "Sent.", "A summary.", "Two.", "Three."])
+    agent = Agent(model, [send], journal=journal)
+    paused = await agent.run("Send x", conversation="c")
+    await agent.run("Hi", conversation="c")
+    await agent.resume(paused.run_id, {paused.pending[0].id: "approve"})
+    await agent.compact("c", keep=0)
+    news = await agent.run("And now?", conversation="c")
+    assert "carried out" in repr(model.requests[-1].messages)
+    told = model.requests[-1].messages
+    assert [type(each).__name__ for each in told] == ["UserMessage", "Reply", "UserMessage", "Reply", "UserMessage"]
+    await agent.run("And then?", messages=news.messages)
+    for request in model.requests:
+        sound(request)

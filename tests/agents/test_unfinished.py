@@ -207,7 +207,7 @@ async def test_a_call_whose_agent_waits_is_told_as_waiting_and_then_as_done() ->
     await answer_pending(desk.journal, pending.id, Answer("approve"))
     assert (await boss.resume("go")).status == "done"
     await boss.run("And?", conversation="c")
-    news = model.requests[-1].messages[-2]
+    news = model.requests[-1].messages[-3]
     assert isinstance(news, UserMessage)
     assert news.text.splitlines()[1] == '- clerk {"task":"Pay"}: carried out. Result: "Paid it."'
     assert desk.paid == [20]
@@ -304,5 +304,5 @@ async def test_chinese_is_answered_in_chinese() -> None:
     assert results(desk.requests[-1])[-1] == "正在等待人工处理。请不要再次发起这个调用，结果出来后会告诉你。"
     await desk.answer("再付一次", "approve", "好的。")
     await desk.turn("结果呢?")
-    assert desk.requests[-1][-2].text.startswith("前面几轮的调用有了新情况")  # type: ignore[union-attr]  # a user's message
-    assert isinstance(desk.requests[-1][-3], Reply)
+    assert desk.requests[-1][-3].text.startswith("前面几轮的调用有了新情况")  # type: ignore[union-attr]  # a user's message
+    assert isinstance(desk.requests[-1][-4], Reply)

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from .person import Person
+
 Run = Callable[..., Result]
 MINE = ("--tools", "tools.py", "--journal", "runs.db", "--model", "models.py:keep")
 RECORD = ("--journal", "runs.db")
@@ -38,6 +40,12 @@ def test_what_waits_is_listed_and_shown_with_where_each_argument_came_from(run: 
     assert "keep milk" in shown
     assert "text = milk" in shown.replace('"', "")
     assert "← user" in shown
+
+
+def test_on_a_narrow_terminal_each_cell_of_what_waits_is_whole(run: Run, person: Callable[..., Person]) -> None:
+    ask = asked(run)
+    _, shown = person("approvals", "list", *RECORD).ends()
+    assert [word in shown for word in (ask, "approval", "anybody", "keep")] == [True] * 4
 
 
 def test_an_approval_from_another_process_lets_the_run_go_on(run: Run) -> None:

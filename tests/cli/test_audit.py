@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -12,6 +13,8 @@ import pytest
 from typer.testing import Result
 
 from actum.cli.show.terminal import who
+from actum.runs.administration import put_on_record
+from actum.storage.place import open_journal
 
 pytestmark = pytest.mark.row("C8")
 
@@ -28,6 +31,25 @@ def test_a_table_tells_who_called_what_why_and_what_came_back(run: Run) -> None:
     assert '{"a":2,"b":3}  (default: only reads)' in allowed
     assert done.split()[-3:] == ["done", "add", "5"]
     assert who() in allowed
+
+
+def test_an_act_of_an_administrator_is_told_as_such_by_every_command(run: Run, tmp_path: Path) -> None:
+    async def act() -> None:
+        journal = open_journal(tmp_path / "runs.db")
+        await put_on_record(journal, "keys.revoke", {"id": "ci-1"}, principal="root")
+        await journal.close()
+
+    asyncio.run(act())
+    for words, told in {
+        "runs list": ["(administrator)", 'keys.revoke(id="ci-1")'],
+        "runs show last": ["asked for by an administrator"],
+        "audit": ["administered", "keys.revoke", '{"id":"ci-1"}'],
+        "audit --decision administered": ["keys.revoke"],
+        "journal verify": [],
+    }.items():
+        shown = run(*words.split(), "--journal", str(tmp_path / "runs.db"))
+        assert shown.exit_code == 0, (words, shown.output)
+        assert all(each in shown.stdout for each in told), (words, shown.stdout)
 
 
 def test_json_is_a_whole_line_each_and_is_found_by_every_flag(run: Run) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from actum.cli.journal import follow, follow_all
 from actum.cli.show.terminal import who
 from actum.core.record import Ended, Started, ToolsChanged
+from actum.journal.follow import follow, follow_all
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -9,46 +10,92 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+from rich.cells import cell_len
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from actum.cli.app import app
 from actum.cli.chinese import HELP, WORDS
-from actum.cli.language import tr_help
+from actum.cli.chinese_messages import ENDINGS, FINDINGS, MESSAGES, REASONS, WAITING
+from actum.cli.language import in_chinese, template_pattern, tr_help, tr_message
+from actum.cli.show.coverage import covered
+from actum.cli.show.help import fill
+from actum.core.call import ToolCall
+from actum.core.pending import Pending
+from actum.journal.grant import told
 
 from .person import Person
+from .raised import SOURCE, raised, texts
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
 HAN = re.compile(r"[\u4e00-\u9fff]")
+FORM = '''
+from actum import Context, ToolCall, tool
+from actum.testing import ScriptedModel
+
+
+@tool(effects={"read"})
+async def book(ctx: Context) -> str:
+    """Book a table."""
+    fields = {"people": {"type": "integer"}, "where": {"type": "string", "enum": ["inside", "outside"]},
+              "smoking": {"type": "boolean", "default": False}}
+    given = await ctx.elicit("For how many?", {"type": "object", "properties": fields, "required": ["people"]})
+    return f"booked for {given.content['people']} {given.content['where']}"
+
+
+model = ScriptedModel([ToolCall("c1", "book", {}), "Booked."])
+'''
 MINE = ("--tools", "tools.py", "--model")
-IN_CHINESE = ("run", "chat", "call", "resume", "approvals", "runs", "tools", "conversations", "doctor", "demo")
-"""The commands whose `--help` is Chinese as a whole."""
+CLI_ROOMS = ("cli", "compose")
+"""The rooms each of whose errors has a Chinese row, or stands in `UNTRANSLATED`."""
+UNTRANSLATED = Path(__file__).parent / "untranslated.txt"
+NOT_IN_SOURCE = (
+    "No such ",
+    "Missing ",
+    "Option ",
+    "Got unexpected",
+    "Invalid value",
+    "{why} (on record",
+    "there is no dialect",
+    "the settings: ",
+    "{file}, line ",
+    "{file}: can not be read",
+    "a key named ",
+    "others than this machine reach {host}, and no key",
+    "others than this machine reach {host}, and there is no key",
+    "the journal {name} is signed",
+    "the journal {name} can not be opened: it was written",
+    "{first_why} (",
+    "there is no agent {name}; there are: {known}. Did",
+    "there is no agent {name}; there are: none",
+    "[agents.{agent}]: there is no agent",
+)
+"""How the messages begin that come from Typer, or are put together out of several texts."""
 
 
-def texts(command: object) -> Iterator[str]:
+def help_texts(command: object) -> Iterator[str]:
     """What `--help` says of a command and those below it."""
     assert isinstance(command, TyperCommand | TyperGroup)
     found = [command.help, command.epilog, *(getattr(parameter, "help", None) for parameter in command.params)]
     yield from (" ".join(text.split()) for text in found if text)
     if isinstance(command, TyperGroup):
         for inner in command.commands.values():
-            yield from texts(inner)
+            yield from help_texts(inner)
 
 
-def test_help_of_what_people_use_most_is_chinese_as_a_whole() -> None:
+def test_the_help_of_every_command_is_chinese_as_a_whole() -> None:
     group = get_command(app)
     assert isinstance(group, TyperGroup)
-    lacking = [(name, text) for name in IN_CHINESE for text in texts(group.commands[name]) if text not in HELP]
-    assert lacking == []
-    known = set(texts(group))
-    assert [text for text in HELP if text not in known] == []
+    known = set(help_texts(group))
+    assert [text for text in known if text not in HELP] == []
+    assert [text for text in HELP if text not in known | {"Show this message and exit."}] == []
 
 
 def test_every_chinese_text_takes_the_values_of_the_english_one() -> None:
-    for english, chinese in WORDS.items():
+    for english, chinese in {**WORDS, **MESSAGES, **REASONS, **FINDINGS, **WAITING}.items():
         fields = {field for _, field, _, _ in Formatter().parse(chinese) if field}
         assert fields <= {field for _, field, _, _ in Formatter().parse(english) if field}, english
-        assert HAN.search(chinese), english
+        assert HAN.search(chinese) or "{" in chinese, english
 
 
 @pytest.mark.parametrize("environment", [{"ACTUM_LANG": "zh"}, {"LANG": "zh_CN.UTF-8"}])
@@ -56,15 +103,125 @@ def test_help_and_errors_speak_the_language_of_the_environment(process: Process,
     environment |= {"PYTHONIOENCODING": "utf-8"}
     assert "借助工具回答一个问题。" in process("run", "--help", **environment).stdout
     assert process("run", "", **environment).stderr == 'actum: 没有问题。用法：actum run "What is 17 * 23?"\n'
-    assert process("run", "--nope", **environment).stderr == "actum: 没有选项 --nope（--help 查看帮助）\n"
+    told = process("run", "--nope", **environment).stderr
+    assert re.fullmatch(r"actum: 没有选项 --nope（相近的有：[-a-z, ]+）（--help 查看帮助）\n", told)
     english = process("run", "", **environment, **({"LC_ALL": "C"} if "LANG" in environment else {}))
     assert ("there is no question" in english.stderr) == ("LANG" in environment)
 
 
-def test_a_message_without_chinese_words_is_english_as_a_whole(process: Process) -> None:
+@pytest.mark.parametrize("command", [(), ("mcp",), ("mcp", "serve"), ("mcp", "add"), ("policy", "test"), ("journal",)])
+def test_a_page_of_help_has_no_english_heading_and_no_line_that_is_too_wide(
+    process: Process, command: tuple[str, ...]
+) -> None:
+    page = process(*command, "--help", ACTUM_LANG="zh", PYTHONIOENCODING="utf-8", COLUMNS="72").stdout
+    assert page.startswith(f"用法：{' '.join(['actum', *command])} [选项]")
+    assert "\n选项：\n" in page
+    assert re.findall(r"Usage|Options|Arguments|Commands:|Show this|\[default|required", page) == []
+    assert [line for line in page.splitlines()[1:] if cell_len(line) > 72] == []
+
+
+def test_a_line_ends_behind_any_chinese_character_and_no_line_begins_with_a_mark() -> None:
+    text = "把一种 API 的请求、回答或数据流转成另一种，从标准输入到标准输出，见 `actum dialects`（还有别的）。"
+    for width in range(20, 60):
+        lines = list(fill(text, width))
+        assert re.sub(r"\s", "", "".join(lines)) == re.sub(r"\s", "", text)
+        assert [line for line in lines if cell_len(line) > width or line[0] in "，。、）"] == []
+
+
+def makes(row: str, text: str) -> bool:
+    """Whether a row is the template of this message: the places of sentences hold samples, and no words of ours."""
+    found = template_pattern(row).fullmatch(text)
+    sentences = [value for name, value in found.groupdict().items() if name.endswith("why")] if found else []
+    return found is not None and all(re.fullmatch(r"⟨\d+⟩|<.*>", value) for value in sentences)
+
+
+def test_every_error_of_the_command_line_has_chinese_words_or_is_listed_as_english() -> None:
+    lacking = {
+        f"{place}: {text}"
+        for room in CLI_ROOMS
+        for place, text in raised(SOURCE / room)
+        if in_chinese(text) is None and not any(makes(row, text) for row in MESSAGES)
+    }
+    listed = UNTRANSLATED.read_text("utf-8").splitlines()
+    assert lacking - set(listed) == set(), "give these a row in cli/chinese_messages.py, or list them as untranslated"
+    assert sorted(set(listed) - lacking) == [], "these are translated or gone: take them out of the list"
+
+
+def test_every_chinese_row_is_said_somewhere_in_the_source() -> None:
+    """A row whose English was changed in the source would never be found again."""
+    found = [text.lstrip() for text in texts(SOURCE) if " " in text or text == "thinking"]
+    said = list(dict.fromkeys([*found, *(f"{text}⟨more⟩" for text in found if text.endswith(" "))]))
+    mine = {
+        row: template_pattern(row) for row in {**MESSAGES, **FINDINGS, **WAITING} if not row.startswith(NOT_IN_SOURCE)
+    }
+    assert [row for row, pattern in mine.items() if not any(pattern.fullmatch(text) for text in said)] == []
+
+
+def test_a_message_is_chinese_or_english_as_a_whole(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     told = process("run", "x", "--limit", "calls", ACTUM_LANG="zh", PYTHONIOENCODING="utf-8").stderr
-    assert told.startswith("actum: --limit calls: give a name")
-    assert not HAN.search(told)
+    assert told == "actum: --limit calls：请写名称和数字，例如 --limit calls=20\n"
+    monkeypatch.setenv("ACTUM_LANG", "zh")
+    known = "a.db can not be read: [Errno 13] Permission denied: '/x'"
+    assert tr_message(f"  {known}") == "  无法读取 a.db：没有权限：'/x'"
+    unknown = "a.db can not be read: the moon is full"
+    assert tr_message(unknown) == unknown
+    lost = "x@localhost:9: it can not be reached: nothing listens at this port. Is the server started?"
+    again = tr_message(f"{lost} (on record; to try again: actum resume r1)")
+    assert again == (
+        "x@localhost:9：无法连接：这个端口没有程序在监听。服务器启动了吗？（已记录；再试请输入：actum resume r1）"
+    )
+    (ending,) = (each for each in ENDINGS if "journal" in each)
+    assert tr_message(f"can not open the journal a.db: database is locked{ending}").startswith(
+        "无法打开日志 a.db：数据库被占用。请用 --journal PATH"
+    )
+    assert tr_message("asking for help") == "asking for help"  # a tool's words, not what the spinner says
+    monkeypatch.setenv("ACTUM_LANG", "en")
+    assert tr_message(known) == known
+
+
+def test_mistakes_in_settings_agents_and_keys_are_told_in_chinese(process: Process, tmp_path: Path) -> None:
+    environment = {"ACTUM_LANG": "zh", "PYTHONIOENCODING": "utf-8", "ACTUM_JOURNAL": str(tmp_path / "runs.db")}
+    settings = tmp_path / "actum.toml"
+    settings.write_text("model =\n[agents.crm]\n", "utf-8")
+    assert process("config", "check", **environment).stderr.endswith("值的写法不对（第 1 行第 8 列）\n")
+    settings.write_text('modl = "embedded"\n[agents."a b"]\n', "utf-8")
+    refused = process("run", "x", **environment).stderr
+    assert "第 1 行：没有 `modl` 这一项。是不是 `model`？" in refused
+    assert refused.endswith("（还有 1 处：`actum config check`）\n")
+    settings.write_text('[agents.crm]\ndescription = "客户"\nusers = ["ann", "bob"]\n', "utf-8")
+    assert process("agents", "show", "crmm", **environment).stderr == (
+        "actum: 没有智能体 'crmm'（是不是 `crm`？）；现有：crm\n"
+    )
+    shown = [line.split() for line in process("agents", "show", "crm", **environment).stdout.splitlines()]
+    assert shown[:3] == [["智能体", "crm"], ["description", "客户"], ["users", "ann,", "bob"]]
+    assert process("keys", "revoke", "ci", **environment).stderr == (
+        "actum: 没有密钥 'ci'：`actum keys list` 列出所有密钥\n"
+    )
+    assert process("serve", "--http", "0.0.0.0:0", **environment).stderr.startswith("actum: 其他机器可以访问 0.0.0.0")
+
+
+def test_a_message_that_holds_itself_many_times_is_given_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level fits several rows: without a bound the time would double with each."""
+    monkeypatch.setenv("ACTUM_LANG", "zh")
+    for hostile in ("can not open the journal x: " * 60 + "y", ": a. The b are" * 100_000):
+        assert tr_message(hostile) == hostile
+
+
+def test_what_programs_read_stays_english(process: Process) -> None:
+    environment = {"ACTUM_LANG": "zh", "PYTHONIOENCODING": "utf-8"}
+    failed = process("run", "", "--json", **environment)
+    assert json.loads(failed.stdout)["error"]["kind"] == "UsageError"
+    assert not HAN.search(failed.stdout)
+    assert HAN.search(failed.stderr)
+    findings = json.loads(process("doctor", "--json", "--model", "embedded", **environment).stdout)
+    assert {each["verdict"] for each in findings} <= {"ok", "warn", "bad"}
+    assert not HAN.search(json.dumps(findings, ensure_ascii=False))
+
+
+def test_labels_of_two_columns_a_character_end_in_the_same_column(process: Process) -> None:
+    shown = process("doctor", "--model", "embedded", ACTUM_LANG="zh", PYTHONIOENCODING="utf-8").stdout.splitlines()
+    assert len({cell_len(re.split(r"(?:正常|注意|错误) ", line)[0]) for line in shown}) == 1
+    assert any(line.strip().startswith("模型  注意 embedded：只有规则，不是语言模型") for line in shown)
 
 
 def test_an_approval_is_asked_for_in_chinese(person: Callable[..., Person], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +238,41 @@ def test_an_approval_is_asked_for_in_chinese(person: Callable[..., Person], monk
     chat.types("/help\n").sees("开始新的对话")
     chat.sees("> ")
     chat.types("\x04").ends()
+
+
+def test_what_a_yes_for_the_run_covers_is_told_in_chinese_as_exactly_as_in_english(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    call = ToolCall("c1", "mail", {"to": "Ada", "text": "Hi"})
+    table: list[tuple[tuple[str, ...] | None, tuple[str, ...], tuple[str, ...], str]] = [
+        (("to",), ("to", "text"), (), "只要参数 `to` 不变"),
+        (None, ("to", "text"), (), "只要参数 `to`、`text` 不变"),
+        (None, ("to", "text", "cc"), ("text",), "只要参数 `to` 不变，并且不给出其他参数；参数 `text` 可以不同"),
+        ((), ("to", "text"), (), "参数可以是任何值"),
+    ]
+    for sinks, parameters, free, expected in table:
+        pending = Pending("a1", "approval", "", call, sinks=sinks, parameters=parameters)
+        monkeypatch.setenv("ACTUM_LANG", "zh")
+        assert covered(pending, free) == f"本次运行中再次调用也同意，{expected}"
+        monkeypatch.setenv("ACTUM_LANG", "en")
+        assert covered(pending, free) == told(call.arguments, sinks, parameters, free)
+
+
+def test_a_form_is_filled_in_in_chinese(
+    person: Callable[..., Person], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "forms.py").write_text(FORM, "utf-8")
+    monkeypatch.setenv("ACTUM_LANG", "zh")
+    somebody = person("run", "订一张桌子", "--tools", "forms.py", "--model", "forms.py:model", "-v")
+    shown = somebody.sees("people: ")
+    assert "回车采用方括号里的值" in shown
+    assert "people  整数" in shown
+    somebody.types("many\n").sees("people: ")
+    somebody.types("4\n")
+    assert "选一项：1 inside, 2 outside" in somebody.sees("where [空]: ")
+    somebody.types("2\n")
+    assert "是或否" in somebody.sees("smoking [否]: ")
+    assert "结果" in somebody.types("\n").sees("booked for 4")
 
 
 def test_help_goes_back_to_english(monkeypatch: pytest.MonkeyPatch) -> None:

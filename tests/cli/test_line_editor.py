@@ -56,6 +56,18 @@ def test_what_was_typed_is_there_in_the_next_chat_and_for_its_owner_alone(person
     assert "nobody may know" not in file.read_text()
 
 
+def test_enter_takes_what_a_search_of_the_history_found_and_sends_it_at_the_second_time(person: SitDown) -> None:
+    somebody = person(*CHAT, "models.py:nothing")
+    for typed in ("buy milk", "sell tea"):
+        somebody.sees("> ")
+        somebody.types(f"{typed}\n").sees(f"You said: {typed}\n")
+    somebody.sees("> ")
+    somebody.types("\x12mil").sees("buy milk")
+    somebody.types("\n").types("\n").sees("You said: buy milk\n")
+    somebody.sees("> ")
+    assert somebody.types("\x04").ends()[0] == 0
+
+
 def test_tab_completes_commands_tools_and_runs(person: SitDown) -> None:
     somebody = person(*CHAT, "models.py:add")
     somebody.sees("> ")

@@ -14,8 +14,11 @@ from typer.testing import Result
 from actum import ToolCall
 from actum.cli.show.terminal import who
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Intended, ModelReplied, Started
+from actum.core.pending import Pending
+from actum.core.record import InputRequested, Intended, ModelReplied, Started
 from actum.storage.sqlite import SQLiteJournal
+
+from .person import Person
 
 Run = Callable[..., Result]
 MINE = ("--tools", "tools.py", "--journal", "runs.db", "--model")
@@ -36,6 +39,13 @@ def test_runs_are_listed_newest_first_and_whole(run: Run) -> None:
     assert last.endswith("calling-add  2 and 3?")
     assert first.endswith("x" * 300)
     assert len(run("runs", "list", "-n", "1", *RECORD).stdout.splitlines()) == 2
+
+
+def test_a_long_question_takes_one_line_of_the_list_on_a_terminal(run: Run, person: Callable[..., Person]) -> None:
+    run("run", "sum up\n" + "line\n" * 300, *MINE, "models.py:nothing")
+    _, shown = person("runs", "list", *RECORD).ends()
+    assert "sum up" in shown
+    assert shown.count("line") < 20
 
 
 def test_a_list_for_programs_is_json(run: Run) -> None:
@@ -153,3 +163,30 @@ def flaky() -> str:
         raise RateLimited("Slow down.", retry_after=0.01)
     return "there"
 '''
+
+
+def test_what_belongs_to_one_tenant_is_shown_alone(run: Run) -> None:
+    async def write() -> None:
+        journal = SQLiteJournal("runs.db")
+        for tenant in ("north", "south", ""):
+            said = (UserMessage.of(f"asked in {tenant or 'none'}"),)
+            run_id = f"run_{tenant}"
+            started = Started(
+                agent="a", model="m", said=said, principal=who(), tenant=tenant, conversation=f"c_{tenant}"
+            )
+            journal.append(run_id, started)
+            journal.append(run_id, InputRequested(Pending(f"ask_{tenant}", "answer", f"which of {tenant or 'none'}?")))
+        await journal.close()
+
+    asyncio.run(write())
+    lists = (("runs", "list"), ("approvals", "list"), ("audit",), ("conversations", "list", "--all"))
+    for words in lists:
+        for tenant in ("north", "south", ""):
+            shown = run(*words, "--tenant", tenant, "--json", *RECORD).stdout
+            others = {"north", "south", "none"} - {tenant or "none"}
+            assert shown.strip(), (words, tenant)
+            assert not any(f"in {other}" in shown or f"of {other}" in shown for other in others), (words, tenant)
+    assert [each["id"] for each in json.loads(run("conversations", "list", "--json", *RECORD).stdout)] == ["c_"]
+    told = run("conversations", "show", "c_north", "--tenant", "north", *RECORD)
+    assert "asked in north" in told.stdout
+    assert run("conversations", "show", "c_north", *RECORD).exit_code != 0

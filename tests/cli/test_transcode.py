@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from typer.testing import Result
@@ -15,7 +16,7 @@ from actum.core.event import TextDelta
 from actum.dialects import dialect
 from tests.dialects.api_corpus import CORPUS
 
-from .person import START
+from .person import START, Person
 
 ASKED = json.dumps({"model": "c", "max_tokens": 9, "top_k": 5, "messages": [{"role": "user", "content": "你好"}]})
 STREAM = (CORPUS / "openai_chat" / "stream_parallel_calls.wire").read_text("utf-8")
@@ -31,6 +32,12 @@ def test_a_request_goes_out_in_the_others_words_and_losses_are_told_beside_it(ru
         "messages": [{"role": "user", "content": "你好"}],
     }
     assert done.stderr == "lost: top_k: 5: openai_chat has no field of this meaning\n"
+
+
+def test_on_a_terminal_losses_stand_on_lines_of_their_own(person: Callable[..., Person], home: Path) -> None:
+    somebody = person("transcode", "--from", "anthropic", "--to", "openai")
+    _, shown = somebody.types(f"{ASKED}\n\x04").ends()
+    assert "}\nlost: top_k" in shown
 
 
 def test_losses_are_told_as_json_and_strictly(run: Callable[..., Result]) -> None:

@@ -43,7 +43,7 @@ async def main(number: str, url: str, era: str = "auto", keys: str = "", pins: s
         name="gateway",
         policy=policy,
         pins=PinStore(Path(pins)) if pins else None,
-        secrets=lambda principal: {"USER": principal},
+        secrets=lambda user: {"USER": user.principal},
     )
     application = gateway.app(access=Access(verifier=Names()) if keys else LOCAL)
     await uvicorn.Server(uvicorn.Config(application, log_level="error")).serve([inherited(number)])

@@ -1,10 +1,11 @@
 """Runs the official conformance suite against what we make.
 
-`python -m tests.conformance.run [server|gateway|client]...`
+`python -m tests.conformance.run [server|served|gateway|client]...`
 
-Each set of requirements that counts (2025-11-25 and 2026-07-28) is run against our server, against our gateway in front
-of our server, and against our client, one scenario at a time. What the suite does not score is shown and counts for
-nothing. The exit status is 0 when all that counts passes. The suite and its Node come by `tests.peers.install`.
+Each set of requirements that counts (2025-11-25 and 2026-07-28) is run against our server, against the same server as a
+door of `actum serve` (`served`), against our gateway in front of our server, and against our client, one scenario at a
+time. What the suite does not score is shown and counts for nothing. The exit status is 0 when all that counts passes.
+The suite and its Node come by `tests.peers.install`.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def against(what: str) -> bool:
     """Run the server sets against our server, or our gateway in front of it, and print a table. Whether all pass."""
     fine = True
     with ExitStack() as stack:
-        url = stack.enter_context(running("tests.conformance.server"))
+        url = stack.enter_context(running(f"tests.conformance.{'served' if what == 'served' else 'server'}"))
         if what == "gateway":
             url = stack.enter_context(running("tests.conformance.gateway", url))
         for revision in REVISIONS:
@@ -92,7 +93,7 @@ def _say(words: str) -> None:
 
 def main(wanted: Sequence[str]) -> int:
     """Run what is wanted; all of it, where nothing is said."""
-    legs = wanted or ("server", "gateway", "client")
+    legs = wanted or ("server", "served", "gateway", "client")
     results = [against_client() if leg == "client" else against(leg) for leg in legs]
     return 0 if all(results) else 1
 

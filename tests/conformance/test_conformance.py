@@ -10,9 +10,10 @@ from tests.conformance.run import run_server
 from tests.server_process import running
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running("tests.conformance.server") as url:
+@pytest.fixture(scope="module", params=["server", "served"])
+def server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The server by itself, and the same as a door of `actum serve`."""
+    with running(f"tests.conformance.{request.param}") as url:
         yield url
 
 

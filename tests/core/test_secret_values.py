@@ -68,7 +68,8 @@ def test_a_value_is_hidden_wherever_and_however_it_was_put() -> None:
         assert ("hunter2" in json.dumps(shown), SECRET in json.dumps(shown)) == (False, True), arguments
     assert shown_arguments({"password": None, "user": "ann"}, paths) == {"password": None, "user": "ann"}
     assert paths_in({"pwd": "x"}, ()) == [("pwd",)]
-    assert paths_in({"pwd": True}, (), {"pwd": {}}) == []
+    assert paths_in({"pwd": True}, (), {"pwd": {}}) == ()
+    assert paths_in({"more": [{"pwd": "x"}]}, (("pin",),)) == [("pin",), ("more", "*", "pwd")]
 
 
 CALLS = [

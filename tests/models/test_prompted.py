@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from msgspec import structs
 
-from actum.core.call import TextPart, ToolCall, ToolResult
+from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
+from actum.core.errors import ModelRejected
 from actum.core.event import CallSaid, Delta, ReasoningDelta, TextDelta, ThoughtEnded
 from actum.core.interfaces import Model, Request
-from actum.core.message import ReasoningPart, RefusalPart, Reply, ToolMessage, Transcript, Usage, UserMessage
+from actum.core.message import Message, ReasoningPart, RefusalPart, Reply, ToolMessage, Transcript, Usage, UserMessage
 from actum.core.tool import Tool
 from actum.dialects.base import TextDialect
 from actum.dialects.catalog import text_dialect
@@ -31,6 +32,12 @@ SAID = {
     "prompt_json": 'I look. {"tool": "get_weather", "params": {"city": "Oslo"}}',
     "react": 'Thought: I look.\nAction: get_weather\nAction Input: {"city": "Oslo"}\n',
 }
+
+
+def _bytes_of(request: Request) -> list[bytes]:
+    """The media that a request shows."""
+    said = [message for message in request.messages if isinstance(message, UserMessage)]
+    return [part.data for message in said for part in message.content if isinstance(part, MediaPart)]
 
 
 class Chatty:
@@ -78,6 +85,26 @@ async def answered(text: str, found: TextDialect, *, reasoning: str = "", finish
     ends = [place for place, delta in enumerate(heard) if isinstance(delta, ThoughtEnded)]
     told = heard[ends[-1] :] if ends else heard
     return reply, "".join([delta.text for delta in told if isinstance(delta, TextDelta)])
+
+
+@pytest.mark.parametrize("name", SAID)
+async def test_a_picture_of_a_tool_does_not_end_the_run_of_a_model_that_takes_none(name: str) -> None:
+    picture = MediaPart("image/png", b"PNG", name="a.png", handle="att_1")
+    said: list[Message] = [
+        UserMessage.of("Draw"),
+        Reply.of(calls=[ToolCall("1", "draw", {})]),
+        ToolMessage("draw", ToolResult("1", (picture,))),
+    ]
+    refusal = ModelRejected("This model does not support image input", status=400)
+    inner = ScriptedModel([refusal, "Answer: I drew it.", "Answer: Again."])
+    model = Prompted(inner, TEXT[name])
+    for answer in ("I drew it.", "Again."):
+        assert answer in (await model.reply(Request(messages=said))).text
+    assert [picture.data in _bytes_of(asked) for asked in inner.requests] == [True, False, False]
+    assert "att_1" in repr(inner.requests[2].messages), "the model can still hand it to another tool"
+    mine = Request(messages=[UserMessage((TextPart("Look"), picture))])
+    with pytest.raises(ModelRejected):
+        await Prompted(ScriptedModel([refusal]), TEXT[name]).reply(mine)
 
 
 async def test_a_thought_without_its_opening_mark_is_no_answer() -> None:

@@ -16,7 +16,7 @@ from actum.core.event import CallFinished, CallStarted, Event, RunFinished, RunR
 from actum.core.interfaces import Answer, Request
 from actum.core.json import JsonObject
 from actum.core.message import Message, UserMessage
-from actum.core.record import CallCompleted, CallsRequested, Ended, Intended, Requester, Started
+from actum.core.record import CallCompleted, CallsRequested, Ended, Entry, Intended, Requester, Started
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.policy.rules import Require, Rule, Rules
@@ -41,6 +41,26 @@ def add(a: int, b: int) -> int:
 def call(name: str = "add", **arguments: object) -> ToolCall:
     told: JsonObject = msgspec.to_builtins(arguments)
     return ToolCall("c1", name, told or {"a": 2, "b": 3})
+
+
+async def test_only_an_id_that_somebody_chose_is_looked_for_in_the_journal() -> None:
+    class Watched(MemoryJournal):
+        looked_for: list[str]
+
+        async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
+            self.looked_for.append(run_id)
+            return await super().read(run_id, after, tenant=tenant)
+
+    journal = Watched()
+    journal.looked_for = []
+    asked = [ToolCall("1", "add", {"a": 1, "b": 2})]
+    await Runner([add], journal=journal).call(asked, by="person")
+    await Agent(ScriptedModel(["Done."]), [add], journal=journal).run("go")
+    assert journal.looked_for == []
+    await Runner([add], journal=journal).call(asked, by="person", run_id="chosen")
+    with pytest.raises(UsageError, match="there is a run 'chosen' already"):
+        await Agent(ScriptedModel(["Done."]), [add], journal=journal).run("go", run_id="chosen")
+    assert journal.looked_for == ["chosen", "chosen"]
 
 
 async def test_a_call_without_a_model_is_on_record_with_who_asked_and_is_made_once() -> None:

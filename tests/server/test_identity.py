@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from actum.core.errors import UsageError
-from actum.server.identity import Authenticator, Identity, Key, Keys, SharedKey, new_key
+from actum.core.key import Key, new_key
+from actum.server.identity import Authenticator, Identity, Keys, SharedKey
 from actum.testing import FakeClock
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -74,7 +75,8 @@ for name in ("mcp", "mcp_types", "starlette", "uvicorn", "jwt"):
     sys.modules[name] = None  # whoever imports this module gets an ImportError
 
 from actum.server import Access, Authenticator, Identity, SharedKey
-from actum.server.identity import Keys, new_key
+from actum.core.key import new_key
+from actum.server.identity import Keys
 
 text, key = new_key("ci", scopes=["read"])
 access = Access(verifier=Authenticator([SharedKey("0123456789abcdef", "ada"), Keys([key])]))

@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.errors import UsageError
-from actum.core.json import JsonObject
-from actum.server.identity import Authenticator, Identity, Keys, new_key
+from actum.core.json import Json, JsonObject
+from actum.core.key import new_key
+from actum.server.identity import Authenticator, Identity, Keys
 from actum.server.issuer import KEYS_ANEW_S, AskedTokens, Issuer, SignedTokens
 from actum.testing import FakeClock
-from actum.transport.guard import Fetcher, Guard
+from actum.transport.fetcher import Fetcher
+from actum.transport.guard import Guard
 from tests.issuer import OTHER_KEY
 from tests.issuer import Issuer as RealIssuer
 from tests.web import serving
@@ -46,6 +48,20 @@ async def test_a_token_of_the_issuer_for_us_becomes_a_user_with_roles(real: Real
     identity = await verifier.verify_token(token)
     assert identity == Identity(principal="ada", roles=("ops",), key_id="c", scopes=("read", "write"), issuer=real.url)
     assert token not in repr(identity)
+
+
+async def test_a_claim_names_the_tenant_and_a_token_without_it_is_nobodys(real: RealIssuer, clock: FakeClock) -> None:
+    verifier = signed(real, clock, tenant_claim="org.name")
+    tenants = []
+    said: list[Json] = [{"name": "north"}, {"name": ""}, {"name": ["north"]}, {"name": None}, {}, "north", None]
+    for org in said:
+        identity = await verifier.verify_token(real.sign({"aud": US, "org": org}))
+        tenants.append(identity.tenant if identity is not None else None)
+    assert tenants == ["north", None, None, None, None, None, None]
+    assert await verifier.verify_token(real.sign({"aud": US, "tenant": "north"})) is None
+    unnamed = await signed(real, clock).verify_token(real.sign({"aud": US, "tenant": "north"}))
+    assert unnamed is not None
+    assert unnamed.tenant == ""
 
 
 @pytest.mark.parametrize(

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from actum.server.web import PatientProtocol
+from actum.server.web import ConnectionLimits, Connections, PatientProtocol
 from tests.web import serving
 
 GET = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 
 
-class Hasty(PatientProtocol):
-    headers_s = 0.3
+HEADERS_S = 0.3
+
+
+def hasty() -> Callable[..., asyncio.Protocol]:
+    """A connection with little time for headers."""
+    return partial(PatientProtocol, counted=Connections(ConnectionLimits(headers_s=HEADERS_S)))
 
 
 async def slow(_: Request) -> Response:
-    await asyncio.sleep(2 * Hasty.headers_s)
+    await asyncio.sleep(2 * HEADERS_S)
     return PlainTextResponse("done")
 
 
@@ -54,20 +61,44 @@ async def dribble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def test_a_client_that_dribbles_its_headers_is_cut() -> None:
-    async with serving(APP, http=Hasty) as origin:
+    async with serving(APP, http=hasty()) as origin:
         await dribble(*await connected(origin))
 
 
 async def test_a_client_that_says_nothing_is_cut() -> None:
-    async with serving(APP, http=Hasty) as origin, asyncio.timeout(10):
+    async with serving(APP, http=hasty()) as origin, asyncio.timeout(10):
         reader, writer = await connected(origin)
         assert await reader.read() == b""
         writer.close()
 
 
 async def test_a_slow_answer_is_waited_for_and_a_second_request_is_limited_again() -> None:
-    async with serving(APP, http=Hasty) as origin, asyncio.timeout(10):
+    async with serving(APP, http=hasty()) as origin, asyncio.timeout(10):
         reader, writer = await connected(origin)
         writer.write(GET)
         assert b"200 OK" in await reader.readuntil(b"done")
         await dribble(reader, writer)
+
+
+async def test_a_client_that_does_not_read_its_answer_is_cut_and_holds_nothing_for_ever() -> None:
+    sent, over = asyncio.Event(), asyncio.Event()
+
+    async def endless(_: Request) -> Response:
+        async def parts() -> AsyncIterator[bytes]:
+            try:
+                while True:
+                    yield b"x" * 65_536
+                    sent.set()
+                    await asyncio.sleep(0)  # when the client has gone, nothing else lets others have their turn
+            finally:
+                over.set()
+
+        return StreamingResponse(parts())
+
+    http = partial(PatientProtocol, counted=Connections(ConnectionLimits(send_s=0.2)))
+    async with serving(Starlette(routes=[Route("/", endless)]), http=http) as origin, asyncio.timeout(10):
+        place = urlsplit(origin)
+        with socket.create_connection((place.hostname, place.port)) as idle:
+            idle.sendall(GET)
+            await sent.wait()
+            await over.wait()

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import cast
 
 import msgspec
 import pytest
 
-from actum import Agent
+from actum import Agent, Answer
+from actum.call.asking.inbox import answer_pending, page_of_waiting
 from actum.core.call import ToolResult
-from actum.core.errors import ActumError, Busy, JournalError, UnknownName
-from actum.core.interfaces import Journal
+from actum.core.errors import ActumError, Busy, JournalError, UnknownName, UsageError
+from actum.core.interfaces import Journal, RunFilter
 from actum.core.message import Reply
 from actum.core.pending import Pending
 from actum.core.record import (
+    GENESIS,
     CallCompleted,
+    CallsRequested,
     Compacted,
     Ended,
     Forgotten,
@@ -27,9 +31,17 @@ from actum.core.record import (
     ModelReplied,
     Record,
     against_head,
+    is_telling,
+    seal,
+    summarize,
     verify,
     verify_ledger,
 )
+from actum.journal.lists import page_of_conversations, page_of_runs, write_cursor
+from actum.storage.database import Database
+from actum.storage.migrations import POSTGRES, SQLITE, migrate
+from actum.storage.postgres import PostgresDatabase
+from actum.storage.sqlite import SQLiteDatabase
 from actum.testing import FakeClock, ScriptedModel
 
 from .conftest import Store
@@ -303,3 +315,185 @@ async def test_a_bad_id_is_refused_and_breaks_nothing_for_others(shared: Store, 
     with pytest.raises(ActumError):
         await ask(agent)
     assert (await agent.run("Hi")).text == "Hi."
+
+
+# Tenants --------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_run_of_another_tenant_has_no_entries_and_no_line(journal: Journal) -> None:
+    for tenant in ("north", "south"):
+        journal.append(tenant, msgspec.structs.replace(started("q", "c", "ann"), tenant=tenant))
+    for tenant, others in {"north": "south", "south": "north", "": "north"}.items():
+        assert await journal.read(others, tenant=tenant) == []
+        assert [run.tenant for run in await journal.runs(conversation="c", tenant=tenant)] == [tenant] * bool(tenant)
+    assert await journal.read("north", tenant="north") == await journal.read("north")
+
+
+async def test_runs_of_before_there_were_tenants_belong_to_the_tenant_without_a_name(shared: Store) -> None:
+    on_server = shared.place.startswith("postgresql:")
+    steps = POSTGRES if on_server else SQLITE
+    if not on_server:
+        Path(shared.place).parent.mkdir(exist_ok=True)
+    before = next(at for at, step in enumerate(steps) if isinstance(step, tuple) and any("tenant" in s for s in step))
+    database = PostgresDatabase(shared.place) if on_server else SQLiteDatabase(Path(shared.place))
+    migrate(database, steps[:before])
+    with contextlib.closing(database):
+        database.begin(writes=True, durable=True)
+        write_before_tenants(database, "r", [started("q", "c", "ann"), ASKED])
+        database.commit()
+    journal = shared.open()
+    assert [run.tenant for run in await journal.runs(tenant="")] == [""]
+    assert len(await journal.read("r", tenant="")) == 2
+    assert await journal.read("r", tenant="north") == []
+    assert [run.kind for run in await journal.runs(kind="agent")] == ["agent"]
+    assert [(asked.run_id, asked.ask_id) for asked in await journal.asked(tenant="")] == [("r", "ask_1")]
+    (talk,) = await journal.conversations(tenant="")
+    assert (talk.runs, talk.first.run_id, talk.latest.run_id) == (1, "r", "r")
+
+
+ASKED = InputRequested(Pending("ask_1", "answer", "which?"))
+
+
+def write_before_tenants(database: Database, run_id: str, records: list[Record]) -> None:
+    """Write a run as it was written when the list of runs had no column for the tenant."""
+    head, line = GENESIS, None
+    for number, record in enumerate(records):
+        entry = seal(record, number, 1.0, head)
+        head = entry.head
+        kind = str(record.__struct_config__.tag)
+        row = (run_id, number, entry.at, kind, entry.payload, entry.salt, entry.digest, entry.head)
+        database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        assert is_telling(record)
+        line = summarize(run_id, line, record, 1.0)
+    assert line is not None
+    names = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner"
+    values = [getattr(line, name) for name in names.split(", ")]
+    database.execute(f"INSERT INTO runs ({names}) VALUES ({', '.join('?' * len(values))})", values)
+
+
+# Lists ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_runs_are_found_and_counted_by_every_filter(journal: Journal) -> None:
+    first = msgspec.structs.replace(started("q", "c", "ann"), tenant="north", agent="desk", model="m1")
+    second = msgspec.structs.replace(first, agent="till", model="", conversation="", principal="bob", parent="r1")
+    journal.append("r1", first)
+    journal.append("r2", second)
+    journal.append("r2", CallsRequested((), "person"))
+    journal.append("r2", DONE)
+    journal.append("r3", msgspec.structs.replace(second, tenant="south", parent=""))
+    journal.append("r3", CallsRequested((), "administrator"))
+    table: list[tuple[RunFilter, list[str]]] = [
+        ({}, ["r3", "r2", "r1"]),
+        ({"tenant": "north"}, ["r2", "r1"]),
+        ({"tenant": ""}, []),
+        ({"principal": "bob"}, ["r3", "r2"]),
+        ({"tenant": "north", "principal": "bob"}, ["r2"]),
+        ({"agent": "desk"}, ["r1"]),
+        ({"model": "m1"}, ["r1"]),
+        ({"status": "done"}, ["r2"]),
+        ({"kind": "agent"}, ["r1"]),
+        ({"kind": "call"}, ["r2"]),
+        ({"kind": "administration", "tenant": "south"}, ["r3"]),
+        ({"parent": "r1"}, ["r2"]),
+        ({"parent": ""}, ["r3", "r1"]),
+        ({"conversation": "c", "tenant": "south"}, []),
+        ({"since": 0.0, "until": 1.0}, []),
+        ({"agent": "' OR 1=1 --"}, []),
+    ]
+    for wanted, expected in table:
+        assert [run.run_id for run in await journal.runs(**wanted)] == expected, wanted
+        assert sum((await journal.count_runs(**wanted)).values()) == len(expected), wanted
+    assert await journal.count_runs(tenant="north") == {"running": 1, "done": 1}
+
+
+async def test_pages_of_runs_leave_out_nothing_and_repeat_nothing_while_runs_begin(journal: Journal) -> None:
+    for number in range(7):
+        journal.append(f"r{number}", msgspec.structs.replace(started("q", "c"), tenant="north"))
+        journal.append(f"s{number}", msgspec.structs.replace(started("q", "c"), tenant="south"))
+    found: list[str] = []
+    cursor = ""
+    while True:
+        page = await page_of_runs(journal, limit=3, cursor=cursor, tenant="north")
+        found += [run.run_id for run in page.items]
+        journal.append(f"new{len(found)}", msgspec.structs.replace(started("q"), tenant="north"))
+        cursor = page.next
+        if not cursor:
+            break
+    assert found == [f"r{number}" for number in reversed(range(7))]
+    theirs = (await page_of_runs(journal, limit=3, tenant="south")).next
+    for bad in (theirs, "x", "!!!", write_cursor("nowhere"), write_cursor(7), write_cursor(""), write_cursor("a\0")):
+        with pytest.raises(UsageError, match="begin the list anew"):
+            await page_of_runs(journal, cursor=bad, tenant="north")
+    for limit in (0, 1_001, -1):
+        with pytest.raises(UsageError, match="from 1 to"):
+            await page_of_runs(journal, limit=limit)
+
+
+async def test_conversations_are_listed_and_counted_by_tenant_and_one_less_when_a_turn_is_forgotten(
+    journal: Journal,
+) -> None:
+    turns = [("north", "ann", "c"), ("south", "ann", "c"), ("north", "bob", "c"), ("north", "ann", "c")]
+    for number, (tenant, principal, conversation) in enumerate(turns):
+        turn = msgspec.structs.replace(started(f"q{number}", conversation, principal), tenant=tenant)
+        journal.append(f"r{number}", turn)
+        journal.append(f"r{number}", DONE)
+
+    async def listed(**wanted: str) -> list[tuple[str, int, str]]:
+        page = await page_of_conversations(journal, **wanted)  # type: ignore[arg-type]  # some of its arguments
+        return [(each.owner, each.runs, each.question) for each in page.items]
+
+    assert await listed(tenant="north") == [("ann", 2, "q0"), ("bob", 1, "q2")]
+    assert await listed(tenant="south") == [("ann", 1, "q1")]
+    assert await listed(tenant="north", owner="bob") == [("bob", 1, "q2")]
+    first = await page_of_conversations(journal, limit=1, tenant="north")
+    second = await page_of_conversations(journal, limit=1, cursor=first.next, tenant="north")
+    assert ([each.owner for each in (*first.items, *second.items)], second.next) == (["ann", "bob"], "")
+    assert (await journal.count_conversations(tenant="north"), await journal.count_conversations()) == (2, 3)
+    await journal.forget("r0")
+    assert await listed(tenant="north") == [("ann", 1, "q3"), ("bob", 1, "q2")]
+    await journal.forget("r3")
+    assert await listed(tenant="north") == [("bob", 1, "q2")]
+
+
+async def test_what_waits_is_found_by_the_list_until_it_is_answered_or_its_run_is_over(store: Store) -> None:
+    clock = FakeClock()
+    journal = store.open(clock=clock)
+    for number, tenant in enumerate(("north", "south", "north", "north", "north")):
+        run_id = f"r{number}"
+        parent = "r0" if number == 4 else ""
+        journal.append(run_id, msgspec.structs.replace(started("q", "", "ann"), tenant=tenant, parent=parent))
+        journal.append(run_id, InputRequested(Pending(f"ask{number}", "answer", "which?")))
+        clock.advance(1)
+
+    async def waiting(tenant: str | None = "north", limit: int = 1) -> list[str]:
+        found: list[str] = []
+        page = await page_of_waiting(journal, tenant=tenant, limit=limit)
+        found += [item.asked.id for item in page.items]
+        while page.next:
+            page = await page_of_waiting(journal, tenant=tenant, limit=limit, cursor=page.next)
+            found += [item.asked.id for item in page.items]
+        return found
+
+    assert await waiting() == await waiting(limit=50) == ["ask0", "ask2", "ask3"]
+    assert (await waiting("south"), await waiting("")) == (["ask1"], [])
+    assert (await journal.count_asked(tenant="north"), await journal.count_asked()) == (3, 4)
+    for tenant, ask_id in (("south", "ask0"), ("south", "nowhere"), ("north", ""), ("north", "a\0")):
+        with pytest.raises(UnknownName, match="nothing waits under"):
+            await answer_pending(journal, ask_id, Answer("answer", "this"), tenant=tenant)
+    await answer_pending(journal, "ask0", Answer("answer", "this"), tenant="north")
+    journal.append("r2", Ended("stopped"))
+    assert await waiting() == ["ask3"]
+    journal.append("r2", Ended("paused"))  # somebody went on with it
+    assert await waiting() == ["ask2", "ask3"]
+    await journal.forget("r3")
+    assert await waiting() == ["ask2"]
+
+
+async def test_an_approval_of_two_waits_after_the_first(journal: Journal) -> None:
+    journal.append("r", started())
+    journal.append("r", InputRequested(Pending("ask", "approval", "May I?", needs=2)))
+    journal.append("r", InputGiven("ask", "approve", by="ann"))
+    assert await journal.count_asked() == 1
+    journal.append("r", InputGiven("ask", "deny", by="bob"))
+    assert await journal.count_asked() == 0

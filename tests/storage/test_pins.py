@@ -103,3 +103,13 @@ def test_processes_that_approve_at_once_lose_nothing(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", code, str(path), letter]) for letter in "abc"]
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     assert len(PinStore(path).approved("s")) == 30
+
+
+def test_what_is_approved_for_a_tenant_holds_for_no_other(tmp_path: Path) -> None:
+    pins = PinStore(tmp_path / "pins.json")
+    stores = {tenant: pins.of_tenant(tenant) for tenant in ("", "north", "south", "../south", "north\0", "NORTH")}
+    assert len({store.path for store in stores.values()}) == len(stores)
+    assert {store.path.parent for store in stores.values()} == {tmp_path}
+    stores["north"].approve("server", [{"name": "desk"}], by="op")
+    approved = {tenant: pins.of_tenant(tenant).known("server").approved for tenant in stores}
+    assert approved == {tenant: tenant == "north" for tenant in stores}

@@ -10,7 +10,7 @@ from typing import Self
 import pytest
 
 from actum.core.errors import JournalError
-from actum.storage.database import Database, Row
+from actum.storage.database import Database, KeyChanges, Row
 from actum.storage.writer import Writer
 
 pytestmark = pytest.mark.row("C7")
@@ -84,6 +84,9 @@ class Told:
         return True
 
     def release(self, name: str) -> None: ...
+
+    def key_changes(self) -> KeyChanges:
+        raise JournalError("keys are no part of these tests")
 
     def taken(self, names: Sequence[str]) -> set[str]:
         return set()

@@ -23,7 +23,15 @@ from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.claim import claim_of_conversation
-from ..core.errors import ContextOverflow, InDoubt, ModelError, ReplayDiverged, UnknownName, UsageError
+from ..core.errors import (
+    ContextOverflow,
+    InDoubt,
+    ModelError,
+    PermissionDenied,
+    ReplayDiverged,
+    UnknownName,
+    UsageError,
+)
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import (
@@ -44,6 +52,7 @@ from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, SystemMessage, Transcript, Usage, UserMessage
 from ..core.model_settings import ModelSettings, checked_settings
 from ..core.record import (
+    AgentChanged,
     Compacted,
     Ended,
     Entry,
@@ -55,8 +64,10 @@ from ..core.record import (
     new_id,
 )
 from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secret_store import SecretSource
 from ..core.tool import Tool
 from ..core.trace import checked_traceparent
+from ..core.user import User
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
@@ -64,12 +75,15 @@ from ..runs.given_tools import Toolish
 from ..runs.recorded import checked_id, checked_roles, checked_text, sound
 from ..runs.runner import Answers, Emit, ModelSide, Runner, Setting
 from ..runs.wording import Phrases
+from ..toolsets.wrappers import innermost
 from .agent_tool import AgentTool
+from .alternation import in_turns
 from .branch import branch
 from .compaction import sum_up
 from .conversation import Before, before, history_of, media, with_attachments
 from .driver import Driver
 from .given_history import history_given
+from .identity import AgentRef, KnowsRoles, Naming, differing, digest_of, part, policy_part
 from .output import plain, typed
 from .turn import Check, turn
 from .unfinished import news
@@ -97,6 +111,7 @@ class RunOptions(TypedDict, total=False):
     after: str
     context: object
     principal: str
+    tenant: str
     roles: Sequence[str]
     key_id: str
     run_id: str | None
@@ -104,8 +119,16 @@ class RunOptions(TypedDict, total=False):
     approver: Approver | None
     peer: Peer | None
     trace: str
+    request: str
     holder: Holder | None
     settings: ModelSettings | None
+
+
+class AgentFields(TypedDict, total=False):
+    """The fields of `Started` that an agent with a name fills in."""
+
+    agent_digest: str
+    agent_parts: dict[str, str]
 
 
 class Agent(Generic[Output]):
@@ -132,7 +155,8 @@ class Agent(Generic[Output]):
         approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
         dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
         coerce: mend arguments that nearly fit their schema (`"5"` for 5); what was mended is on record.
-        secrets: what tools may ask for with `ctx.secret(name)`, such as `os.environ`: no model sees them.
+        secrets: what tools may ask for with `ctx.secret(name)`, such as `os.environ`: no model sees them. A mapping is
+            the same for everybody; of a `SecretStore` each run gets what its own user may have.
         redaction: what is kept out of results before they are on record and told to the model.
         extra_arguments: refuse or drop arguments that a tool does not know.
         clock: the time.
@@ -166,7 +190,7 @@ class Agent(Generic[Output]):
         dialect: str = "auto",
         coerce: bool = True,
         extra_arguments: Literal["refuse", "drop"] = "refuse",
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
         settings: ModelSettings | None = None,
@@ -201,6 +225,9 @@ class Agent(Generic[Output]):
             clock=clock,
         )
         self._instructions = instructions
+        self._redaction = redaction
+        self._dialect = dialect
+        self._naming: Naming | None = None
         self._output_schema: JsonObject | None = None
         self._check: Check = plain
         if output_type is not str:
@@ -226,6 +253,7 @@ class Agent(Generic[Output]):
         after: str = "",
         context: object = None,
         principal: str = "",
+        tenant: str = "",
         roles: Sequence[str] = (),
         key_id: str = "",
         run_id: str | None = None,
@@ -233,6 +261,7 @@ class Agent(Generic[Output]):
         approver: Approver | None = None,
         peer: Peer | None = None,
         trace: str = "",
+        request: str = "",
         holder: Holder | None = None,
         settings: ModelSettings | None = None,
         emit: Emit | None = None,
@@ -245,13 +274,15 @@ class Agent(Generic[Output]):
                 or what `actum.read_messages` reads. Its user messages are the user's words, and nothing in its results
                 is trusted. System messages at its beginning give way to the agent's own instructions. On record.
             conversation: id of the conversation to go on with; its runs are the history. The same id under another
-                principal is another conversation.
+                principal, or another tenant, is another conversation.
             owner: the principal that the conversation belongs to, where it is not `principal`'s own: whoever the
                 program lets take part in it. On record.
             after: the run to go on after instead of the latest: its id, or `id@number` for what was said up to that
                 entry. With an id of its own for `conversation`, it is a branch.
             context: your own object; tools find it as `ctx.deps`.
             principal: on whose behalf, for policy and record.
+            tenant: whose user the principal is, where several tenants share this program. On record; the run, its
+                conversation and its questions do not exist for another tenant.
             roles: that the principal is known to have, beside those that the policy knows of.
             key_id: the id of the API key with which this was asked for, never the key itself.
             run_id: an id of your own for the run, to resume it by.
@@ -259,6 +290,8 @@ class Agent(Generic[Output]):
             approver: who can be asked during this run, instead of the agent's own approver.
             peer: the program at the other end, where tools may turn to its model and its user.
             trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
+            request: a digest of the request that starts the run, for a program that makes `run_id` of a key of its
+                caller; see `Started`. On record.
             holder: for whom toolsets keep sessions with servers open between calls, instead of the conversation or the
                 run; whoever passes it says when it is over.
             settings: how the model is asked in this run; the agent's settings hold for what is not set here.
@@ -274,18 +307,29 @@ class Agent(Generic[Output]):
             UnknownName: `after` names no run of this owner.
             Busy: somebody else is adding to this conversation.
         """
+        drawn = run_id is None
         run_id = new_id("run") if run_id is None else checked_id(run_id)
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
-        whose = principal if owner is None else checked_text("owner", owner)
+        if self._naming is not None:
+            self._check_use(self._naming, principal, roles, conversation or after)
+        tenant = checked_text("tenant", tenant)
+        whose = User(tenant, principal if owner is None else checked_text("owner", owner))
         if messages is not None and (conversation or after):
             raise UsageError("messages= is a conversation that lives elsewhere: leave out conversation= and after=")
         async with self.journal.claim(run_id), self._talking(whose, conversation):
-            if await self.journal.read(run_id):
+            if not drawn and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             earlier = await before(self.journal, whose, conversation, after)
             instructions = self._render_instructions(UserMessage.of(question).text)
             if messages is not None:
-                earlier = Before(messages=history_given(messages, instructions, replace=bool(self._instructions)))
+                given = history_given(
+                    messages,
+                    instructions,
+                    replace=bool(self._instructions),
+                    secret_paths=(await self.runner.catalog()).secret_paths,
+                    redaction=self._redaction,
+                )
+                earlier = Before(messages=given)
             asked = with_attachments(UserMessage.of(question), attachments, earlier.handles())
             heard = await news(self.journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(
@@ -298,14 +342,17 @@ class Agent(Generic[Output]):
                 limits=self.runner.limits_recorded,
                 settings=checked_settings(settings).over(self.settings).recorded,
                 principal=principal,
+                tenant=tenant,
                 roles=checked_roles(roles),
                 key_id=checked_text("key_id", key_id),
                 conversation=conversation,
-                owner=None if whose == principal else whose,
+                owner=None if whose.principal == principal else whose.principal,
                 previous=earlier.run_id,
                 seen=earlier.seen,
                 unfinished=heard.unfinished,
                 trace=checked_traceparent(trace),
+                request=request,
+                **await self._recorded(),
             )
             setting = self.runner.setting(
                 deps=context,
@@ -354,6 +401,7 @@ class Agent(Generic[Output]):
         answers: Mapping[str, Answer | str] | None = None,
         *,
         principal: str | None = None,
+        tenant: str | None = None,
         context: object = None,
         accept: bool = False,
         approver: Approver | None = None,
@@ -371,17 +419,19 @@ class Agent(Generic[Output]):
                 `"cancel"` for what a tool asks for.
             principal: whoever asks for it; a run on behalf of another principal is not there for them. None where the
                 program itself goes on with a run, whoever it is for.
+            tenant: the tenant of whoever asks; another tenant's run is not there for them. Where it is left out, a
+                `principal` is one of the tenant `""`.
             context, approver, peer, holder, emit: as for `run`; they are not on record.
             accept: go on although prompt or tools have changed.
             settings: how the model is asked from here on; the settings that the run was started with hold for what is
                 not set here. Headers are not on record: they are those of the agent and of these settings.
 
         Raises:
-            UnknownName: there is no such run (of this principal), or nothing pending under such an id.
+            UnknownName: there is no such run (of this user), or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
             UsageError: the policy of an agent above binds this run: resume the run that started it.
         """
-        await self.runner.check_principal(run_id, principal)
+        await self.runner.check_user(run_id, principal, tenant)
         setting = self.runner.setting(
             deps=context,
             emit=emit,
@@ -393,7 +443,13 @@ class Agent(Generic[Output]):
             model_settings=settings,
         )
         shared = self.journal.is_shared
-        return await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
+        return await self._go_on(
+            run_id,
+            lambda state: records_of(state, answers or {}, is_shared=shared),
+            setting,
+            by=principal or "",
+            is_own=True,
+        )
 
     async def fork(
         self,
@@ -405,6 +461,8 @@ class Agent(Generic[Output]):
         new_run: str | None = None,
         conversation: str = "",
         principal: str | None = None,
+        tenant: str | None = None,
+        request: str = "",
     ) -> str:
         """Begin a run that branches off from another: it has that run's entries up to one, and this agent's model,
         instructions and tools. `resume` goes on with it.
@@ -418,24 +476,25 @@ class Agent(Generic[Output]):
             result: another result in the place of the one that entry `at` holds.
             new_run: the id of the new run.
             conversation: of the new run; its own history it has anyway. It belongs to whom the other run belongs to.
-            principal: whoever asks for it, as for `resume`.
+            principal, tenant: whoever asks for it, as for `resume`.
+            request: as for `run`.
 
         Returns:
             The id of the new run.
 
         Raises:
-            UnknownName: there is no such run (of this principal).
+            UnknownName: there is no such run (of this user).
             UsageError: a run can not be branched off there.
         """
         conversation = checked_text("conversation", conversation)
-        await self.runner.check_principal(run_id, principal)
+        await self.runner.check_user(run_id, principal, tenant)
         entries = sound(run_id, await self.journal.read(checked_id(run_id)))
         if question is not None:
             question = with_attachments(UserMessage.of(question), (), await self._handles_before(entries))
         records = branch(run_id, entries, at, question, result)
         new = new_id("run") if new_run is None else checked_id(new_run)
         catalog = await self.runner.catalog()
-        async with self.journal.claim(new), self._talking(records[0].belongs_to, conversation):
+        async with self.journal.claim(new), self._talking(records[0].owning_user, conversation):
             if await self.journal.read(new):
                 raise UsageError(f"there is a run {new!r} already")
             self.journal.keep(catalog.digest, catalog.definitions)
@@ -452,17 +511,25 @@ class Agent(Generic[Output]):
                 bound=(),
                 forked=run_id,
                 fork_at=at,
+                request=request,
+                **({"agent_digest": "", "agent_parts": {}} | await self._recorded()),
             )
             words = await words_of(self.journal, run_id, records)
             for record in (started, *records[1:]):
-                changed = isinstance(record, ToolsChanged)
+                changed = isinstance(record, ToolsChanged | AgentChanged)  # both are this agent's from here on
                 own = ToolsChanged(catalog.digest) if changed else copied(self.journal, new, record, words)
                 self.journal.append(new, own)
             await self.journal.sync(new)
         return new
 
     async def compact(
-        self, conversation: str, *, keep: int | None = None, principal: str = "", owner: str | None = None
+        self,
+        conversation: str,
+        *,
+        keep: int | None = None,
+        principal: str = "",
+        tenant: str = "",
+        owner: str | None = None,
     ) -> str:
         """Have the model sum up a conversation; from here on it is told the summary in place of what was before.
 
@@ -473,7 +540,7 @@ class Agent(Generic[Output]):
             conversation: its id.
             keep: so many of its latest runs stay as they are. None: two, or none where the conversation is too long for
                 the model.
-            principal, owner: on whose behalf, and whose conversation it is; as for `run`.
+            principal, tenant, owner: on whose behalf, and whose conversation it is; as for `run`.
 
         Returns:
             The summary.
@@ -483,7 +550,8 @@ class Agent(Generic[Output]):
             ModelError: the model gave no answer, or one that is empty or cut off; the conversation stays as it is.
         """
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
-        whose = principal if owner is None else checked_text("owner", owner)
+        tenant = checked_text("tenant", tenant)
+        whose = User(tenant, principal if owner is None else checked_text("owner", owner))
         async with self._talking(whose, conversation):
             earlier = await before(self.journal, whose, conversation)
             if not earlier.run_id:
@@ -498,8 +566,9 @@ class Agent(Generic[Output]):
                 said=(UserMessage((TextPart(wording.compact()),), "developer"),),
                 settings=self._for_summary().recorded,
                 principal=principal,
+                tenant=tenant,
                 conversation=conversation,
-                owner=None if whose == principal else whose,
+                owner=None if whose.principal == principal else whose.principal,
                 previous=earlier.run_id,
                 seen=earlier.seen,
                 unfinished=earlier.unfinished,  # the next turn tells what became of them, whatever comes of this one
@@ -537,7 +606,8 @@ class Agent(Generic[Output]):
 
     def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
         """This agent as a tool for another one."""
-        text = description or f"Hand a task to the agent {self.name!r} and get its answer."
+        own = self._naming.description if self._naming is not None else ""
+        text = description or own or f"Hand a task to the agent {self.name!r} and get its answer."
         return AgentTool(self, name or self.name, text)
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult[Output]:
@@ -557,7 +627,9 @@ class Agent(Generic[Output]):
             ancestors=context.ancestors,
             holder=context.holder,
         )
-        entries = await journal.read(run_id)
+        if self._naming is not None and not self._lets_in(self._naming, context.principal, context.roles):
+            raise PermissionDenied(f"This user may not use the agent {self.name}.")
+        entries = await journal.read(run_id, tenant=context.tenant)
         if entries:
             return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
         if context.attempt > 1:
@@ -571,11 +643,13 @@ class Agent(Generic[Output]):
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
             principal=context.principal,
+            tenant=context.tenant,
             roles=context.roles,
             key_id=context.key_id,
             parent=context.run_id,
             bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
             trace=context.traceparent,
+            **await self._recorded(),
         )
         async with journal.claim(run_id):
             return await self._begin(run_id, started, (), setting)
@@ -596,19 +670,155 @@ class Agent(Generic[Output]):
                 "done all of it or a part; it was not begun anew."
             )
 
-    async def _go_on(self, run_id: str, answers: Answers, setting: Setting) -> RunResult[Output]:
+    async def _go_on(
+        self, run_id: str, answers: Answers, setting: Setting, *, by: str = "", is_own: bool = False
+    ) -> RunResult[Output]:
+        """Go on with a run.
+
+        Args:
+            by: on whose behalf it is taken up.
+            is_own: the run is nobody's child. Of a child, the agent above has been compared, with all agents below it.
+        """
+        parts = await self.parts() if is_own and self._naming is not None else {}
+        change: AgentChanged | None = None
+
         def check(state: RunState) -> None:
+            nonlocal change
             setting.budget.price(self.model.name)  # or nothing is done
-            if state.beginning().compacts:
+            started = state.beginning()
+            if started.compacts:
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
-            if not setting.accept and not state.requested:
+            if self._naming is not None and is_own:
+                self._check_use(self._naming, started.principal, started.roles)
+            if is_own and not state.requested:
+                change = self._change(run_id, state, parts, by=by, accept=setting.accept)
+            if not setting.accept and not state.requested and state.agent is None:  # else they were compared above
                 self._check_instructions(run_id, state.beginning())
 
         async with self.runner.taken_up(run_id, answers, setting, check) as state:
+            if change is not None:
+                state.take(setting.journal.append(run_id, change), change)
             if state.requested:  # by a program that makes calls with the agent's tools
                 return cast("RunResult[Output]", await self.runner.go_on(run_id, state, setting))  # it has no answer
             earlier = await history_of(setting.journal, state.beginning())
             return await self._carry_out(run_id, state, earlier, setting)
+
+    # Known by a name -----------------------------------------------------------------------------------------------
+
+    def known_as(
+        self,
+        naming: Naming,
+        *,
+        journal: Journal | None = None,
+        approver: Approver | None = None,
+        wrap: Callable[[Toolset], Toolset] | None = None,
+    ) -> Agent[Output]:
+        """The same agent under a name by which other processes build it too; see `compose.agents`.
+
+        Args:
+            naming: the name, who may use the agent, and what else belongs to the name.
+            journal: where its runs are written down, instead.
+            approver: who can be asked, instead.
+            wrap: puts a wrapper around each toolset.
+        """
+        other = copy.copy(self)
+        other.name = naming.name
+        other.runner = self.runner.known_as(naming.name, journal=journal, approver=approver, wrap=wrap)
+        other._naming = naming
+        return other
+
+    async def reference(self) -> AgentRef:
+        """The agent as another process has to be told of it, to run it or to go on with its runs.
+
+        Raises:
+            UsageError: the agent has no name by which another process could build it.
+        """
+        if self._naming is None:
+            raise UsageError(
+                f"the agent {self.name!r} can not be handed to another process, which would not know how to build it: "
+                f'name it in actum.toml, as in agents.{self.name} = {{python = "package.module:agent"}}'
+            )
+        parts = await self.parts()
+        return AgentRef(name=self.name, digest=digest_of(parts), parts=parts)
+
+    async def parts(self) -> dict[str, str]:
+        """The digest of each part of this agent, by its name; see `agents.identity`."""
+        naming, runner = self._naming, self.runner
+        catalog = await runner.catalog()
+        instructions = self._instructions
+        inside = [toolset for given in runner.toolsets for toolset in innermost(given)]
+        below = [each.agent for each in inside if isinstance(each, AgentTool) and isinstance(each.agent, Agent)]
+        values: dict[str, object] = {
+            "name": naming.name if naming is not None else "",
+            "model": [self.model.name, (naming.dialect if naming is not None else "") or self._dialect],
+            "settings": [self.settings.recorded, sorted(name.lower() for name in self.settings.headers)],
+            "instructions": instructions if isinstance(instructions, str) else [instructions.__qualname__],
+            "tools": sorted(tool.digest for tool in catalog.tools if not tool.foreign),
+            "labels": naming.labels if naming is not None else {},
+            "servers": sorted(naming.servers) if naming is not None else [],
+            "agents": sorted([digest_of(await each.parts()) for each in below]),
+            "policy": policy_part(runner.policy),
+            "limits": runner.limits_recorded,
+            "output": self._output_schema,
+            "conversation": [self.truncation, naming.memory if naming is not None else "conversation"],
+            "arguments": list(runner.reading),
+        }
+        return {name: part(value) for name, value in values.items()}
+
+    async def _recorded(self) -> AgentFields:
+        """What stands on record of an agent that has a name."""
+        if self._naming is None:
+            return {}
+        parts = await self.parts()
+        return {"agent_digest": digest_of(parts), "agent_parts": parts}
+
+    def _check_use(self, naming: Naming, principal: str, roles: Sequence[str], conversation: str = "") -> None:
+        """Whether this user may use this agent, in this conversation.
+
+        Raises:
+            UnknownName: the agent is not there for this user.
+            UsageError: each run of the agent stands alone, and a conversation was named.
+        """
+        if not self._lets_in(naming, principal, roles):
+            raise UnknownName(f"there is no agent {naming.name!r}")
+        if conversation and naming.memory == "none":
+            raise UsageError(
+                f"the agent {naming.name!r} takes part in no conversation, by `memory` in its settings: leave the "
+                "conversation out"
+            )
+
+    def _lets_in(self, naming: Naming, principal: str, roles: Sequence[str]) -> bool:
+        """Whether this user may use the agent, with the roles that its policy knows of as well."""
+        policy = self.runner.policy
+        known = policy.roles_of(principal) if isinstance(policy, KnowsRoles) else ()
+        return naming.lets_in(principal, {*roles, *known})
+
+    def _change(
+        self, run_id: str, state: RunState, parts: dict[str, str], *, by: str, accept: bool
+    ) -> AgentChanged | None:
+        """What goes on record where this agent is not the agent that the run was last carried out by.
+
+        Raises:
+            ReplayDiverged: it is not, and nobody said that the run is to go on all the same.
+        """
+        latest = state.agent or state.beginning()
+        unnamed = ("name",) if latest.agent_digest else ()
+        changed = unnamed if self._naming is None else differing(latest.agent_parts, parts)
+        if not changed:
+            return None
+        if not accept:
+            if not latest.agent_digest:
+                why = f"is of an agent without a name, which can not be handed to the agent {self.name!r}"
+            elif "name" in changed:
+                why = f"is of the agent {latest.agent!r} of the settings, and this is not that agent"
+            else:
+                why = f"is of another version of the agent {self.name!r}; what differs: {', '.join(changed)}"
+            raise ReplayDiverged(
+                f"run {run_id} {why}. Go on with the agent as it was, or pass accept=True to go on with this agent; "
+                "that is put on record."
+            )
+        digest = digest_of(parts) if parts else ""
+        return AgentChanged(agent=self.name, agent_digest=digest, agent_parts=parts, changed=changed, by=by)
 
     def with_tools(self, tools: Sequence[Toolish]) -> Agent[Output]:
         """The same agent with other tools, in the same journal. What both use of their limits is counted together.
@@ -627,9 +837,11 @@ class Agent(Generic[Output]):
         """The tools that the model is shown."""
         return await self.runner.list_tools()
 
-    def _talking(self, owner: str, conversation: str) -> AbstractAsyncContextManager[None]:
+    def _talking(self, owner: User, conversation: str) -> AbstractAsyncContextManager[None]:
         """Two who add to one conversation at once would not hear each other."""
-        return self.journal.claim(claim_of_conversation(owner, conversation)) if conversation else nullcontext()
+        if not conversation:
+            return nullcontext()
+        return self.journal.claim(claim_of_conversation(owner.principal, conversation, owner.tenant))
 
     async def _handles_before(self, entries: Sequence[Entry]) -> set[str]:
         """The handles of attachments that were taken when the run of these entries began."""
@@ -651,7 +863,7 @@ class Agent(Generic[Output]):
         """Ask the model and make its calls, up to the end of the run or its next pause."""
         started = state.beginning()
         price = setting.budget.price(self.model.name)
-        messages = [*before, *started.said]
+        messages = [*before, *in_turns(started.said, Phrases.for_text(started.question).noted)]
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
         attachments = {part.handle: part for part in media(messages)}

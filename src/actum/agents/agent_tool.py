@@ -34,6 +34,7 @@ class AgentTool:
         description: what the agent is good for, for the model that may call it.
 
     Attributes:
+        agent: who does it.
         ends_when_cancelled: the call path need not close a call that goes on after it was cancelled: each call of the
             agent's own run is closed where needed, and then the run writes down how it ended.
     """
@@ -42,7 +43,7 @@ class AgentTool:
     ends_when_cancelled = True
 
     def __init__(self, agent: AgentLike, name: str, description: str) -> None:
-        self._agent = agent
+        self.agent = agent
         task: JsonObject = {"type": "string", "description": "What to do, with everything that must be known for it."}
         self.definition = Tool(
             name=name,
@@ -67,7 +68,7 @@ class AgentTool:
             ToolError: it did not come to an end; the message says why.
         """
         run_id = child_id(context.key)
-        result = await self._agent.run_child(str(call.arguments["task"]), run_id, context)
+        result = await self.agent.run_child(str(call.arguments["task"]), run_id, context)
         if result.status == "paused":
             raise InputRequired(result.pending[0], run_id)
         if result.status != "done":

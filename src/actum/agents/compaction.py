@@ -14,6 +14,7 @@ from ..core.call import TextPart
 from ..core.errors import ContextOverflow, ModelGarbled
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..runs.wording import Phrases
+from .alternation import in_turns
 from .shortening import CLIPS, clipped, halves
 
 REQUESTS_MAX = 64
@@ -55,7 +56,8 @@ async def sum_up(
     overflowed = False
     for _ in range(REQUESTS_MAX):
         try:
-            reply = await ask([*summary, *(clipped(each, clip) if clip else each for each in part), demand])
+            told = [clipped(each, clip) if clip else each for each in part]
+            reply = await ask(in_turns([*summary, *told, demand], wording.noted))
         except ContextOverflow:
             overflowed = True
             smaller = halves(part)

@@ -16,9 +16,11 @@ from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.record import Entry, Started, Unfinished
+from ..core.user import User
 from ..journal.recording import CallRef, RunState
 from ..runs.recorded import sound, unknown_run
 from ..runs.wording import Phrases
+from .alternation import in_turns
 from .unfinished import standing, unfinished
 
 
@@ -42,7 +44,7 @@ class Before(Struct, frozen=True):
         return {part.handle for part in media(self.messages)}
 
 
-async def before(journal: Journal, owner: str, conversation: str, after: str = "") -> Before:
+async def before(journal: Journal, owner: User, conversation: str, after: str = "") -> Before:
     """What was said in a conversation until now, or up to another point.
 
     Args:
@@ -56,12 +58,13 @@ async def before(journal: Journal, owner: str, conversation: str, after: str = "
     """
     run_id, _, number = after.partition("@")
     if not after and conversation:
-        run_id = next((run.run_id for run in await journal.runs(conversation=conversation, owner=owner, limit=1)), "")
+        listed = await journal.runs(conversation=conversation, owner=owner.principal, tenant=owner.tenant, limit=1)
+        run_id = next((run.run_id for run in listed), "")
     if after and not run_id:
         raise UsageError(f"after={after!r}: name a run before the @")
     if not run_id:
         return Before()
-    entries = await journal.read(run_id)
+    entries = await journal.read(run_id, tenant=owner.tenant)
     if owner_of(entries) != owner:
         raise unknown_run(run_id)
     seen = len(entries)
@@ -73,21 +76,21 @@ async def before(journal: Journal, owner: str, conversation: str, after: str = "
     return Before(run_id, seen, told, unfinished(run_id, entries, seen))
 
 
-def owner_of(entries: Sequence[Entry]) -> str | None:
-    """The principal that a run belongs to; None where there is no run, or nothing that tells."""
+def owner_of(entries: Sequence[Entry]) -> User | None:
+    """The user that a run belongs to; None where there is no run, or nothing that tells."""
     try:
-        return RunState(entries[:1]).beginning().belongs_to
+        return RunState(entries[:1]).beginning().owning_user
     except JournalError:
         return None
 
 
 async def history_of(journal: Journal, started: Started) -> list[Message]:
     """Every message before a run, as the run was told them when it began."""
-    earlier = await history(journal, started.previous, started.seen, owner=started.belongs_to)
+    earlier = await history(journal, started.previous, started.seen, owner=started.owning_user)
     return [*earlier, *started.history]
 
 
-async def history(journal: Journal, run_id: str, seen: int, *, owner: str) -> list[Message]:
+async def history(journal: Journal, run_id: str, seen: int, *, owner: User) -> list[Message]:
     """Every message up to this run, those of the runs before it first; instructions left out.
 
     Args:
@@ -107,12 +110,13 @@ async def history(journal: Journal, run_id: str, seen: int, *, owner: str) -> li
             break  # forgotten, and what was before it with it
         recording = RunState(entries)
         started = recording.beginning()
-        if started.belongs_to != owner:
+        if started.owning_user != owner:
             pass  # somebody else's
         elif recording.compacted is not None and left is None:
             left = recording.compacted.keep
             text = recording.compacted.summary
-            summary = [UserMessage((TextPart(Phrases.for_text(text).summary(text)),), "memory")]
+            wording = Phrases.for_text(text)
+            summary = [UserMessage((TextPart(wording.summary(text)),), "memory"), Reply.of(wording.noted)]
         elif not started.compacts:
             runs.append(recording)
             left = left and left - 1
@@ -128,8 +132,8 @@ def said_in(recording: RunState) -> list[Message]:
     models refuse a conversation in which users speak twice, or in which nothing is said after a call's result.
     """
     started = recording.beginning()
-    messages: list[Message] = [*started.history, *started.said]
     wording = Phrases.for_text(started.question)
+    messages = [*started.history, *in_turns(started.said, wording.noted)]
     for number, replied in recording.replies:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):

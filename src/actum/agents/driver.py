@@ -114,7 +114,7 @@ class Driver(Struct, kw_only=True, dict=True):
             self._show(record.reply)
             run.usage += record.reply.usage
             return ModelAnswered(record.reply, record.elapsed, record.cost)
-        run.check_limits()
+        await run.check_limits()
         await self._notice_tools()
         context = run.context
         began = context.clock.monotonic()
@@ -173,7 +173,8 @@ class Driver(Struct, kw_only=True, dict=True):
     def _shorter(self) -> Transcript:
         """The conversation as the model is told it; a transcript that grows along with the whole one."""
         if self._told is None or self._told[0] != self._shortening:
-            told = Transcript(self._shortening.told(self.transcript, self.run.phrases.left_out()))
+            phrases = self.run.phrases
+            told = Transcript(self._shortening.told(self.transcript, phrases.left_out(), phrases.noted))
         else:
             _, told, heard = self._told
             told.extend(self._shortening.clip(self.transcript[heard:]))

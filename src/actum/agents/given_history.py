@@ -2,18 +2,24 @@
 
 Nobody saw the tools say what stands in the results of such a conversation. So the results are marked as given: none of
 their fields counts as trusted, whatever the tool of that name declares.
+
+The conversation goes on record, and its calls are over. So secret values are taken out for good: those in the arguments
+of its calls, and where the same reply or a later result repeats them; results are cleaned as those of a run are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import dropwhile
 
 import msgspec
 from msgspec import structs
 
+from ..core.call import ToolCall
 from ..core.errors import UsageError
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from ..core.redaction import Redaction
+from ..core.secret_values import Path, differing_texts, split_reply
 from .conversation import media, with_attachments
 
 _OURS = (SystemMessage, UserMessage, Reply, ToolMessage)
@@ -21,17 +27,26 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Message).decode
 
 
-def history_given(messages: Sequence[Message], instructions: str, *, replace: bool) -> tuple[Message, ...]:
+def history_given(
+    messages: Sequence[Message],
+    instructions: str,
+    *,
+    replace: bool,
+    secret_paths: Callable[[ToolCall], Sequence[Path]],
+    redaction: Redaction,
+) -> tuple[Message, ...]:
     """The messages as they go on record.
 
     Args:
         messages: the conversation; calls directly followed by their results.
         instructions: what the agent's model is told now, with the form of the answer.
         replace: the agent has instructions of its own, which take the place of system messages at the beginning.
+        secret_paths: where the arguments of a call hold secrets.
+        redaction: what is kept out of results.
 
     Returns:
-        The conversation, its media with handles. `instructions` are left out at its beginning: the model is told them
-        anyway.
+        The conversation, its media with handles, and without secret values. `instructions` are left out at its
+        beginning: the model is told them anyway.
 
     Raises:
         UsageError: an item is no message or can not be written down, a call has no result, a result has no call, or an
@@ -41,11 +56,44 @@ def history_given(messages: Sequence[Message], instructions: str, *, replace: bo
         raise UsageError(f"messages= is a list of messages, not one {type(messages).__name__}")
     taken = [_as_own(number, message) for number, message in enumerate(messages)]
     _check_calls(taken)
+    taken = _in_order(taken)
 
     def is_told(message: Message) -> bool:
         return isinstance(message, SystemMessage) and (replace or message.text == instructions)
 
-    return tuple(_with_handles(list(dropwhile(is_told, taken))))
+    cleaned = _without_secrets(dropwhile(is_told, taken), secret_paths, redaction)
+    return tuple(_with_handles(list(cleaned)))
+
+
+def _without_secrets(
+    messages: Iterable[Message], secret_paths: Callable[[ToolCall], Sequence[Path]], redaction: Redaction
+) -> Iterator[Message]:
+    """The messages with `[secret]` in the place of each secret value, and results without the values before them."""
+    known: set[str] = set()
+    for message in messages:
+        if isinstance(message, Reply):
+            parted = split_reply(message, [secret_paths(call) for call in message.calls])
+            shown = message if parted is None else parted[0]
+            for one, other in zip(shown.calls, message.calls, strict=True):
+                if one is not other:
+                    known.update(differing_texts(one.arguments, other.arguments))
+            yield shown
+        elif isinstance(message, ToolMessage):
+            yield structs.replace(message, result=redaction.clean(message.result, known))
+        else:
+            yield message
+
+
+def _in_order(messages: Sequence[Message]) -> list[Message]:
+    """The messages with the results of a turn in the order of its calls: formats that say no ids go by the order."""
+    found = list(messages)
+    for at, message in enumerate(messages):
+        if isinstance(message, Reply) and len(message.calls) > 1:
+            order = {call.id: number for number, call in enumerate(message.calls)}
+            behind = slice(at + 1, at + 1 + len(order))
+            results = {order[each.result.call_id]: each for each in messages[behind] if isinstance(each, ToolMessage)}
+            found[behind] = [results[number] for number in sorted(results)]
+    return found
 
 
 def _with_handles(messages: Sequence[Message]) -> Iterator[Message]:

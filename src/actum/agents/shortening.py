@@ -17,6 +17,7 @@ from msgspec import Struct
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.errors import ContextOverflow
 from ..core.message import Message, SystemMessage, ToolMessage, UserMessage
+from .alternation import in_turns
 
 CLIPS = (8_000, 2_000, 500)
 """To how many characters texts are cut, one after the other."""
@@ -35,17 +36,18 @@ class Shortening(Struct, frozen=True):
     left_out: int = 0
     clipped: int = 0
 
-    def told(self, messages: Sequence[Message], note: str) -> list[Message]:
+    def told(self, messages: Sequence[Message], note: str, noted: str) -> list[Message]:
         """The messages that the model is told.
 
         Args:
             messages: the whole conversation.
             note: tells the model that messages were left out.
+            noted: what the model says to the note.
         """
         first = _fixed(messages)
         left = [UserMessage((TextPart(note),), "developer")] if self.left_out else []
         kept = messages[first + self.left_out :]
-        return [*messages[:first], *left, *self.clip(kept)]
+        return in_turns([*messages[:first], *left, *self.clip(kept)], noted)
 
     def clip(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages with their results cut."""

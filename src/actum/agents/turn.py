@@ -276,7 +276,8 @@ class _Watch:
         self, calls: Sequence[ToolCall], results: Sequence[ToolResult], refusals: Collection[int]
     ) -> list[ToolMessage]:
         """What the calls of the reply came to, as the model is told it."""
-        keys, messages = self._keys, list[ToolMessage]()
+        keys = self._keys
+        messages: list[ToolMessage] = []
         for index, (call, result) in enumerate(zip(calls, results, strict=True)):
             messages.append(ToolMessage(call.name, result))
             self._turned_away.note(call, result)

@@ -26,7 +26,7 @@ from msgspec import UNSET
 
 from ..core.budget import NOTHING
 from ..core.call import Effect, TextPart, ToolCall, ToolResult
-from ..core.cancellation import cancellable, is_being_cancelled
+from ..core.cancellation import Waiting, begin, cancellable, finish, is_being_cancelled
 from ..core.errors import (
     CallCancelled,
     CallError,
@@ -45,7 +45,6 @@ from ..core.record import CallCompleted, CallRefused, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
 from ..core.secret_values import shown_problems, taken_out, texts_of
 from ..core.tool import Tool
-from ..core.trace import traceparent_of
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.recording import CallRef
 from ..policy.origins import OriginIndex
@@ -53,6 +52,7 @@ from ..policy.ruling import Required
 from .asking.asker import LiveApprover
 from .asking.inquiry import LiveToolRequests
 from .asking.question import Approvals
+from .limits.attempt_limit import AttemptLimit
 from .limits.breaker import Breakers
 from .limits.limits import Limits
 from .limits.meters import RateLimit, RateLimiters, acquire
@@ -64,7 +64,6 @@ from .scope import RunContext
 
 log = logging.getLogger("actum.call")
 
-_AT_ONCE = contextlib.nullcontext()
 _SMALL = frozenset({bool, int, float, type(None)})
 _WAS_DONE = "This call was made; what it returned is not known."
 _WAS_NOT_DONE = "The program was interrupted before this call happened. It was not made."
@@ -197,13 +196,18 @@ class CallPath:
         """Make a call that the policy allows, once all else that must be said of the call is said."""
         allowed = await self._allowed(call, place, plan)
         gates = self._gates(allowed) if isinstance(allowed, Plan) and self._meters.gated else ()
-        async with acquire(gates, self._scope.clock) if gates else _AT_ONCE:
-            if gates:  # what allowed the call may be over by now
-                allowed = await self._allowed(call, place, self._plan(call, place))
-            if not isinstance(allowed, Plan):
-                return allowed
-            await self._check_last(allowed, place)
-            return await self._execute(allowed, place)
+        if not gates:
+            return await self._make(allowed, place)
+        async with acquire(gates, self._scope.clock, self._meters.counts):
+            # What allowed the call may be over when its turn comes.
+            return await self._make(await self._allowed(call, place, self._plan(call, place)), place)
+
+    async def _make(self, allowed: Plan | ToolResult | Pending, place: CallRef) -> ToolResult | Pending:
+        """Make a call, if it is allowed."""
+        if not isinstance(allowed, Plan):
+            return allowed
+        await self._check_last(allowed, place)
+        return await self._execute(allowed, place)
 
     @contextlib.asynccontextmanager
     async def _turn_of(self, plan: Plan) -> AsyncIterator[None]:
@@ -261,7 +265,7 @@ class CallPath:
         """
         if self._scope.recording.asked(place) is not None:
             await self._look_first(plan, place)
-        self._breakers.check(plan.bound.tool.name, self._scope.clock.monotonic())
+        self._breakers.check(plan.bound.tool.name, self._scope.clock.monotonic(), self._terms.facts.tenant)
 
     async def _turn_away(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult | Pending:
         """The call is not to be made. If an earlier process began it, somebody has to say what became of it."""
@@ -271,7 +275,7 @@ class CallPath:
 
     def _gates(self, plan: Plan) -> Sequence[RateLimit]:
         """What the limits of its tool and its user have the call go through."""
-        return self._meters.gates(plan.bound.tool.name, self._terms.facts.principal, self._scope.clock.monotonic())
+        return self._meters.gates(plan.bound.tool.name, self._terms.facts.user, self._scope.clock.monotonic())
 
     def _plan(self, call: ToolCall, place: CallRef) -> Plan:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
@@ -458,7 +462,7 @@ class CallPath:
                 return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
-            self._breakers.note(tool.name, error, scope.clock.monotonic())
+            self._breakers.note(tool.name, error, scope.clock.monotonic(), self._terms.facts.tenant)
             if plan.edited:
                 result = with_note(result, plan.shown)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
@@ -515,23 +519,24 @@ class CallPath:
             place: None for a check, of which nothing is written down when it is cancelled.
         """
         scope, tool = self._scope, plan.bound.tool
-        limit = scope.clock.timeout(self._seconds(tool))
-        context = self._context(plan, attempt, place, limit)
+        limit = AttemptLimit(scope.clock, self._seconds(tool))
+        requests = self._requests(plan, place, limit) if place is not None else None
+        context = self._context(plan, attempt, place, requests)
         detail = ""
         error: CallError
         try:
-            async with limit:
-                work = toolset.execute(context.call, context)
-                if not getattr(toolset, "ends_when_cancelled", False):
-                    work = cancellable(work, scope.clock, tool.name)
-                result = checked(await work, plan)
-            return result, None, ""
+            result = begin(toolset.execute(context.call, context))
+            if isinstance(result, Waiting):  # else there is nothing that a time limit could end
+                async with limit:
+                    grace = None if getattr(toolset, "ends_when_cancelled", False) else scope.clock
+                    result = await finish(result, grace, tool.name)
+            return checked(result, plan), None, ""
         except CallError as known:
             error = self._told_of(plan.call, known)
         except InputRequired:
             raise
         except TimeoutError:
-            what = "No answer in time" if limit.expired() else "The tool waited in vain for something"
+            what = "No answer in time" if limit.expired else "The tool waited in vain for something"
             error = CallTimeout(f"{what}; it may have happened all the same.")
         except asyncio.CancelledError as cancelled:
             if is_being_cancelled() or self._asker.cancelled:
@@ -550,30 +555,32 @@ class CallPath:
             error.effect = "none"
         return ToolResult(plan.said.id, error=error.failure()), error, detail
 
+    def _requests(self, plan: Plan, place: CallRef, limit: AttemptLimit) -> LiveToolRequests:
+        """What the tool may ask of others while it runs."""
+        return LiveToolRequests(
+            scope=self._scope,
+            asker=self._asker,
+            call=plan.shown,
+            tool=plan.bound.tool,
+            place=place,
+            key=plan.key,
+            limit=limit,
+        )
+
     def _origins_of(self, call: ToolCall) -> Origins:
         return self._origins.of(call.arguments)
 
     def _context(
-        self, plan: Plan, attempt: int, place: CallRef | None = None, limit: asyncio.Timeout | None = None
+        self, plan: Plan, attempt: int, place: CallRef | None = None, requests: LiveToolRequests | None = None
     ) -> Context:
         """What the tool may know and do; a check, or a probe, asks nobody anything."""
-        inquiry = None
-        if place is not None and limit is not None:
-            inquiry = LiveToolRequests(
-                scope=self._scope,
-                asker=self._asker,
-                call=plan.shown,
-                tool=plan.bound.tool,
-                place=place,
-                key=plan.key,
-                limit=limit,
-            )
         return Context(
             run_id=self._scope.run_id,
             call=msgspec.structs.replace(plan.call, arguments=copy_arguments(plan.call.arguments)),
             key=plan.key,
             attempt=attempt,
             principal=self._terms.facts.principal,
+            tenant=self._terms.facts.tenant,
             roles=self._terms.facts.roles,
             key_id=self._terms.facts.key_id,
             deps=self._scope.deps,
@@ -583,11 +590,11 @@ class CallPath:
             secrets=self._scope.secrets,
             told=self._scope.told,
             budget=self._scope.budget,
-            inquiry=inquiry,
+            inquiry=requests,
             state=(self._scope.recording.parked(place) or "") if place is not None else "",
             peer=self._scope.peer,
             journal=self._scope.journal,
-            traceparent=traceparent_of(self._scope.trace, plan.key),
+            trace=self._scope.trace,
             lineage=self._lineage,
             holder=self._scope.holder,
         )

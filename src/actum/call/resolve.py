@@ -57,7 +57,9 @@ class Catalog:
         for item in bound:
             if item.tool.name in self._bound:
                 raise BadTool(
-                    f"two tools are called {item.tool.name!r}: rename one, or put a prefix before its toolset"
+                    f"two tools are called {item.tool.name!r}: put the toolset of one of them into "
+                    f'prefixed("x_", ...), renamed({{"new_name": {item.tool.name!r}}}, ...) or filtered(...) of '
+                    "actum.toolsets.wrappers; in actum.toml an entry of `tools` has prefix, rename and only for that"
                 )
             self._bound[item.tool.name] = item
         self.tools: tuple[Tool, ...] = tuple(item.tool for item in self._bound.values())
@@ -96,19 +98,19 @@ class Catalog:
         bound = self._bound.get(call.name)
         if bound is None:
             return paths_in(call.arguments, ())
-        paths = paths_in(call.arguments, bound.secrets)
-        return (
-            paths if paths is bound.secrets else paths_in(call.arguments, bound.secrets, bound.tool.property_schemas())
-        )
+        declared = bound.tool.parameters.get("properties")
+        return paths_in(call.arguments, bound.secrets, declared if isinstance(declared, dict) else ())
 
     def shown(self, call: ToolCall) -> ToolCall:
         """A call without its secret values."""
         return shown_call(call, self.secret_paths(call))
 
     def trusted(self, name: str) -> tuple[str, ...]:
-        """Which fields of the results of the tool of this name are declared to be trusted; of a foreign one, none."""
+        """Which fields of the results of the tool of this name are declared to be trusted; of a foreign tool only those
+        that the operator named.
+        """
         bound = self._bound.get(name)
-        return bound.tool.trusted if bound is not None and not bound.tool.foreign else ()
+        return bound.tool.trusted if bound is not None and (bound.tool.vouched or not bound.tool.foreign) else ()
 
     def resolve(self, name: str) -> ResolvedTool:
         """The tool that a model means by a name.

@@ -21,32 +21,53 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ..core.errors import ActumError, JournalError, UsageError
 from . import (
+    agents,
     approvals,
     audit,
     call,
     chat,
+    config,
     conversations,
     demo,
     dialects,
     doctor,
     journal,
+    keys,
     models,
     policy,
     run,
     runs,
+    secrets,
+    serve,
     tools,
     transcode,
 )
-from .language import tr, tr_error, tr_help
+from .language import language, tr, tr_help
 from .mcp import commands as mcp
+from .show.help import ChineseHelp
 from .show.terminal import Terminal, plain_characters, version_of
 
 CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "models", "tools", "mcp", "policy", "runs", "resume", "approvals"),
-    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
+    *(
+        "init",
+        "demo",
+        "run",
+        "chat",
+        "call",
+        "models",
+        "tools",
+        "mcp",
+        "serve",
+        "policy",
+        "agents",
+        "runs",
+        "resume",
+        "approvals",
+    ),
+    *("conversations", "audit", "secrets", "journal", "keys", "dialects", "transcode", "config", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -94,22 +115,29 @@ app.command()(chat.chat)
 app.command()(call.call)
 app.command()(run.resume)
 app.command("models")(models.models)
+app.add_typer(agents.app, name="agents")
 app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
+app.command("serve")(serve.serve)
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)
+app.add_typer(secrets.app, name="secrets")
 app.add_typer(journal.app, name="journal")
+app.add_typer(keys.app, name="keys")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
+app.command()(config.init)
+app.add_typer(config.app, name="config")
 app.command()(doctor.doctor)
 app.command()(demo.demo)
 
 
 def _translate(command: TyperCommand | TyperGroup) -> None:
     """Let `--help` of a command, and of all below it, speak the person's language."""
+    command.context_class = ChineseHelp if language() == "zh" else typer.Context
     command.help, command.epilog = command.help and tr_help(command.help), command.epilog and tr_help(command.epilog)
     for parameter in command.params:
         if isinstance(parameter, TyperOption | TyperArgument) and parameter.help:
@@ -158,7 +186,7 @@ def _tell(error: BaseException, *, as_json: bool) -> int:
     terminal = Terminal()
     if as_json:
         terminal.json({"status": "failed", "error": {"kind": type(error).__name__, "message": message}})
-    terminal.error(tr_error(" ".join(message.split())))
+    terminal.error(" ".join(message.split()))
     return code
 
 

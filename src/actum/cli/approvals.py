@@ -21,13 +21,14 @@ from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, dumps
 from ..core.record import InputRequested
-from ..journal.grant import told
 from ..journal.recording import MIDWAY
 from ..transport.http import HttpFailure, post
 from . import options
 from .approve import read_pairs, show_pending
-from .options import JournalFlag, JsonFlag
+from .language import tr
+from .options import JournalFlag, JsonFlag, TenantFlag
 from .run import DONE
+from .show.coverage import covered
 from .show.form import read_form
 from .show.terminal import (
     Terminal,
@@ -55,22 +56,25 @@ def approvals(context: typer.Context) -> None:
 
 
 @app.command("list")
-def list_waiting(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+def list_waiting(tenant: TenantFlag = None, as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
     """List what waits, the oldest first."""
     terminal = Terminal()
     found = _look(journal)
-    waiting = found.waiting
+    waiting = [one for one in found.waiting if tenant in (None, one.run.tenant)]
     options.tell_problems(terminal, [str(each) for each in found.unreadable])
     if as_json:
         terminal.json([_as_json(one) for one in waiting])
         return
     now = SystemClock().now()
-    rows = [
+    columns = ["id", "kind", "waits", "what", "needs"]
+    columns += [] if terminal.is_narrow else ["run"]  # which `approvals show` tells as well
+    cells = [
         (one.asked.id, one.asked.kind, duration(now - one.at), _what(one), _left(one, now), one.run.run_id)
         for one in waiting
     ]
+    rows = [row[: len(columns)] for row in cells]
     if rows:
-        terminal.table("id", "kind", "waits", "what", "needs", "run", rows=rows)
+        terminal.table(*columns, rows=rows, folds="what")
     elif not found.unreadable:
         terminal.note("Nothing waits.")
 
@@ -86,7 +90,8 @@ def show(ask_id: AskId, as_json: JsonFlag = False, journal: JournalFlag = "") ->
     terminal.line("run", f"{one.run.run_id}  {one.run.question}", "bold cyan", console=terminal.out)
     show_pending(terminal, one.asked.pending, None, console=terminal.out)
     if one.asked.pending.covers:
-        terminal.line("for run", f"with --for-run: {one.asked.pending.covers}", console=terminal.out)
+        covers = tr("with --for-run: {covers}", covers=covered(one.asked.pending))
+        terminal.line("for run", covers, console=terminal.out)
 
 
 @app.command("approve")
@@ -231,7 +236,7 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
     agreed = {counts_as} if given.arguments is not None else {*one.agreed, counts_as}
     pending = one.asked.pending
     if given.for_run and pending.call is not None:
-        terminal.note(f"It holds {told(pending.call.arguments, pending.sinks, pending.parameters, given.free)}.")
+        terminal.note(tr("It holds {covers}.", covers=covered(pending, given.free)))
     if given.verdict == "approve" and not pending.is_agreed(agreed):
         terminal.note(f"On record. To the same arguments have to agree yet: {_missing(one.asked, agreed)}.")
     else:

@@ -12,7 +12,8 @@ from ..core.errors import UsageError
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, JsonProblem, parse
 from ..core.pending import Pending
-from .language import tr
+from .language import tr, tr_message
+from .show.coverage import covered
 from .show.form import (
     fill_in,
     let_ask,
@@ -77,7 +78,7 @@ class TerminalApprover:
         show_pending(self._terminal, pending, SHOWN_MAX)
         arguments = pending.call.arguments if pending.call is not None else {}
         if pending.covers:
-            covers = tr("r: yes, and {covers}. r NAME: the same, and NAME may differ", covers=pending.covers)
+            covers = tr("r: yes, and {covers}. r NAME: the same, and NAME may differ", covers=covered(pending))
             self._terminal.note(f"{INDENT}{covers}")
         long = any(len(value_text(value)) > SHOWN_MAX for value in arguments.values())
         while True:
@@ -176,7 +177,7 @@ def show_pending(
     """What waits for a person: for a call every argument in full, up to so many characters each. On stderr, if not said
     otherwise."""
     console = console or terminal.err
-    label, message = tr(_LABELS.get(pending.kind, "asks")), tr(pending.message)
+    label, message = _LABELS.get(pending.kind, "asks"), tr_message(pending.message)
     if pending.call is None:
         terminal.line(label, styled((message, "bold")), "bold magenta", console=console)
         return

@@ -21,7 +21,7 @@ from ..journal.audit import (
     audit,
 )
 from . import options
-from .options import JournalFlag, JsonFlag
+from .options import JournalFlag, JsonFlag, TenantFlag
 from .show import moments
 from .show.terminal import (
     Terminal,
@@ -42,6 +42,7 @@ def show_audit(
     since: SinceFlag = "",
     until: UntilFlag = "",
     principal: Annotated[str, typer.Option(metavar="NAME", help="On whose behalf.")] = "",
+    tenant: TenantFlag = None,
     tool: Annotated[str, typer.Option(metavar="NAME", help="The tool, or a pattern: 'pay*'.")] = "",
     decision: Annotated[str, typer.Option(metavar="WORD", help=", ".join(DECISIONS) + ".")] = "",
     run: Annotated[str, typer.Option(metavar="ID", help="The run: its id, the beginning of it, or `last`.")] = "",
@@ -62,6 +63,7 @@ def show_audit(
         since=moments.moment(since, now) if since else None,
         until=moments.moment(until, now) if until else None,
         principal=principal,
+        tenant=tenant,
         tool=tool,
         decision=decision,
     )
@@ -126,7 +128,9 @@ def _told(line: AuditLine) -> str:
     """The rest of a line in words."""
     pieces = [
         f"attempt {line.attempt}" if line.attempt > 1 else "",
-        shorten(dumps(line.arguments), TEXT_MAX) if line.arguments and line.decision in ("asked", "allowed") else "",
+        shorten(dumps(line.arguments), TEXT_MAX)
+        if line.arguments and line.decision in ("asked", "allowed", "administered")
+        else "",
         f"by {line.by}" if line.by else "",
         f"after {duration(line.waited_s)}" if line.waited_s is not None else "",
         f"({line.rule})" if line.rule else "",

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from ..compose.agents import choose_agent
 from ..core.event import RunResult
 from ..journal.comparison import (
     Comparison,
@@ -29,7 +30,7 @@ from .options import (
     VerboseFlag,
     YesFlag,
 )
-from .run import as_recorded, carry_out, view_of
+from .run import as_recorded, carry_out, named_agent, view_of
 from .show.terminal import (
     Terminal,
     duration,
@@ -66,7 +67,9 @@ def fork(
     async def command() -> int:
         async with options.journal(settings) as opened:
             found = await options.find_run(opened, run_id)
-            chosen = settings if model else as_recorded(settings, found.model)
+            name = await named_agent(opened, found.run_id, settings, accept=True)  # a branch may have another agent
+            unnamed = settings if name or model else as_recorded(settings, found.model)
+            chosen = choose_agent(settings, name) if name else unnamed
             async with options.agent(chosen, opened, TerminalApprover(terminal, yes=yes), terminal) as agent:
                 new = await agent.fork(found.run_id, at, question=said(question) or None, result=said(result) or None)
                 if not as_json:

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..agents.agent import Agent
-from ..compose.agents import make_agent
-from ..compose.models import make_model
 from ..compose.settings import MEMORY, Settings
 from ..core.errors import ActumError, Busy, ContextOverflow, UsageError
 from ..core.event import RunResult
@@ -31,7 +29,7 @@ from .approve import TerminalApprover
 from .attachments import GivenFile, read_file, told, with_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import chat_command, resume_command
-from .language import tr, tr_error
+from .language import tr
 from .models import choose_model
 from .prompts import Prompts, usage
 from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
@@ -61,11 +59,10 @@ def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how:
     with asyncio.Runner() as runner:
         try:
             approver = TerminalApprover(terminal, yes=how.yes)
-            opening = options.tools(settings, terminal)
-            loaded = runner.run(opening.__aenter__())
+            opening = options.agent_with_servers(settings, opened, approver, terminal)
+            agent, servers = runner.run(opening.__aenter__())
             try:
-                agent = make_agent(settings, make_model(settings), loaded.tools, journal=opened, approver=approver)
-                prompts = Prompts(loaded.servers)
+                prompts = Prompts(servers)
                 chat = Chat(
                     terminal,
                     runner,
@@ -188,7 +185,7 @@ class Chat:
             self._editor = await self._open_editor()
         editor, words = self._editor
         with contextlib.suppress(ActumError):  # a journal that is away spoils the completion alone
-            runs = await self._journal.runs(owner=self._owner, limit=RUNS_OFFERED)
+            runs = await self._journal.runs(owner=self._owner, tenant="", limit=RUNS_OFFERED)
             words.runs = [run.run_id for run in runs]
         return await editor.read()
 
@@ -213,7 +210,7 @@ class Chat:
         elif word.startswith("/") and ":" in word:
             self._tried(lambda: self._prompt(word, rest.strip(), line))
         elif word.startswith("/") and word[1:].isalpha():
-            self._terminal.error(tr_error(f"there is no command {word}; /help lists them"))
+            self._terminal.error(f"there is no command {word}; /help lists them")
         else:
             self._tried(lambda: self._turn(line))
 
@@ -235,7 +232,7 @@ class Chat:
             self._code = FAILED
         except ActumError as error:
             self._trace.close()
-            self._terminal.error(tr_error(str(error)))
+            self._terminal.error(str(error))
             self._code = FAILED
 
     def _prompt(self, word: str, typed: str, line: str) -> int:
@@ -281,7 +278,7 @@ class Chat:
 
     async def _look_back(self) -> None:
         """Say so if the latest turn did not come to its end, or nobody knows whether one of its calls happened."""
-        runs = await self._journal.runs(conversation=self._conversation, owner=self._owner, limit=1)
+        runs = await self._journal.runs(conversation=self._conversation, owner=self._owner, tenant="", limit=1)
         latest = await as_they_stand(self._journal, runs)
         for run in latest:
             timeline = Timeline(await self._journal.read(run.run_id))
@@ -312,7 +309,7 @@ class Chat:
             files = [*self._files, read_file(path)]
             with_files(UserMessage.of(""), files)  # refuses them where they are too large together
         except UsageError as error:
-            self._terminal.error(tr_error(str(error)))
+            self._terminal.error(str(error))
             return
         self._files = files
         self._terminal.note(told(files))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 WORDS = {
     # approvals at the terminal
     "run it?  [y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater: ": (
@@ -13,8 +11,10 @@ WORDS = {
         "执行吗？  [y] 执行  [r] 本次运行内都执行  [e] 修改  [n] 拒绝  [l] 稍后  [a] 显示全部："
     ),
     "r: yes, and {covers}. r NAME: the same, and NAME may differ": (
-        "r：同意，本次运行中同样的调用也同意。r 参数名：同上，并且这个参数可以不同"
+        "r：同意，{covers}。r 参数名：同上，并且这个参数可以不同"
     ),
+    "with --for-run: {covers}": "用 --for-run 时：{covers}",
+    "It holds {covers}.": "已批准：{covers}。",
     "why not? (Enter for no reason): ": "为什么拒绝？（直接回车表示不说明）：",
     "NAME=VALUE, or Enter to leave it: ": "参数名=值，直接回车表示不修改：",
     "did it happen?  [y]es  [n]o  make it [a]gain  [u]nknown  [l]ater: ": (
@@ -29,10 +29,6 @@ WORDS = {
     "page": "网页",
     "host": "主机",
     " … and {count} characters more": " …… 还有 {count} 个字符",
-    "This changes something outside the conversation.": "这个操作会改变对话之外的东西。",
-    "The program was interrupted during this call. It may or may not have happened. Did it?": (
-        "程序在这次调用期间中断了。它可能执行了，也可能没有。执行了吗？"
-    ),
     "Enter takes what stands in brackets; ! declines, . puts it aside, end of input asks later.": (
         "回车采用方括号里的值；! 表示拒绝，. 表示取消，Ctrl-D 表示稍后再答。"
     ),
@@ -40,7 +36,17 @@ WORDS = {
     "open it yourself. Do you agree to go there?  [y]es  [n]o  [l]ater: ": (
         "请自己打开。同意访问这个网页吗？  [y] 同意  [n] 拒绝  [l] 稍后："
     ),
-    "ask your model this?  [y]es  [n]o  [l]ater: ": "要拿这个去问你的模型吗？  [y] 同意  [n] 拒绝  [l] 稍后：",
+    "ask your model this?  [y]es  [n]o  [l]ater: ": "要拿这个去问您的模型吗？  [y] 同意  [n] 拒绝  [l] 稍后：",
+    # keys
+    "Clients show this key as `Authorization: Bearer KEY`. It is not shown again:": (
+        "客户端用 `Authorization: Bearer 密钥` 出示这个密钥。它不会再次显示："
+    ),
+    "Others than this machine reach this server: here is a key for you, as `actum keys add` makes.": (
+        "本机以外的程序可以访问这个服务器：这是给您的密钥，与 `actum keys add` 创建的一样。"
+    ),
+    "There are no keys yet. Try: actum keys add ci": "还没有密钥。试试：actum keys add ci",
+    "The key {name} is revoked.": "密钥 {name} 已吊销。",
+    "The key {name} had been revoked before.": "密钥 {name} 之前就已吊销。",
     # run and chat
     "cancelled": "已取消",
     "The embedded model: rules, no language model. `actum doctor` says how to use a real one.": (
@@ -78,41 +84,127 @@ WORDS = {
     "end this turn and keep the chat": "结束这一轮，对话继续",
     "begin a new line; so does Enter after a backslash": "另起一行；在反斜杠后按回车也可以",
     "complete a name": "补全名称",
+    # forms
+    "a tool": "工具",
+    "nothing": "空",
+    "yes": "是",
+    "no": "否",
+    "text": "文本",
+    "yes or no": "是或否，写 yes 或 no",
+    "a whole number": "整数",
+    "a number": "数字",
+    "one of: {listed}": "选一项：{listed}",
+    "some of, with commas: {listed}": "可选多项，用逗号分开：{listed}",
+    "{host} (not all Latin)": "{host}（含有非拉丁字符）",
+    # labels beside a line, of four characters at most
+    "answer": "回答",
+    "call": "调用",
+    "result": "结果",
+    "error": "出错",
+    "says": "说",
+    "thought": "思考",
+    "repaired": "修正",
+    "progress": "进度",
+    "you": "您",
+    "agent": "智能体",
+    "told": "告知",
+    "does": "用途",
+    "takes": "参数",
+    "for run": "本次运行",
+    "reads": "只读",
+    "change": "变化",
+    "offers": "提供",
+    "from": "来自",
+    "checked": "已校验",
+    "wrong": "错误",
+    "verdict": "判定",
+    "first": "先做",
+    "expires": "期限",
+    "alike": "相同",
+    "parts": "分开",
+    "begun": "开始",
+    # the heads of tables
+    "when": "时间",
+    "status": "状态",
+    "run": "运行",
+    "model": "模型",
+    "question": "问题",
+    "id": "编号",
+    "kind": "种类",
+    "waits": "已等待",
+    "what": "内容",
+    "needs": "还需",
+    "latest": "最近",
+    "turns": "轮数",
+    "conversation": "对话",
+    "begins with": "开头",
+    "for": "代表",
+    "decision": "结论",
+    "tool": "工具",
+    "with what, why, what came": "参数、原因、结果",
+    "effects": "影响",
+    "what it does": "用途",
+    "name": "名称",
+    "state": "状态",
+    "era": "协议",
+    "tools": "工具",
+    "wait": "待批",
+    "at": "地址",
+    "for whom": "谁可以用",
+    "anybody": "任何人",
+    "digest": "摘要",
+    "what it is": "说明",
+    "user": "用户",
+    "tenant": "租户",
+    "scopes": "权限",
+    "may use": "可以使用",
+    "until": "有效期至",
+    "valid": "有效",
+    "revoked": "已吊销",
+    "expired": "已过期",
+    "default": "默认",
+    "dialect": "方言",
+    "how a model says a call": "模型表达调用的方式",
+    # what `actum doctor` looks at
+    "ok": "正常",
+    "warn": "注意",
+    "bad": "错误",
+    "terminal": "终端",
+    "keys": "密钥",
+    "settings": "设置",
+    "journal": "日志",
+    "record": "记录",
+    "clients": "客户端",
+    "egress": "外发",
+    "local": "本机",
+    "calls": "调用",
+    # secrets
+    "secrets": "机密",
+    "set": "设置时间",
+    "kept in": "保存在",
+    "file": "文件",
+    "environment": "环境变量",
+    "(shared)": "（共享）",
+    "The value of {name} (it is not shown): ": "请输入 {name} 的值（不会显示）：",
+    "The secret {name} is set, in {path}. Its key: {key}.": "机密 {name} 已设置，保存在 {path}。密钥来自：{key}。",
+    "There are no secrets yet. Try: actum secrets set crm_key": "还没有机密。试试：actum secrets set crm_key",
+    "The secret {name} is removed.": "机密 {name} 已删除。",
+    "There is no secret {name} of this owner: `actum secrets list` tells which there are.": (
+        "这个所有者没有机密 {name}：`actum secrets list` 列出所有机密。"
+    ),
+    "One key opens {path} now, and all values are encrypted anew.": (
+        "现在只有一个密钥能打开 {path}，所有值都已重新加密。"
+    ),
+    (
+        "Two keys open {path} now. Set ACTUM_SECRETS_KEY_FILE or ACTUM_SECRETS_KEY to the new key everywhere, then: "
+        "actum secrets rekey --finish"
+    ): (
+        "现在有两个密钥能打开 {path}。请在所有地方把 ACTUM_SECRETS_KEY_FILE 或 ACTUM_SECRETS_KEY 换成新密钥，然后："
+        "actum secrets rekey --finish"
+    ),
 }
 """Each text of the command line in Chinese."""
 
-
-def _row(english: str, chinese: str) -> tuple[re.Pattern[str], str]:
-    return re.compile(english, re.DOTALL), chinese
-
-
-ERRORS = (
-    _row(
-        r"No such option: (\S+?)\.?( \((Possible|Did).*?\))?( \(--help tells more\))?",
-        r"没有选项 \1（--help 查看帮助）",
-    ),
-    _row(r"No such command '(.*?)'\.( .*)?", r"没有命令“\1”（--help 查看帮助）"),
-    _row(r"Missing argument '(.*)'\.( \(--help tells more\))?", r"缺少参数“\1”（--help 查看帮助）"),
-    _row(r"Option '(.*)' requires an argument\.( \(--help tells more\))?", r"选项“\1”后面要有值（--help 查看帮助）"),
-    _row(r'there is no question: (actum run ".*")', r"没有问题。用法：\1"),
-    _row(r"there is no run '(.*)' in this journal: .*", r"记录里没有运行“\1”：`actum runs list` 列出所有运行"),
-    _row(r"(\d+) runs begin with '(.*)': give more of the id", r"有 \1 次运行的编号以“\2”开头：请多写几位"),
-    _row(r"there is no command (\S+); /help lists them", r"没有命令 \1；/help 列出所有命令"),
-    _row(r"-a (.*): No such file or directory", r"-a \1：没有这个文件"),
-    _row(r"-a (.*): Is a directory", r"-a \1：这是一个文件夹"),
-    _row(r"-a (.*): Permission denied", r"-a \1：没有权限读取"),
-    _row(r"-a (.*): the file is empty", r"-a \1：文件是空的"),
-    _row(r"-a (.*): the file is larger than (\S+) bytes, which is the most", r"-a \1：文件超过了上限 \2 字节"),
-    _row(r"stdin: more than (\S+) bytes came .*", r"标准输入超过了上限 \1 字节"),
-    _row(r"the files are larger than (\S+) bytes together, which is the most", r"文件合计超过了上限 \1 字节"),
-    _row(
-        r"(.*): (\S+) bytes of text are too much for one question, which takes (\S+)\. .*",
-        r"\1：\2 字节的文本太长，一个问题最多 \3 字节。请只给一部分，或者让工具去读文件",
-    ),
-    _row(r"/attach: name a file, as in /attach picture\.png", r"/attach：请写文件名，例如 /attach picture.png"),
-    _row(r"'(.*)': write NAME=VALUE", r"“\1”：请写成 参数名=值"),
-)
-"""What goes wrong most often, in Chinese. Each row fits a whole message; a message that fits none stays English."""
 
 HELP = {
     "What a language model says, done: any model, any tool, one call path, everything on record.": (
@@ -142,6 +234,8 @@ HELP = {
     "Whose conversation it is, where it is not your own; '' for those of programs that name no principal.": (
         "这次对话属于谁（不是自己的时候）；'' 表示没有写明主体的程序的对话。"
     ),
+    "For the users of this tenant, whom your server serves.": "代表您的服务器所服务的这个租户的用户。",
+    "Only what belongs to this tenant; '' for what belongs to none.": ("只看属于这个租户的；'' 表示不属于任何租户的。"),
     "Go on after this run, or after its record N; with a new --conversation, in a branch of its own.": (
         "接在这次运行之后，或者接在它的第 N 条记录之后；写一个新的 --conversation 就另开一个分支。"
     ),
@@ -161,6 +255,31 @@ HELP = {
     ),
     "Talk: what was said is kept in mind. A paste of several lines is one turn; from a pipe, each line is one.": (
         "对话：说过的话会记住。粘贴的多行文字算一轮；从管道读取时，每行算一轮。"
+    ),
+    "Keys of a server: make one, list them, revoke one.": "服务器的密钥：创建、列出、吊销。",
+    "Make a key, and show it. It is shown this once: only a hash of it is kept. For instance: actum keys add ci --user "
+    "ann --role clerk --scope tools --tool 'crm_*' --expires 30d": (
+        "创建并显示一个密钥。只显示这一次：只保存它的哈希值。\n\n"
+        "例如：actum keys add ci --user ann --role clerk --scope tools --tool 'crm_*' --expires 30d"
+    ),
+    "List the keys, the oldest first, also those that were revoked.": "列出密钥，最早的在前，已吊销的也在内。",
+    "Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone.": (
+        "吊销一个密钥：使用这份记录的服务器一秒之内都不再接受它。此操作无法撤销。"
+    ),
+    "The name of the key.": "密钥的名称。",
+    "Whose calls the key makes. Default: the name of the key.": "密钥代表哪个用户发起调用。默认：密钥的名称。",
+    "A role of the user; may be repeated.": "用户的角色；可以重复。",
+    "The tenant that the user belongs to.": "用户所属的租户。",
+    "What the key allows, such as tools; may be repeated.": "密钥允许做什么，例如 tools；可以重复。",
+    "Tools that it may use, such as 'crm_*'; may be repeated. Default: all.": (
+        "可以使用的工具，例如 'crm_*'；可以重复。默认：全部。"
+    ),
+    "Models that it may use; may be repeated. Default: all.": "可以使用的模型；可以重复。默认：全部。",
+    "Agents that it may use; may be repeated. Default: all.": "可以使用的智能体；可以重复。默认：全部。",
+    "When it ends: 30d, 12h, 2027-01-31. Default: never.": "何时失效：30d、12h、2027-01-31。默认：永不失效。",
+    "Trust whoever has the key to say only what its user said, so that rules take its values as the user's. Never for "
+    "a client whose model chooses the values.": (
+        "相信持有密钥的客户端只转述用户说过的话，因此规则把它给出的值视为用户的。切勿用于由模型选择参数值的客户端。"
     ),
     'Call one tool by hand. For instance: actum call calculate expression="17 * 23"': (
         '手动调用一个工具。\n\n例如：actum call calculate expression="17 * 23"'
@@ -238,7 +357,9 @@ HELP = {
         "输出工具的 JSON Schema，或者某种方言里告诉模型的内容。"
     ),
     "As this dialect says it.": "用这种方言表达。",
-    "Say what the tools' descriptions lack. Exit code 1 when something is.": "指出工具说明缺什么。有缺时退出码为 1。",
+    "Say what the tools' descriptions lack, and what nobody says of foreign tools. Exit code 1 when something is.": (
+        "指出工具说明缺什么，以及哪些外来工具无人说明作用。有缺时退出码为 1。"
+    ),
     "MCP servers: add, list, test, import, approve, login, remove. And serve: be one.": (
         "MCP 服务器：添加、列出、测试、导入、批准、登录、移除；serve 则自己作为服务器。"
     ),
@@ -280,6 +401,172 @@ HELP = {
     "Follow a run while another process drives it, until it ends, waits, or is interrupted.": (
         "跟踪另一个进程正在执行的运行，直到它结束、等待或中断。"
     ),
+    # models, audit, mcp, policy and journal
+    (
+        "List the models that servers on this machine offer, and choose one. The usual ports of Ollama, llama.cpp, LM "
+        "Studio and vLLM are asked for their list of models, and for nothing else."
+    ): (
+        "列出本机服务器提供的模型，并从中选用一个。\n\n"
+        "只向 Ollama、llama.cpp、LM Studio 和 vLLM 的常用端口查询模型列表，不做别的请求。"
+    ),
+    "Take this model from now on, where none is named. Nothing is sent.": (
+        "今后没有指定模型时就用这个模型。不会发送任何内容。"
+    ),
+    (
+        "asked, approved, denied, answered, resolved, checked, allowed, done, failed, refused, administered, forked, "
+        "agent_changed, forgotten, deleted, damaged."
+    ): (
+        "asked（已询问）、approved（已批准）、denied（已拒绝）、answered（已回答）、resolved（已澄清）、"
+        "checked（已检查）、allowed（已允许）、done（已完成）、failed（失败）、refused（未放行）、"
+        "administered（管理操作）、forked（已分支）、agent_changed（智能体已变化）、forgotten（已遗忘）、"
+        "deleted（已删除）、damaged（已损坏）。"
+    ),
+    "Print CSV with a header.": "输出带表头的 CSV。",
+    (
+        "Serve tools, files, prompts and runs to MCP clients, in both eras of the protocol. For instance: actum mcp "
+        "serve --tools tools.py, as the command of a server in a client's settings"
+    ): (
+        "向 MCP 客户端提供工具、文件、提示词和运行记录，新旧两代协议都支持。\n\n"
+        "例如在客户端的设置里，把服务器的启动命令写成：actum mcp serve --tools tools.py"
+    ),
+    "Serve over HTTP there, instead of by stdin and stdout.": "在这个地址上通过 HTTP 提供服务，而不是标准输入输出。",
+    "Over HTTP also the old way, at /sse, for old clients.": "HTTP 方式下同时在 /sse 提供旧式接口，供旧客户端使用。",
+    "Serve the files below PATH as NAME:///...; may be repeated.": (
+        "把 PATH 下的文件以 NAME:///… 的形式提供出去；可重复。"
+    ),
+    (
+        "Serve the prompts that file.py or a module holds, functions with @prompt of actum.server above them, or one "
+        "of them as file.py:name; may be repeated."
+    ): (
+        "提供 file.py 或模块里的提示词（用 actum.server 的 @prompt 装饰的函数），或用 file.py:名称 指定其中一个；"
+        "可重复。"
+    ),
+    "Serve the runs of whoever asks, as actum://runs/ID.": "以 actum://runs/ID 提供请求者自己的运行记录。",
+    (
+        "Stand in front of this server instead: a name of `actum mcp`, an address, a file of them; may be repeated. "
+        "Only what was approved is passed on."
+    ): ("改为代理这个服务器：`actum mcp` 里的名称、地址，或列出服务器的文件；可重复。只转发已批准的内容。"),
+    "What clients are told it is called.": "告诉客户端的服务器名称。",
+    "Requests must show a token of this issuer, a JWT.": "请求必须带上这个签发方的令牌（JWT）。",
+    "This server as clients write it: what tokens are meant for.": "客户端使用的本服务器地址，即令牌的受众。",
+    "A scope that tokens need; may be repeated.": "令牌必须具有的 scope；可重复。",
+    "A name under which clients reach this; may be repeated.": "客户端访问本服务器时可用的主机名；可重复。",
+    "Pages of this origin may speak to it; may be repeated.": "允许这个来源（origin）的网页访问；可重复。",
+    "Others than this machine may come in without a key. Think first.": "允许其他机器不带密钥访问。请先想清楚。",
+    (
+        "Trust this client to say only what its user said, so that rules take its values as the user's: `local` (no "
+        "key), `shared` (--key-env), or a client's id at --issuer. May be repeated. Never for a client whose model "
+        "chooses the values."
+    ): (
+        "相信这个客户端只转述用户说的话，规则会把它给出的值当作用户的值：`local`（没有密钥）、`shared`（--key-env），"
+        "或 --issuer 处的客户端编号。可重复。如果值由客户端的模型来选，绝不要使用。"
+    ),
+    (
+        "Add a server. Nothing is started: its tools are used once you have approved them. For instance: actum mcp add "
+        "files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+    ): (
+        "添加服务器。\n\n不会启动任何程序：批准之后才会使用它的工具。\n\n"
+        "例如：actum mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+    ),
+    "What the server is called here.": "服务器在这里的名称。",
+    "Where it is, or how it is started.": "服务器的地址，或启动它的命令。",
+    "Sent to a remote one.": "发给远程服务器的 HTTP 头。",
+    "Given to a local one.": "传给本地服务器的环境变量。",
+    "Where a local one is started; else here.": "本地服务器的启动目录；默认当前目录。",
+    "How to talk to it; else found out.": "通信方式；默认自动判断。",
+    "Without a word from it.": "服务器多少秒没有回应就算超时。",
+    "Which protocol; else found out.": "哪一代协议；默认自动判断。",
+    "It may work in this folder.": "允许它使用这个文件夹。",
+    "Only tools of such names.": "只用名称相符的工具。",
+    "No tools of such names.": "不用名称相符的工具。",
+    "Believe what it says of its own tools.": "相信它对自己工具的声明。",
+    "So many sessions at a time; else 8 processes.": "同时最多多少个会话；默认 8 个进程。",
+    "It keeps nothing from one call to the next.": "它在两次调用之间不保留状态。",
+    "Take over servers that another client knows. Nothing is started, and no approval is taken over.": (
+        "导入其他客户端里配置的服务器。不会启动任何程序，也不会导入批准。"
+    ),
+    "A file, or one of claude, claude-code, vscode, cursor, windsurf, gemini, codex, lmstudio, zed.": (
+        "文件，或 claude、claude-code、vscode、cursor、windsurf、gemini、codex、lmstudio、zed 之一。"
+    ),
+    "Tell what is known without starting any.": "只显示已知的情况，不启动服务器。",
+    "Only these, by its own names.": "只批准这些工具，用服务器自己的工具名。",
+    "Believe tools that say they only read: their calls are made without asking.": (
+        "相信声明自己只读的工具：调用时不再询问。"
+    ),
+    "Log in at a server that wants it, in a browser. The address is shown; nothing opens without a yes.": (
+        "在浏览器里登录需要登录的服务器。会先显示地址，同意之后才打开。"
+    ),
+    "The browser runs on another machine.": "浏览器在另一台机器上。",
+    "Ask for this too; may be repeated.": "另外申请这个 scope；可重复。",
+    "Forget the login at a server, and tell whoever granted it.": "删除服务器的登录信息，并通知签发方。",
+    (
+        "Say what the policy says of a call, and why. Nothing is called. Ends with 0 when it is allowed, 1 when it is "
+        "denied, 3 when a person is asked. For instance: actum policy test --policy policy.toml transfer amount=500 "
+        "--user ada"
+    ): (
+        "说明策略怎样判断一个调用，以及原因。不会真的调用。\n\n"
+        "允许时退出码为 0，拒绝时为 1，需要问人时为 3。\n\n"
+        "例如：actum policy test --policy policy.toml transfer amount=500 --user ada"
+    ),
+    "On whose behalf. Default: you.": "代表谁。默认是您自己。",
+    "What the user said, for trusted(). Repeatable.": "用户说过的话，供 trusted() 判断；可重复。",
+    "The agent that makes the call.": "发起调用的智能体。",
+    "The id of the API key that was used.": "所用 API 密钥的编号。",
+    (
+        "Say what is wrong with a policy: rules that never fit, checks that can not be made. Ends with 1 when "
+        "something is. With --tools the rules are held against these tools."
+    ): (
+        "指出策略的问题：永远不会命中的规则、无法进行的检查。有问题时退出码为 1。\n\n"
+        "加上 --tools 时，用这些工具核对规则。"
+    ),
+    "Print runs as lines of JSON that can be checked without the database: `actum journal verify --file`.": (
+        "把运行输出为逐行 JSON，不用数据库也能校验：`actum journal verify --file`。"
+    ),
+    "These runs: ids, the beginnings of them, or `last`.": "这些运行：编号、编号的开头，或者 `last`。",
+    "Every run.": "所有运行。",
+    "Print the latest head of every run, and the signed ones. Kept elsewhere, they show what was changed since.": (
+        "输出每次运行的最新链头和已签名的链头。另存一份，就能看出之后改动了什么。"
+    ),
+    (
+        "Check the chain of every run. Exit code 1 when something is wrong. Alone, it finds what was changed by "
+        "accident, gaps, and what the list of runs and the kept definitions of tools say otherwise than the entries. "
+        "With exported heads or the key it also finds a run that somebody rewrote as a whole, or cut at its end."
+    ): (
+        "校验每次运行的哈希链。有问题时退出码为 1。\n\n"
+        "只靠日志本身，能发现意外的改动、缺口，以及运行列表和工具定义与记录不一致的地方。"
+        "有导出的链头或密钥时，还能发现整个被重写或末尾被截掉的运行。"
+    ),
+    "Heads that were exported earlier.": "以前导出的链头。",
+    "The key that the journal signs with.": "日志签名用的密钥。",
+    "Check an export instead of the journal.": "校验导出的文件，而不是日志。",
+    (
+        "Branch off from a run: take over its records up to one, and go on from there with another model, tools or "
+        "result. The run itself stays as it is. What it did after that point may have changed the world: those tools "
+        "ask again."
+    ): (
+        "从一次运行分支：沿用到某条记录为止的内容，从那里换模型、工具或结果继续。\n\n"
+        "原来的运行不变。它在那之后做的事可能已经产生影响，所以这些工具会重新询问。"
+    ),
+    "The last record that is taken over; `journal show` numbers them.": "沿用的最后一条记录；`journal show` 显示序号。",
+    "Another result in the place of the one there.": "用另一个结果代替那里的结果。",
+    "Another question; only with --at 0.": "换一个问题；只能与 --at 0 合用。",
+    "A run.": "一次运行。",
+    "Another, such as a branch of it.": "另一次运行，例如它的分支。",
+    "Every run, from now on, until Ctrl-C.": "从现在起跟踪所有运行，直到按 Ctrl-C。",
+    (
+        "Delete for good what runs say, with the runs that their calls started. The chain of hashes stays and still "
+        "checks; that it was done, by whom and why is put on record. Branches of a run and summaries of its "
+        "conversation are runs of their own: they are named, not deleted."
+    ): (
+        "永久删除运行的内容，连同由它的调用启动的运行。\n\n"
+        "哈希链保留，仍可校验；删除本身、删除人和理由会记录在案。"
+        "运行的分支和对话的总结是独立的运行：只列出名称，不删除。"
+    ),
+    "These runs.": "这些运行。",
+    "Runs that began longer ago: 90d, 2w.": "早于这个时间开始的运行：90d、2w。",
+    "Runs on behalf of this one.": "代表这个主体的运行。",
+    "Why; it stays on record.": "理由，会记录在案。",
+    "Show this message and exit.": "显示这份帮助。",
     "Do not ask.": "不再询问。",
     "Do not ask. Look first.": "不再询问。请先看清楚。",
     (
@@ -320,5 +607,63 @@ HELP = {
     "So many of the latest turns stay as they are. Default: 2, or none where all is too long.": (
         "最近的这么多轮保持原样。默认 2，全部太长时为 0。"
     ),
+    "Secrets for tools: set one, list them, remove one.": "供工具使用的机密：设置、列出、删除。",
+    "Set a secret. The value is asked for and not shown; without a terminal it is read from stdin. For instance: actum "
+    "secrets set crm_key, or: actum secrets set crm_key --user ann < key.txt": (
+        "设置一个机密。值在提示后输入，不会显示；没有终端时从标准输入读取。例如：actum secrets set crm_key，"
+        "或者：actum secrets set crm_key --user ann < key.txt"
+    ),
+    "List the secrets: names, owners, when each was set. Values are never shown.": (
+        "列出机密：名称、所有者、设置时间。从不显示值。"
+    ),
+    "Remove a secret. A variable of the environment can not be removed here.": (
+        "删除一个机密。环境变量不能在这里删除。"
+    ),
+    (
+        "Change the key of the secrets: first both keys are valid, and with --finish only the new one. The new key is "
+        "named by ACTUM_SECRETS_NEW_KEY_FILE or ACTUM_SECRETS_NEW_KEY. Without them, a key in the system keyring is "
+        "replaced at once."
+    ): (
+        "更换机密的密钥：先是新旧密钥都有效，加 --finish 后只有新密钥有效。新密钥由 ACTUM_SECRETS_NEW_KEY_FILE 或 "
+        "ACTUM_SECRETS_NEW_KEY 给出。两者都没有设置时，系统钥匙串里的密钥会立即更换。"
+    ),
+    "The name of the secret.": "机密的名称。",
+    "Whose secret it is. Default: everybody shares it.": "这是谁的机密。默认：所有人共享。",
+    "The tenant that the secret belongs to.": "机密所属的租户。",
+    "With the new key: the old one opens nothing any more.": "使用新密钥：旧密钥不再有效。",
+    "With the old key: the new one opens nothing any more.": "使用旧密钥：新密钥不再有效。",
+    "An agent of actum.toml, by its name; see `actum agents list`.": (
+        "actum.toml 里的智能体，写名称；见 `actum agents list`。"
+    ),
+    (
+        "Serve what actum.toml describes, by every protocol, under one address. For instance: "
+        "actum serve --tools tools.py, then give a client http://127.0.0.1:8000/mcp"
+    ): (
+        "把 actum.toml 描述的内容在同一个地址上以各种协议提供服务。\n\n"
+        "例如：actum serve --tools tools.py，然后让客户端使用 http://127.0.0.1:8000/mcp"
+    ),
+    "Where it listens. Default: 127.0.0.1:8000.": "监听的地址。默认 127.0.0.1:8000。",
+    "Serve /metrics there, without a key, and nowhere else.": "只在这个地址提供 /metrics，不需要密钥。",
+    "The server as clients write it, where a proxy stands before it.": ("前面有代理时，客户端看到的服务器地址。"),
+    # settings, agents, and serving
+    "Write a commented actum.toml into this folder. A file that is there is left alone.": (
+        "在当前文件夹写一个带注释的 actum.toml。已有的文件保持不变。"
+    ),
+    "The settings: check the files, show what holds.": "设置：检查设置文件、显示生效的设置。",
+    "Say what is wrong with the settings files, with line and hint. Exit code 1 when something is.": (
+        "指出设置文件的问题，写明行号和建议。有问题时退出码为 1。"
+    ),
+    "Show each setting that holds, and where it comes from. Secrets are hidden.": (
+        "显示每一项生效的设置和它的来处。机密不会显示。"
+    ),
+    "The agents of actum.toml: list them, show one.": "actum.toml 里的智能体：列出、查看。",
+    "The agent's name.": "智能体的名称。",
+    "List the agents, with who may use them. Exit code 1 when one of them can not be built.": (
+        "列出智能体和可以使用它们的人。有智能体无法创建时退出码为 1。"
+    ),
+    "Show one agent: its settings, and the digest of each part. Secrets are hidden.": (
+        "显示一个智能体：它的设置和各部分的摘要。机密不会显示。"
+    ),
+    "Every request must show the key in this variable.": "每个请求都必须带上这个变量里的密钥。",
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""

@@ -16,10 +16,11 @@ from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.record import RunSummary, new_id
+from ..core.user import User
 from ..journal.conversations import Conversation, conversations
 from ..journal.mismatch import mismatch
 from . import options
-from .options import JournalFlag, JsonFlag, ModelFlag, OwnerFlag
+from .options import JournalFlag, JsonFlag, ModelFlag, OwnerFlag, TenantFlag
 from .show import moments
 from .show.terminal import Terminal, shorten, who
 from .show.trace import RESULT_MAX, call_line, result_line
@@ -42,6 +43,7 @@ def listed(context: typer.Context) -> None:
 def list_conversations(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the latest first.")] = 20,
     owner: OwnerFlag = None,
+    tenant: TenantFlag = None,
     everybody: Annotated[bool, typer.Option("--all", help="Those of everybody.")] = False,
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
@@ -51,7 +53,9 @@ def list_conversations(
 
     async def command() -> tuple[list[Conversation], Sequence[str]]:
         async with options.journal(options.read(journal=journal)) as opened:
-            found = await conversations(opened, None if everybody else _whose(owner))
+            found = (
+                await conversations(opened, None, tenant) if everybody else await _own(opened, _whose(owner, tenant))
+            )
             return found[:limit], (await mismatch(opened)).problems
 
     found, problems = asyncio.run(command())
@@ -68,7 +72,7 @@ def list_conversations(
                 str(each.runs),
                 each.id,
                 *([each.owner] * everybody),
-                each.question,
+                terminal.title(each.question),
             )
             for each in found
         ]
@@ -80,6 +84,7 @@ def list_conversations(
 def show(
     conversation: ConversationArgument = "last",
     owner: OwnerFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
 ) -> None:
@@ -88,9 +93,9 @@ def show(
 
     async def command() -> tuple[str, list[RunSummary], list[Message]]:
         async with options.journal(options.read(journal=journal)) as opened:
-            whose = _whose(owner)
+            whose = _whose(owner, tenant)
             found = await _find(opened, whose, conversation)
-            runs = await opened.runs(conversation=found, owner=whose, limit=None)
+            runs = await _runs_of(opened, whose, found)
             seen = len(await opened.read(runs[0].run_id))
             return found, runs[::-1], await history(opened, runs[0].run_id, seen, owner=whose)
 
@@ -118,8 +123,8 @@ def branch(
 
     async def command() -> str:
         async with options.journal(options.read(journal=journal)) as opened:
-            found = await _find(opened, _whose(owner), conversation)
-            runs = await opened.runs(conversation=found, owner=_whose(owner), limit=None)
+            found = await _find(opened, _whose(owner, None), conversation)
+            runs = await _runs_of(opened, _whose(owner, None), found)
             wanted, sign, number = at.partition("@")
             run_id = _turn(runs, wanted, found) if wanted else runs[0].run_id
             seen = len(await opened.read(run_id))
@@ -149,6 +154,7 @@ def compact(
     ] = None,
     model: ModelFlag = "",
     owner: OwnerFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
 ) -> None:
@@ -158,9 +164,9 @@ def compact(
 
     async def command() -> tuple[str, str]:
         async with options.journal(settings) as opened:
-            found = await _find(opened, _whose(owner), conversation)
+            found = await _find(opened, _whose(owner, tenant), conversation)
             agent = make_agent(settings, make_model(settings), [], journal=opened, approver=None)
-            return found, await agent.compact(found, keep=keep, principal=who(), owner=owner)
+            return found, await agent.compact(found, keep=keep, principal=who(), tenant=tenant or "", owner=owner)
 
     found, summary = asyncio.run(command())
     if as_json:
@@ -169,9 +175,18 @@ def compact(
         terminal.text(summary)
 
 
-def _whose(owner: str | None) -> str:
+def _whose(owner: str | None, tenant: str | None) -> User:
     """Whose conversations are meant: the person's own, where nobody else is named."""
-    return who() if owner is None else owner
+    return User(tenant or "", who() if owner is None else owner)
+
+
+async def _own(journal: Journal, owner: User) -> list[Conversation]:
+    return await conversations(journal, owner.principal, owner.tenant)
+
+
+async def _runs_of(journal: Journal, owner: User, conversation: str) -> list[RunSummary]:
+    """The runs of a conversation, the latest first."""
+    return await journal.runs(conversation=conversation, owner=owner.principal, tenant=owner.tenant, limit=None)
 
 
 def _turn(runs: Sequence[RunSummary], wanted: str, conversation: str) -> str:
@@ -188,13 +203,13 @@ def _turn(runs: Sequence[RunSummary], wanted: str, conversation: str) -> str:
     raise UsageError(f"{len(found) or 'no'} runs of {conversation} begin with {wanted!r}")
 
 
-async def _find(journal: Journal, owner: str, wanted: str) -> str:
+async def _find(journal: Journal, owner: User, wanted: str) -> str:
     """The id of the conversation that a person means.
 
     Raises:
         UnknownName: none, or more than one.
     """
-    known = [each.id for each in await conversations(journal, owner)]
+    known = [each.id for each in await _own(journal, owner)]
     if wanted == "last" and known:
         return known[0]
     found = [name for name in known if name == wanted] or [name for name in known if name.startswith(wanted)]

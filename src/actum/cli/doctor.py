@@ -7,16 +7,18 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from rich.cells import set_cell_size
 
-from ..compose.agents import list_tools
+from ..compose.agents import list_tools, open_agents
 from ..compose.journals import journal_place
-from ..compose.mcp import find_servers
+from ..compose.mcp import find_servers, mcp_tokens
 from ..compose.models import make_model
+from ..compose.secrets import secret_file
 from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
 from ..compose.tools import load_tools
 from ..core.errors import ActumError, ModelError, ModelRejected
@@ -25,25 +27,33 @@ from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.tool import Tool
 from ..journal.export import Report, check_journal
+from ..journal.memory import MemoryJournal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
 from ..sandbox.layers import INSTEAD, landlock_abi, layers
+from ..storage.tokens import PLAIN_ADVICE
+from ..toolsets.wrappers import label_problems
+from ..transport.egress import EgressRules
 from . import options
+from .language import tr, tr_finding
 from .mcp.commands import looked_at
 from .models import NOTHING_FOUND
 from .options import DialectFlag, JournalFlag, JsonFlag, McpFlag, ModelFlag, ToolsFlag
 from .run import DONE, FAILED
 from .show.terminal import (
     Terminal,
+    counted,
     duration,
     styled,
     version_of,
 )
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
+PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 ENDPOINT_S_MAX = 60.0
 LOCAL_SHOWN_MAX = 5
+VERDICT_COLUMNS = 5
 CHECKED_MAX = 200
 """So many of the latest runs are checked from their first entry to their last."""
 _DOOR = Tool(
@@ -88,27 +98,38 @@ def doctor(
         if not as_json:
             _show(terminal, finding)
 
-    for look in (_python, _parts, _text, lambda: _screen(terminal), _keys):
+    for look in (_python, _parts, _text, lambda: _screen(terminal), _keys, _secrets):
         take(look())
     take(asyncio.run(_sandbox()))
     settings = _settings(
         take, lambda: options.read(model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal)
     )
     if settings is not None:
-        take(asyncio.run(_journal(settings)))
-        take(asyncio.run(_record(settings)))
-        take(asyncio.run(_tools(settings)))
-        if settings.speaks_for_user:
-            take(_trusted_clients(settings))
-        for finding in asyncio.run(_servers(settings, terminal)):
-            take(finding)
-        if terminal.person and not (settings.model or settings.base_url):
-            take(asyncio.run(_local_models()))
-        for finding in asyncio.run(_model(settings, terminal)):
-            take(finding)
+        asyncio.run(_look_at(settings, terminal, take))
     if as_json:
         terminal.json(findings)
     return FAILED if any(finding.verdict == "bad" for finding in findings) else DONE
+
+
+async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[CheckFinding], None]) -> None:
+    """Look at everything that settings decide."""
+    take(await _journal(settings))
+    take(await _record(settings))
+    take(await _tools(settings))
+    for finding in _egress(settings.egress, os.environ):
+        take(finding)
+    for name in settings.agents:
+        take(await _agent(settings, name))
+    if settings.tool_labels:
+        take(await _labels(settings, terminal))
+    if settings.speaks_for_user:
+        take(_trusted_clients(settings))
+    for finding in await _servers(settings, terminal):
+        take(finding)
+    if terminal.person and not (settings.model or settings.base_url):
+        take(await _local_models())
+    for finding in await _model(settings, terminal):
+        take(finding)
 
 
 def _python() -> CheckFinding:
@@ -151,6 +172,23 @@ async def _sandbox() -> CheckFinding:
     return CheckFinding("warn", "sandbox", told, INSTEAD)
 
 
+def _secrets() -> CheckFinding:
+    """Whether secrets and logins are encrypted, and with the key of where."""
+    try:
+        store, tokens = secret_file(os.environ), mcp_tokens(os.environ)
+        place = store.keys.place()
+        if store.path.exists():
+            found = f"{counted(len(store.entries()), 'secret')} in {store.path}, the key: {place}"
+            return CheckFinding("ok", "secrets", found)
+    except ActumError as error:
+        return CheckFinding("bad", "secrets", str(error), "see `actum secrets --help`")
+    if place:
+        return CheckFinding("ok", "secrets", f"none is set yet; the key: {place}")
+    if tokens.is_plain:
+        return CheckFinding("warn", "secrets", f"logins lie in plain text in {tokens.path}", PLAIN_ADVICE)
+    return CheckFinding("ok", "secrets", "there is no keyring and no key, so only variables hold some", PLAIN_ADVICE)
+
+
 def _settings(take: Callable[[CheckFinding], None], read: Callable[[], Settings]) -> Settings | None:
     try:
         settings = read()
@@ -169,7 +207,7 @@ async def _journal(settings: Settings) -> CheckFinding:
     except ActumError as error:
         return CheckFinding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
     signed = ", signed" if settings.journal_key else ""
-    return CheckFinding("ok", "journal", f"{journal_place(settings, os.environ)}, {count} runs{signed}")
+    return CheckFinding("ok", "journal", f"{journal_place(settings, os.environ)}, {counted(count, 'run')}{signed}")
 
 
 async def _record(settings: Settings) -> CheckFinding:
@@ -184,20 +222,58 @@ async def _record(settings: Settings) -> CheckFinding:
     problems = list(dict.fromkeys([*found.problems, *report.problems]))
     if problems:
         return CheckFinding("bad", "record", f"{len(problems)} problems; {problems[0]}", "actum journal verify")
-    return CheckFinding("ok", "record", f"the latest {report.runs} runs are as they were written")
+    return CheckFinding("ok", "record", f"{counted(report.runs, 'run')} checked, the latest: nothing was changed")
 
 
 async def _tools(settings: Settings) -> CheckFinding:
     try:
-        found = await list_tools(load_tools(settings.tools, Path.cwd()))
+        found = await list_tools(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
-    return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(settings.tools)}")
+    return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")
+
+
+async def _agent(settings: Settings, name: str) -> CheckFinding:
+    """Whether an agent of the settings can be built."""
+    try:
+        async with open_agents(settings, os.environ, Path.cwd(), journal=MemoryJournal()) as agents:
+            digest = (await agents.get(name).reference()).digest
+    except ActumError as error:
+        return CheckFinding("bad", "agent", f"{name}: {error}", f"mend [agents.{name}]")
+    return CheckFinding("ok", "agent", f"{name}, {digest[:12]}")
+
+
+async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:
+    """What can not be meant in the operator's word on tools."""
+    try:
+        async with options.tools(settings, terminal) as loaded:
+            elsewhere = await options.names_elsewhere(settings)
+            problems = label_problems(await list_tools(loaded.tools), settings.tool_labels, elsewhere)
+    except ActumError as error:
+        return CheckFinding("bad", "labels", str(error), "see `actum tools lint`")
+    wrong = [f'[tools."{name}"] {problem}' for name, problem in problems if name in settings.tool_labels]
+    if wrong:
+        return CheckFinding("warn", "labels", "; ".join(wrong), "actum tools lint")
+    return CheckFinding("ok", "labels", f"{len(settings.tool_labels)} for tools of others")
 
 
 def _trusted_clients(settings: Settings) -> CheckFinding:
     names = ", ".join(settings.speaks_for_user)
     return CheckFinding("ok", "clients", f"{names}: their values count as the user's words (speaks_for_user)")
+
+
+def _egress(rules: EgressRules, environment: Mapping[str, str]) -> list[CheckFinding]:
+    """Where the calls of tools may go."""
+    listed = [("allow", rules.allow), ("deny", rules.deny), ("private", rules.private)]
+    said = "; ".join(f"{name}: {', '.join(entries)}" for name, entries in listed if entries)
+    found = [CheckFinding("ok", "egress", said or "the open internet over https, and the servers you set up")]
+    if rules.proxy:
+        known = f"all goes by the proxy {rules.shown_proxy}, which looks names up itself: only rules by host hold"
+        found.append(CheckFinding("warn", "egress", known, "let the proxy refuse private addresses"))
+    elif any(environment.get(name) for name in PROXY_VARIABLES):
+        unused = "the proxy of the environment is not used for the calls of tools"
+        found.append(CheckFinding("warn", "egress", unused, "name it as `proxy` in the table [egress]"))
+    return found
 
 
 async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
@@ -286,5 +362,6 @@ async def _asked(model: Model) -> list[CheckFinding]:
 
 def _show(terminal: Terminal, finding: CheckFinding) -> None:
     style = {"ok": "green", "warn": "yellow", "bad": "red"}[finding.verdict]
-    advice = f"  → {finding.advice}" if finding.advice else ""
-    terminal.line(finding.about, styled((f"{finding.verdict:<5}", style), finding.found, (advice, "dim")))
+    advice = f"  → {tr_finding(finding.advice)}" if finding.advice else ""
+    verdict = set_cell_size(tr(finding.verdict), VERDICT_COLUMNS)
+    terminal.line(tr(finding.about), styled((verdict, style), tr_finding(finding.found), (advice, "dim")))

@@ -21,6 +21,7 @@ from ..core.model_settings import ModelSettings
 from . import options
 from .options import (
     AfterFlag,
+    AgentFlag,
     AttachFlag,
     ConversationFlag,
     DialectFlag,
@@ -52,8 +53,9 @@ class FlagGroup(Struct, frozen=True, kw_only=True):
 
 
 class AgentFlags(FlagGroup, frozen=True, kw_only=True):
-    """The parts of the agent."""
+    """The agent, or its parts."""
 
+    agent: AgentFlag = ""
     model: ModelFlag = ""
     tools: ToolsFlag = None
     mcp: McpFlag = None
@@ -119,7 +121,7 @@ def settings_of(parts: AgentFlags, asking: ModelFlags, how: RunFlags, *, instruc
     """The settings of a command that takes these flags: flags over environment over `actum.toml`.
 
     Raises:
-        UsageError: a setting is not of its form.
+        UsageError: a setting is not of its form, or there is no agent of the name.
     """
     return options.read(
         model=parts.model,
@@ -132,6 +134,7 @@ def settings_of(parts: AgentFlags, asking: ModelFlags, how: RunFlags, *, instruc
         limits=how.limit,
         model_settings=asking.said,
         truncation=asking.truncation,
+        agent=parts.agent,
     )
 
 

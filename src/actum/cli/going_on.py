@@ -6,6 +6,8 @@ import shlex
 
 from ..call.limits.limits import Limits
 from ..compose.settings import EMBEDDED, EVERYDAY, MINE, Settings, shown_journal
+from ..core.json import dumps
+from ..core.model_settings import ModelSettings
 
 
 def resume_command(settings: Settings, run_id: str, *answers: str) -> str:
@@ -27,10 +29,16 @@ def chat_command(settings: Settings, conversation: str, *more: str) -> str:
 def _flags(settings: Settings) -> list[str]:
     """The flags without which a later command would use other tools, another model or another record.
 
-    What the folder's `actum.toml` or a variable says is said there again, and mostly left out here. `--yes` is left out
-    on purpose: it holds for one command.
+    Of an agent with a name, only what was said in the place of its own settings. What the folder's `actum.toml` or a
+    variable says is said there again, and mostly left out here. `--yes` is left out on purpose: it holds for one
+    command.
     """
-    words = [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
+    if settings.agent:
+        said = {name: getattr(settings, name) for name, source in settings.sources.items() if source == "flag"}
+        asked = _asking(settings.model_settings) if "model_settings" in said else []
+        return ["--agent", settings.agent, *_flags(Settings(**said, sources=settings.sources)), *asked]
+    places = [place for place in settings.tools if isinstance(place, str)]
+    words = [word for place in places if place != EVERYDAY for word in ("--tools", place)]
     words += [word for name in settings.mcp if settings.mcp != (MINE,) for word in ("--mcp", name)]
     words += ["--journal", shown_journal(settings.journal)] if settings.journal else []
     words += ["--policy", settings.policy] if settings.policy else []
@@ -39,6 +47,20 @@ def _flags(settings: Settings) -> list[str]:
     words += ["--instructions", settings.instructions] if settings.sources.get("instructions") == "flag" else []
     words += ["--truncation", settings.truncation] if settings.sources.get("truncation") == "flag" else []
     return words + [word for limit in _limits(settings.limits) for word in ("--limit", limit)]
+
+
+def _asking(settings: ModelSettings) -> list[str]:
+    """The flags that set these model settings. Headers are left out, since they may hold a key."""
+    numbers = {
+        "--temperature": settings.temperature,
+        "--max-tokens": settings.max_tokens,
+        "--top-p": settings.top_p,
+        "--seed": settings.seed,
+        "--timeout": settings.timeout_s,
+    }
+    words = [word for flag, value in numbers.items() if value is not None for word in (flag, str(value))]
+    words += [word for text in settings.stops for word in ("--stop", text)]
+    return words + [word for name, value in settings.extras.items() for word in ("--extra", f"{name}={dumps(value)}")]
 
 
 def _limits(limits: Limits) -> list[str]:

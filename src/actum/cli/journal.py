@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from ..core.clock import SystemClock
 from ..core.errors import Busy, JournalError, UsageError
-from ..core.interfaces import Clock, Journal
+from ..core.interfaces import Journal
 from ..core.record import Chain, Ended, Entry, Forgotten, Record, RunSummary, Started
 from ..journal.export import faults
+from ..journal.follow import follow, follow_all
 from ..journal.mismatch import mismatch, summary
 from . import branch, options, verify
 from .options import JournalFlag, JsonFlag, RunArgument
@@ -38,10 +39,6 @@ app.command("fork")(branch.fork)
 app.command("compare")(branch.compare_runs)
 
 PAYLOAD_MAX = 400
-POLL_S = 0.2
-"""So often the journal is asked for what is new."""
-FOLLOWED_MAX = 200
-"""With `--all`: so many of the latest runs are followed."""
 
 
 @app.command("show")
@@ -137,41 +134,6 @@ def forget(
             return _report(terminal, done, as_json=as_json)
 
     return asyncio.run(command())
-
-
-async def follow(journal: Journal, run_id: str, clock: Clock) -> AsyncIterator[Entry]:
-    """The entries of a run, those to come as they come, until it has ended, waits, or nobody drives it.
-
-    Args:
-        journal: may be written to by another process.
-        run_id: a run that is on record.
-        clock: says when to look again.
-    """
-    seen, alone = -1, False
-    while True:
-        entries = await journal.read(run_id, seen)
-        for entry in entries:
-            seen = entry.number
-            yield entry
-        if not entries and alone:  # nobody drove it, and nothing was written before that was seen
-            return
-        alone = run_id not in await journal.driven([run_id])
-        if not alone:
-            await clock.sleep(POLL_S)
-
-
-async def follow_all(journal: Journal, clock: Clock) -> AsyncIterator[tuple[str, Entry]]:
-    """What is written from now on to the latest runs, and to those that begin: the run's id and the entry."""
-    seen: dict[str, int] = {}
-    for run in await journal.runs(limit=FOLLOWED_MAX):
-        entries = await journal.read(run.run_id)
-        seen[run.run_id] = entries[-1].number if entries else -1
-    while True:
-        await clock.sleep(POLL_S)
-        for run in reversed(await journal.runs(limit=FOLLOWED_MAX)):
-            for entry in await journal.read(run.run_id, seen.get(run.run_id, -1)):
-                seen[run.run_id] = entry.number
-                yield run.run_id, entry
 
 
 def show_entry(

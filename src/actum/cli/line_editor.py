@@ -16,6 +16,8 @@ from pathlib import Path
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import has_focus
 from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -156,8 +158,9 @@ def _shorten(number: int) -> None:
 
 def _keys() -> KeyBindings:
     keys = KeyBindings()
+    in_text = has_focus(DEFAULT_BUFFER)  # in a search for what was typed before, Enter takes what was found
 
-    @keys.add("enter")
+    @keys.add("enter", filter=in_text)
     def send(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if buffer.document.is_cursor_at_the_end and buffer.text.endswith("\\"):
@@ -166,7 +169,7 @@ def _keys() -> KeyBindings:
         else:
             buffer.validate_and_handle()
 
-    @keys.add("escape", "enter")
+    @keys.add("escape", "enter", filter=in_text)
     def begin_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 

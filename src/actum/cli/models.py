@@ -61,7 +61,7 @@ def choose_model(settings: Settings, terminal: Terminal, *, as_json: bool) -> Se
     Raises:
         CancelledError: the person pressed Ctrl-C.
     """
-    if settings.model or settings.base_url or as_json or not terminal.person:
+    if settings.agent or settings.model or settings.base_url or as_json or not terminal.person:
         return settings
     try:
         found = asyncio.run(find_local_models(os.environ))

@@ -6,16 +6,17 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar, cast
 
 import msgspec
 import typer
 
 from ..agents.agent import Agent
 from ..compose import journals
-from ..compose.agents import list_tools, make_agent
+from ..compose.agents import choose_agent, list_tools, make_agent, open_agents, tool_names
 from ..compose.mcp import find_servers, open_finder, open_mcp
 from ..compose.models import make_model
+from ..compose.secrets import open_secrets
 from ..compose.settings import FINDER, Settings, read_settings
 from ..compose.tools import load_tools
 from ..core.errors import UnknownName, UsageError
@@ -23,8 +24,10 @@ from ..core.interfaces import Approver, Journal
 from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
 from ..journal.export import run_ids
+from ..journal.memory import MemoryJournal
 from ..journal.mismatch import summary
 from ..runs.given_tools import Toolish
+from ..transport.egress import Egress
 from .show.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -42,6 +45,9 @@ ModelFlag = Annotated[
         help="openai:gpt-5, ollama:qwen3, http://host/v1#name, embedded, or file.py:name of your own. "
         "Default: ACTUM_MODEL, then actum.toml, then your own settings, then embedded; see `actum models`.",
     ),
+]
+AgentFlag = Annotated[
+    str, typer.Option("--agent", metavar="NAME", help="An agent of actum.toml, by its name; see `actum agents list`.")
 ]
 ToolsFlag = Annotated[
     list[str] | None,
@@ -108,6 +114,10 @@ OwnerFlag = Annotated[
         help="Whose conversation it is, where it is not your own; '' for those of programs that name no principal.",
     ),
 ]
+TenantFlag = Annotated[
+    str | None,
+    typer.Option("--tenant", metavar="NAME", help="Only what belongs to this tenant; '' for what belongs to none."),
+]
 AfterFlag = Annotated[
     str,
     typer.Option(
@@ -165,8 +175,14 @@ def read(
     model_settings: JsonObject | None = None,
     truncation: str = "",
     speaks_for_user: list[str] | None = None,
+    agent: str = "",
+    serve: JsonObject | None = None,
 ) -> Settings:
-    """The settings of this command: flags over environment over `actum.toml`."""
+    """The settings of this command: flags over environment over `actum.toml`; those of an agent where one is named.
+
+    Raises:
+        UnknownName: there is no agent of this name.
+    """
     said: dict[str, str | list[str] | JsonObject | None] = {
         "model": model,
         "tools": tools,
@@ -179,8 +195,15 @@ def read(
         "model_settings": model_settings,
         "truncation": truncation,
         "limits": dict(_limit(limit) for limit in limits or []),
+        "serve": serve,
     }
-    return read_settings(Path.cwd(), os.environ, said)
+    settings = read_settings(Path.cwd(), os.environ, said)
+    return choose_agent(settings, agent) if agent else settings
+
+
+def egress() -> Egress:
+    """The operator's rules for outgoing calls, for a command that takes no settings by flags."""
+    return Egress(read().egress)
 
 
 def _limit(said: str) -> tuple[str, Json]:
@@ -267,25 +290,37 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     read = find_servers(settings.mcp, os.environ)
     for note in read.notes:
         terminal.note(note)
-    host = open_mcp(read.servers, os.environ, wait_s=settings.mcp_wait)
+    host = open_mcp(read.servers, os.environ, egress=Egress(settings.egress), wait_s=settings.mcp_wait)
     finds = FINDER in settings.tools
     if host is None:
         yield Loaded([*loaded, open_finder(None)] if finds else loaded)
         return
     try:
+        async with _telling([host], terminal):
+            yield Loaded([*loaded, open_finder(host) if finds else host], host.servers)
+    finally:
+        await host.close()
+
+
+@contextlib.asynccontextmanager
+async def _telling(hosts: Sequence[McpHost], terminal: Terminal) -> AsyncIterator[None]:
+    """A block with MCP servers that were looked at; what is the matter with a server is told before and after it."""
+    if not hosts:
+        yield
+        return
+    try:
         terminal.waiting.begin("looking at MCP servers")
-        await host.list_tools()
-        terminal.waiting.end()
-        told = _matters(host)
-        for matter in told:
-            terminal.note(matter)
-        yield Loaded([*loaded, open_finder(host) if finds else host], host.servers)
-        for matter in _matters(host):
-            if matter not in told:
-                terminal.note(matter)
+        for host in hosts:
+            await host.list_tools()
     finally:
         terminal.waiting.end()
-        await host.close()
+    told = [matter for host in hosts for matter in _matters(host)]
+    for matter in told:
+        terminal.note(matter)
+    yield
+    for matter in (matter for host in hosts for matter in _matters(host)):
+        if matter not in told:
+            terminal.note(matter)
 
 
 def _matters(host: McpHost) -> list[str]:
@@ -303,9 +338,32 @@ async def agent(
     settings: Settings, journal: Journal, approver: Approver | None, terminal: Terminal
 ) -> AsyncIterator[Agent]:
     """The agent of this command, with the model and the tools that were named."""
+    async with agent_with_servers(settings, journal, approver, terminal) as (made, _):
+        yield made
+
+
+@contextlib.asynccontextmanager
+async def agent_with_servers(
+    settings: Settings, journal: Journal, approver: Approver | None, terminal: Terminal
+) -> AsyncIterator[tuple[Agent, Mapping[str, McpToolset]]]:
+    """The agent of this command: that of `--agent`, or the one around all tables; and its MCP servers by name."""
+    if settings.agent:
+        async with open_agents(settings, os.environ, Path.cwd(), journal=journal, approver=approver) as agents:
+            named = cast("Agent", agents.get(settings.agent))  # the command line shows the answer's text alone
+            async with _telling(agents.hosts, terminal):
+                yield named, {name: server for host in agents.hosts for name, server in host.servers.items()}
+        return
     model = make_model(settings)
     async with tools(settings, terminal) as loaded:
-        yield make_agent(settings, model, loaded.tools, journal=journal, approver=approver)
+        secrets = open_secrets(os.environ)
+        made = make_agent(settings, model, loaded.tools, journal=journal, approver=approver, secrets=secrets)
+        yield made, loaded.servers
+
+
+async def names_elsewhere(settings: Settings) -> set[str]:
+    """The names of the tools of the agents that have a name."""
+    async with open_agents(settings, os.environ, Path.cwd(), journal=MemoryJournal()) as agents:
+        return await tool_names(agents)
 
 
 async def find_run(journal: Journal, wanted: str) -> RunSummary:

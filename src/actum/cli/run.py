@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
@@ -13,22 +14,25 @@ import msgspec
 import typer
 
 from ..agents.agent import Agent
-from ..compose.agents import make_runner
+from ..compose.agents import choose_agent, make_runner, table_of
 from ..compose.models import make_model
+from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings
-from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UsageError
+from ..core.error_words import told as told_failure
+from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
 from ..core.json import Json
 from ..core.message import UserMessage
 from ..core.pending import Pending
+from ..journal.recording import RunState
 from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover, show_pending
 from .attachments import read_file, read_pipe, told, with_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import resume_command
-from .language import tr
+from .language import language, tr
 from .models import choose_model
 from .show.terminal import Terminal, said, who
 from .show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
@@ -65,7 +69,7 @@ def run(
     asked = with_files(UserMessage.of(text), files)
     if files and not how.as_json:
         terminal.note(told(files))
-    if not settings.model and terminal.err.is_terminal and not how.as_json:
+    if not (settings.model or settings.agent) and terminal.err.is_terminal and not how.as_json:
         terminal.note(tr(NO_LANGUAGE_MODEL))
 
     async def command() -> int:
@@ -126,7 +130,14 @@ def resume(
         approver = TerminalApprover(terminal, yes=how.yes)
         trace = Trace(terminal, verbose=how.verbose and not how.as_json, quiet=True)
         async with options.tools(settings, terminal) as loaded:
-            runner = make_runner(settings, loaded.tools, name="call", journal=opened, approver=approver)
+            runner = make_runner(
+                settings,
+                loaded.tools,
+                name="call",
+                journal=opened,
+                approver=approver,
+                secrets=open_secrets(os.environ),
+            )
             try:
                 result = await runner.resume(call_id, answers, accept=accept, emit=trace.show)
             except ReplayDiverged as error:
@@ -140,7 +151,9 @@ def resume(
             found = await options.find_run(opened, run_id)
             if not found.model:
                 return await _resume_call(opened, found.run_id)
-            chosen = settings if parts.model else as_recorded(settings, found.model)
+            name = await named_agent(opened, found.run_id, settings, accept=accept)
+            unnamed = settings if settings.agent or name or parts.model else as_recorded(settings, found.model)
+            chosen = choose_agent(settings, name) if name else unnamed
             async with options.agent(chosen, opened, TerminalApprover(terminal, yes=how.yes), terminal) as agent:
                 view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
                 if isinstance(view, Trace):
@@ -238,8 +251,30 @@ def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as
             terminal.text(outcome.text)
         return DONE
     if not as_json:
-        terminal.error(f"{made.name}: {failure_text(outcome.error)}")
+        in_words = failure_text(outcome.error) if language() == "en" else told_failure(outcome.error, language())
+        terminal.error(f"{made.name}: {in_words}")
     return MISUSED if outcome.error.code == InvalidArguments.code else FAILED
+
+
+async def named_agent(journal: Journal, run_id: str, settings: Settings, *, accept: bool) -> str:
+    """The name of the agent of the settings that a run belongs to; empty where it belongs to none.
+
+    Raises:
+        UnknownName: the settings have no such agent, and nobody said that the run is to go on all the same.
+    """
+    state = RunState(await journal.read(run_id))
+    latest = state.agent or state.beginning()
+    if not latest.agent_digest or settings.agent:
+        return ""
+    if latest.agent in settings.agents or not accept:
+        try:
+            table_of(settings, latest.agent)
+        except UnknownName as error:
+            raise UnknownName(
+                f"run {run_id} is of an agent of other settings: {error}. --accept goes on without it"
+            ) from None
+        return latest.agent
+    return ""
 
 
 def as_recorded(settings: Settings, recorded: str) -> Settings:

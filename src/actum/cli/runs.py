@@ -17,8 +17,9 @@ from ..core.json import JsonObject
 from ..core.record import Entry, RunSummary
 from ..journal.conversations import Family, as_they_stand, family
 from ..journal.mismatch import UNREADABLE, mismatch, summary
+from ..runs.administration import ADMINISTRATION
 from . import options
-from .options import JournalFlag, JsonFlag, RunArgument
+from .options import JournalFlag, JsonFlag, RunArgument, TenantFlag
 from .show import moments
 from .show.page import page_of
 from .show.terminal import Terminal
@@ -37,6 +38,7 @@ def runs(context: typer.Context) -> None:
 @app.command("list")
 def list_runs(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the newest first.")] = 20,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
 ) -> None:
@@ -45,9 +47,10 @@ def list_runs(
 
     async def command() -> tuple[list[RunSummary], Sequence[str]]:
         async with options.journal(options.read(journal=journal)) as opened:
-            listed = await as_they_stand(opened, await opened.runs(limit=limit))
+            listed = await as_they_stand(opened, await opened.runs(limit=limit, tenant=tenant))
             found = await mismatch(opened, [run.run_id for run in listed])
             missing = [run for id_ in found.missing[:limit] if (run := await summary(opened, id_)) is not None]
+            missing = [run for run in missing if tenant in (None, run.tenant)]
             return found.mark([*await as_they_stand(opened, missing), *listed]), found.problems
 
     runs, problems = asyncio.run(command())
@@ -58,9 +61,15 @@ def list_runs(
         terminal.note('Nothing is on record yet. Try: actum run "What is 17 * 23?"')
     else:
         rows = [
-            (moments.shown(run.started), run.status, run.run_id, run.model or "(a call)", run.question) for run in runs
+            (moments.shown(run.started), run.status, run.run_id, _driver(run), terminal.title(run.question))
+            for run in runs
         ]
         terminal.table("when", "status", "run", "model", "question", rows=rows)
+
+
+def _driver(run: RunSummary) -> str:
+    """What drove the run: the name of its model, or in brackets what stands in the place of a model."""
+    return run.model or ("(administrator)" if run.agent == ADMINISTRATION else "(a call)")
 
 
 @app.command("show")

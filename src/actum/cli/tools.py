@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
 from ..compose import agents
-from ..compose.tools import load_tools
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
-from ..runs.given_tools import Toolish
 from ..schema.signature import ToolWarning
 from ..toolsets.function.function import FunctionTool
+from ..toolsets.wrappers import label_problems
 from . import options
 from .call import find_tool
 from .dialects import as_told
@@ -87,17 +85,25 @@ def show_schema(
 
 @app.command("lint")
 def lint(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False) -> int:
-    """Say what the tools' descriptions lack. Exit code 1 when something is."""
+    """Say what the tools' descriptions lack, and what nobody says of foreign tools. Exit code 1 when something is."""
     terminal = Terminal()
+    settings = options.read(tools=tools, mcp=mcp)
+
+    async def command() -> list[tuple[str, str]]:
+        async with options.tools(settings, terminal) as loaded:
+            listed = await agents.list_tools(loaded.tools)
+            elsewhere = await options.names_elsewhere(settings) if settings.tool_labels else set()
+            own = [item for item in loaded.tools if isinstance(item, FunctionTool)]
+            said = [(item.name, str(warning)) for item in own for warning in item.warnings]
+            return [*said, *label_problems(listed, settings.tool_labels, elsewhere)]
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToolWarning)  # what they would say is said below
-        loaded = _loaded(tools)
-    asyncio.run(agents.list_tools(loaded))
-    found = [(item.name, warning) for item in loaded if isinstance(item, FunctionTool) for warning in item.warnings]
+        found = asyncio.run(command())
     if as_json:
         terminal.json([{"tool": name, "warning": warning} for name, warning in found])
     for name, warning in [] if as_json else found:
-        terminal.line("lint", styled((f"{name}  ", "bold yellow"), str(warning)), "yellow")
+        terminal.line("lint", styled((f"{name}  ", "bold yellow"), warning), "yellow")
     if not found and not as_json:
         terminal.note("Nothing is missing.")
     return FAILED if found else DONE
@@ -148,11 +154,8 @@ def _listed(terminal: Terminal, tools: list[str] | None, mcp: list[str] | None) 
     """The definitions of the tools that were named, those of MCP servers among them."""
 
     async def command() -> Sequence[Tool]:
-        async with options.tools(options.read(tools=tools, mcp=mcp), terminal) as loaded:
-            return await agents.list_tools(loaded.tools)
+        settings = options.read(tools=tools, mcp=mcp)
+        async with options.tools(settings, terminal) as loaded:
+            return await agents.list_tools(loaded.tools, settings.tool_labels)
 
     return asyncio.run(command())
-
-
-def _loaded(tools: list[str] | None) -> list[Toolish]:
-    return load_tools(options.read(tools=tools).tools, Path.cwd())

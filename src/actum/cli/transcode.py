@@ -53,6 +53,8 @@ def transcode(
     else:
         found = transcode_whole(b"".join([begin, *pieces]), source, target, kind=kind, model=model)
         _write(found.wire)
+        if found.wire and sys.stdout.isatty() and not found.wire.endswith(b"\n"):
+            _write(b"\n")
         lost, error = found.lost, found.error
     terminal = Terminal()
     for loss in lost:

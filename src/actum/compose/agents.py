@@ -1,18 +1,45 @@
-"""An agent and its policy, as the settings describe them."""
+"""An agent and its policy, as the settings describe them: the one agent of a command, and agents that have a name.
+
+An agent of `[agents.NAME]` is the same in every process that has the same settings: whoever is told its name and digest
+(`Agent.reference`) can run it, and go on with its runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
 
 from ..agents.agent import Agent
+from ..agents.identity import Naming
+from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Approver, Journal, Model
+from ..core.json import JsonObject
+from ..core.secret_store import SecretSource
 from ..core.tool import Tool
 from ..policy.file import PolicyFile
 from ..policy.rules import CAREFUL, Rules
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
-from .settings import Settings
+from ..toolsets.wrappers import ToolLabels, labelled
+from ..transport.egress import Egress
+from .mcp import find_servers, open_finder, open_mcp
+from .mistakes import meant
+from .models import make_model
+from .secrets import open_secrets
+from .settings import FINDER, AgentTable, Settings
+from .tools import load_tools, with_labels
+from .user_code import kind_of, load_object, names_one_object
+
+if TYPE_CHECKING:
+    from ..toolsets.mcp.host import McpHost
+
+
+NO_LABELS: Mapping[str, ToolLabels] = {}
 
 
 def make_agent(
@@ -23,6 +50,8 @@ def make_agent(
     journal: Journal,
     approver: Approver | None,
     name: str = "agent",
+    secrets: SecretSource | None = None,
+    output_type: type = str,
 ) -> Agent:
     """An agent around a model of `make_model`, and tools of `load_tools`.
 
@@ -34,7 +63,8 @@ def make_agent(
     """
     return Agent(
         model,
-        tools,
+        with_labels(tools, settings.tool_labels),
+        output_type=output_type,
         instructions=settings.instructions,
         name=name,
         policy=open_policy(settings),
@@ -44,11 +74,18 @@ def make_agent(
         approver=approver,
         settings=settings.model_settings,
         truncation=settings.truncation,
+        secrets=secrets,
     )
 
 
 def make_runner(
-    settings: Settings, tools: Sequence[Toolish], *, name: str, journal: Journal, approver: Approver | None
+    settings: Settings,
+    tools: Sequence[Toolish],
+    *,
+    name: str,
+    journal: Journal,
+    approver: Approver | None,
+    secrets: SecretSource | None = None,
 ) -> Runner:
     """What makes calls of tools of `load_tools` without a model; the policy is that of `make_agent`.
 
@@ -56,13 +93,14 @@ def make_runner(
         UsageError: the policy can not be read.
     """
     return Runner(
-        tools,
+        with_labels(tools, settings.tool_labels),
         name=name,
         policy=open_policy(settings),
         limits=settings.limits,
         prices=settings.prices,
         journal=journal,
         approver=approver,
+        secrets=secrets,
     )
 
 
@@ -75,10 +113,201 @@ def open_policy(settings: Settings) -> Rules | PolicyFile:
     return PolicyFile(Path(settings.policy).expanduser(), careful=True) if settings.policy else CAREFUL
 
 
-async def list_tools(tools: Sequence[Toolish]) -> Sequence[Tool]:
+async def list_tools(tools: Sequence[Toolish], labels: Mapping[str, ToolLabels] = NO_LABELS) -> Sequence[Tool]:
     """The definitions of these tools, as an agent would show them to its model.
+
+    Args:
+        tools: the tools.
+        labels: the operator's word on them.
 
     Raises:
         BadTool: two of one name, or a bad schema.
     """
-    return await Runner(tools).list_tools()
+    return await Runner(with_labels(tools, labels)).list_tools()
+
+
+class Agents:
+    """The agents of the settings, each built when it is first asked for. Whoever makes this closes it.
+
+    Args:
+        settings: with the tables of the agents.
+        environment: the variables of this process.
+        folder: where the everyday tools may look at files.
+        journal: where all runs are written down.
+        approver: who can be asked while a run waits.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        environment: Mapping[str, str],
+        folder: Path,
+        *,
+        journal: Journal,
+        approver: Approver | None = None,
+    ) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._folder = folder
+        self._journal = journal
+        self._approver = approver
+        self._built: dict[str, Agent[object]] = {}
+        self._hosts: dict[tuple[str, ...], McpHost | None] = {}
+        self._egress = Egress(settings.egress)
+        self._secrets = open_secrets(environment)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the agents."""
+        return tuple(self._settings.agents)
+
+    @property
+    def hosts(self) -> Sequence[McpHost]:
+        """The MCP servers of the agents that were built."""
+        return [host for host in self._hosts.values() if host is not None]
+
+    def get(self, name: str) -> Agent[object]:
+        """The agent of this name. Who may use the agent is checked when it is run.
+
+        Raises:
+            UnknownName: there is none.
+            UsageError: the agent can not be built; the message says why.
+        """
+        table = table_of(self._settings, name)
+        if name not in self._built:
+            self._built[name] = self._made(name, table)
+        return self._built[name]
+
+    def visible(self, principal: str, roles: Sequence[str] = ()) -> tuple[str, ...]:
+        """The names of the agents that this user may use, as far as the tables and these roles say."""
+        tables = self._settings.agents.items()
+        return tuple(name for name, table in tables if _naming(name, table).lets_in(principal, roles))
+
+    async def close(self) -> None:
+        """End the MCP servers."""
+        for host in self.hosts:
+            await host.close()
+        self._hosts.clear()
+        self._built.clear()
+
+    def _made(self, name: str, table: AgentTable) -> Agent[object]:
+        settings = self._settings.of_agents[name]
+        labels = settings.tool_labels
+        naming = _naming(name, table, labels=msgspec.to_builtins(labels, order="deterministic"))
+        if table.python:
+            agent = _in_code(name, table.python)
+            return agent.known_as(
+                naming,
+                journal=self._journal,
+                approver=self._approver,
+                wrap=(lambda toolset: labelled(labels, toolset)) if labels else None,
+            )
+        tools: list[Toolish] = [*load_tools(settings.tools, self._folder), *map(self.get, table.agents)]
+        servers = find_servers(settings.mcp, self._environment).servers
+        if settings.mcp not in self._hosts:
+            self._hosts[settings.mcp] = open_mcp(
+                servers, self._environment, egress=self._egress, wait_s=settings.mcp_wait
+            )
+        host = self._hosts[settings.mcp]
+        if FINDER in settings.tools:
+            tools.append(open_finder(host))
+        elif host is not None:
+            tools.append(host)
+        agent = make_agent(
+            settings,
+            make_model(settings),
+            tools,
+            journal=self._journal,
+            approver=self._approver,
+            name=name,
+            output_type=_output_type(name, table.output),
+            secrets=self._secrets,
+        )
+        told = tuple(f"{server.name} {_place(server.url)}".rstrip() for server in servers)
+        return agent.known_as(msgspec.structs.replace(naming, servers=told, dialect=settings.dialect))
+
+
+@asynccontextmanager
+async def open_agents(
+    settings: Settings,
+    environment: Mapping[str, str],
+    folder: Path,
+    *,
+    journal: Journal,
+    approver: Approver | None = None,
+) -> AsyncIterator[Agents]:
+    """`Agents`, closed at the end of the block."""
+    agents = Agents(settings, environment, folder, journal=journal, approver=approver)
+    try:
+        yield agents
+    finally:
+        await agents.close()
+
+
+async def tool_names(agents: Agents) -> set[str]:
+    """The names of the tools of all agents that can be built, for a look at patterns of names."""
+    found: set[str] = set()
+    for name in agents.names:
+        with suppress(ActumError):
+            found |= {tool.name for tool in await agents.get(name).list_tools()}
+    return found
+
+
+def table_of(settings: Settings, name: str) -> AgentTable:
+    """The table of the agent of this name.
+
+    Raises:
+        UnknownName: there is none; the message says what was probably meant.
+    """
+    table = settings.agents.get(name)
+    if table is None:
+        known = ", ".join(settings.agents) or f"none, since the settings have no [agents.{name}]"
+        raise UnknownName(f"there is no agent {name!r}; there are: {known}{meant(name, list(settings.agents))}")
+    return table
+
+
+def choose_agent(settings: Settings, name: str) -> Settings:
+    """The settings of the agent of this name.
+
+    Raises:
+        UnknownName: there is none; the message says what was probably meant.
+    """
+    table_of(settings, name)
+    return msgspec.structs.replace(settings.of_agents[name], of_agents=settings.of_agents)
+
+
+def _naming(name: str, table: AgentTable, labels: JsonObject | None = None) -> Naming:
+    return Naming(
+        name=name,
+        description=table.description,
+        users=table.users,
+        roles=table.roles,
+        memory=table.memory,
+        labels=labels or {},
+    )
+
+
+def _in_code(name: str, spec: str) -> Agent[object]:
+    """The agent that stands in code."""
+    if not names_one_object(spec):
+        raise UsageError(f"[agents.{name}]: python = {spec!r}: write package.module:agent or file.py:agent")
+    found = load_object(spec)
+    if not isinstance(found, Agent):
+        raise UsageError(f"[agents.{name}]: {spec} is {kind_of(found)}; needed is an object Agent(...)")
+    return found
+
+
+def _output_type(name: str, spec: str) -> type:
+    """The type of an agent's answers."""
+    if not spec:
+        return str
+    found = load_object(spec) if names_one_object(spec) else None
+    if not isinstance(found, type):
+        raise UsageError(f"[agents.{name}]: output = {spec!r}: write file.py:Name or module:Name of a class")
+    return found
+
+
+def _place(url: str) -> str:
+    """The address of a server without user, password and query, which may hold a key."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if url else ""

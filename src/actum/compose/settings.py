@@ -9,21 +9,25 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.errors import UsageError
-from ..core.json import JsonObject
+from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
+from ..core.secret_values import is_secret_name
 from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
+from ..toolsets.wrappers import ToolLabels
+from ..transport.egress import EgressRules
+from .mistakes import Fault, Mistake, faults_in, meant, placed, unreadable
 
 EMBEDDED = "embedded"
 EVERYDAY = "everyday"
@@ -42,6 +46,123 @@ ENVIRONMENT = {
 MCP_WAIT_S = 5.0
 
 
+class ToolSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An entry of `tools` that takes the tools of a place under other names, or only some of them.
+
+    Attributes:
+        source: the place, `from` in the file: `everyday`, `file.py`, `file.py:name` or `module:name`.
+        only: patterns of the names that are taken, as the place has them; empty for all.
+        rename: the place's own name of a tool by its new name.
+        prefix: stands before each name in the end.
+    """
+
+    source: str = msgspec.field(name="from")
+    only: tuple[str, ...] = ()
+    rename: dict[str, str] = {}
+    prefix: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.source} as {self.prefix}*" if self.prefix else self.source
+
+
+class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An agent that is known by a name: `[agents.NAME]`. What is not set is taken from the settings around the table.
+
+    Attributes:
+        python: `package.module:agent` or `file.py:agent`, an `Agent` that stands in code. Only `description`, `users`,
+            `roles` and `memory` can be set beside it.
+        description: what the agent is good for, for agents that may hand tasks to it.
+        agents: the names of agents to which it may hand tasks.
+        output: `file.py:name` or `module:name` of the type of its answers; empty for text.
+        memory: `conversation` where it may take part in conversations, `none` where each run stands alone.
+        users: patterns of the users who may use it.
+        roles: roles of which a user must have one. With neither users nor roles, anybody may.
+        model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, policy, limits: as in
+            `SettingsFile`. Of the tables `model_settings` and `limits` only what is named here is changed.
+    """
+
+    python: str = ""
+    description: str = ""
+    agents: tuple[str, ...] = ()
+    output: str = ""
+    memory: Literal["conversation", "none"] = "conversation"
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    model: str = ""
+    base_url: str = ""
+    tools: tuple[str | ToolSource, ...] = ()
+    mcp: tuple[str, ...] = ()
+    dialect: str = ""
+    instructions: str = ""
+    model_settings: ModelSettings = UNSET
+    truncation: Literal["auto", "disabled"] = "disabled"
+    policy: str = ""
+    limits: Limits = Limits()
+
+
+BESIDE_PYTHON = ("python", "description", "users", "roles", "memory")
+"""What can be set of an agent that stands in code."""
+
+
+class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the callers of `actum serve` may ask of the server; the table `[serve.limits]`.
+
+    Attributes:
+        body_bytes: how long the body of a request may be.
+        body_s: seconds in which the body has to arrive.
+        header_bytes: how long the headers may be, the path among them.
+        headers_s: seconds in which the headers have to arrive.
+        requests: how many requests may be under way, open streams among them.
+        requests_per_caller: as above, of one user; of one address where no key is wanted.
+        connections: how many connections may be open.
+        connections_per_address: as above, of one address that is no proxy of ours.
+    """
+
+    body_bytes: Annotated[int, Meta(gt=0)] = 4 * 1024 * 1024
+    body_s: Annotated[float, Meta(gt=0)] = 60.0
+    header_bytes: Annotated[int, Meta(gt=0)] = 32 * 1024
+    headers_s: Annotated[float, Meta(gt=0)] = 15.0
+    requests: Annotated[int, Meta(gt=0)] = 1_000
+    requests_per_caller: Annotated[int, Meta(gt=0)] = 100
+    connections: Annotated[int, Meta(gt=0)] = 2_000
+    connections_per_address: Annotated[int, Meta(gt=0)] = 200
+
+
+class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How `actum serve` is reached; the table `[serve]`.
+
+    Attributes:
+        http: the address and the port at which it listens.
+        metrics: an address and a port for `/metrics` alone; empty to serve `/metrics` beside all else, for keys with
+            the scope `metrics`.
+        public: the address as clients write it, where that is another, such as `https://tools.example.org`.
+        names: more names under which it is reached.
+        origins: of pages in a browser that may speak to it and read its answers.
+        proxies: addresses and networks of proxies that are believed when they say who the client is.
+        proxy_header: which header they write: `x-forwarded` (`X-Forwarded-For`, `-Proto`) or `forwarded`.
+        certificate: the file with the certificate, for TLS without a proxy.
+        key_file: the file with the private key of the certificate.
+        issuer: whose tokens are accepted, beside keys.
+        sse: serve old MCP clients at `/sse`, too.
+        end_s: seconds for what is under way when the server is told to end.
+        limits: what callers may ask of the server.
+    """
+
+    http: str = "127.0.0.1:8000"
+    metrics: str = ""
+    public: str = ""
+    names: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    proxy_header: Literal["x-forwarded", "forwarded"] = "x-forwarded"
+    certificate: str = ""
+    key_file: str = ""
+    issuer: str = ""
+    sse: bool = True
+    end_s: Annotated[int, Meta(gt=0)] = 20
+    limits: ServeLimits = ServeLimits()
+
+
 class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What can be set.
 
@@ -50,7 +171,9 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             one.
         base_url: the OpenAI-compatible endpoint at which `model` is a name.
         tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `none` for no tools. `mcp` for the two tools by
-            which a model finds the tools of MCP servers itself, instead of being shown all of them.
+            which a model finds the tools of MCP servers itself, instead of being shown all of them. A table takes the
+            tools of a place under other names; see `ToolSource`. In a file with tables `[tools."pattern"]` the list
+            stands at `use` in `[tools]`.
         mcp: MCP servers: `mine` for those that were added with `actum mcp add`, the name of one of them, an address, or
             a file of them; `none` for none.
         dialect: how the model says a call.
@@ -68,11 +191,17 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         speaks_for_user: clients of `actum mcp serve` that say only what their user said, so that rules take their
             values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
             id of a client of `--issuer`.
+        egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
+        agents: agents by their names; see `AgentTable`.
+        tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
+        tenant_claim: what names the tenant of a user in the tokens of `--issuer`; dots lead inside. A token without it
+            is not accepted then. Empty where all users belong to one tenant.
+        serve: how `actum serve` is reached.
     """
 
     model: str = ""
     base_url: str = ""
-    tools: tuple[str, ...] = (EVERYDAY,)
+    tools: tuple[str | ToolSource, ...] = (EVERYDAY,)
     mcp: tuple[str, ...] = (MINE,)
     dialect: str = "auto"
     instructions: str = ""
@@ -85,6 +214,11 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prices: dict[str, Price] = {}
     mcp_wait: float = MCP_WAIT_S
     speaks_for_user: tuple[str, ...] = ()
+    egress: EgressRules = EgressRules()
+    agents: dict[str, AgentTable] = {}
+    tool_labels: dict[str, ToolLabels] = {}
+    tenant_claim: str = ""
+    serve: ServeSettings = ServeSettings()
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):
@@ -93,13 +227,16 @@ class Settings(SettingsFile, frozen=True, kw_only=True):
     Attributes:
         sources: where a setting comes from: the path of the person's own file, `actum.toml`, a variable, or `flag`;
             only those that were set are in it.
+        agent: the name of the agent whose settings these are; empty for those around all agents.
+        of_agents: the settings of each agent: those of its table over those around it.
     """
 
     sources: dict[str, str] = {}
+    agent: str = ""
+    of_agents: dict[str, Settings] = {}
 
-    def __repr__(self) -> str:  # the address of a journal may hold a password
-        shown = msgspec.structs.asdict(self) | {"journal": shown_journal(self.journal)}
-        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+    def __repr__(self) -> str:  # the address of a journal may hold a password, and a header a key
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown_settings(self).items())})"
 
 
 def read_settings(
@@ -123,7 +260,31 @@ def read_settings(
         for variable, name in ENVIRONMENT.items()
         if environment.get(variable)
     ]
-    layers.append(_Layer("flag", {name: value for name, value in said.items() if value}))
+    enforced = [layer for layer in layers if layer.source in _ENFORCED and "agents" not in layer.values]
+    flags = _Layer("flag", {name: value for name, value in said.items() if value})
+    around = _merged([*layers, flags], own)
+    of_agents: dict[str, Settings] = {}
+    for layer in layers:
+        tables = layer.values.get("agents")
+        for name, table in tables.items() if isinstance(tables, dict) else ():
+            set_here = {key: value for key, value in table.items() if key in _OF_SETTINGS}
+            merged = _merged([*layers, _Layer(layer.source, set_here), *enforced, flags], own)
+            of_agents[name] = msgspec.structs.replace(merged, agent=name)
+    _check_agents(around.agents)
+    return msgspec.structs.replace(around, of_agents=of_agents)
+
+
+_ENFORCED = frozenset({"ACTUM_POLICY"})
+"""The variables that also stand over the tables of agents: whoever runs a program says there who may call what."""
+
+
+class _Layer(NamedTuple):
+    source: str
+    values: Mapping[str, object]
+
+
+def _merged(layers: Sequence[_Layer], own: Path | None) -> Settings:
+    """The settings of several layers, of which the later ones win."""
     found: dict[str, object] = {}
     sources: dict[str, str] = {}
     for layer in layers:
@@ -132,29 +293,212 @@ def read_settings(
         for name, value in layer.values.items():
             before, sources[name] = found.get(name), layer.source
             found[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+            if name == "egress" and isinstance(before, dict) and isinstance(value, dict):
+                found[name] = before | value | _denied(before, value)
     return Settings(**msgspec.structs.asdict(_checked(found, "the settings")), sources=sources)
 
 
-class _Layer(NamedTuple):
-    source: str
-    values: Mapping[str, object]
+def _denied(before: Mapping[str, object], later: Mapping[str, object]) -> dict[str, object]:
+    """What both tables `[egress]` deny: what a person denied in the own file, no folder opens again."""
+    lists = [table["deny"] for table in (before, later) if isinstance(table.get("deny"), list)]
+    return {"deny": [entry for entries in lists if isinstance(entries, list) for entry in entries]}
+
+
+_OF_SETTINGS = frozenset(AgentTable.__struct_fields__) & frozenset(SettingsFile.__struct_fields__) - {"agents"}
+"""What an agent's table sets in the place of the settings around it."""
+_AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+def read_anew(
+    before: Settings,
+    folder: Path,
+    environment: Mapping[str, str],
+    said: Mapping[str, str | Sequence[str] | JsonObject | None],
+) -> tuple[Settings, tuple[Difference, ...]]:
+    """Read the settings again, for a program that goes on running. Where that fails, the old settings still hold.
+
+    Args:
+        before: the settings as they were read before.
+        folder, environment, said: as for `read_settings`.
+
+    Returns:
+        The settings as they are now, and what differs from before, fit to be shown and put on record.
+
+    Raises:
+        UsageError: as of `read_settings`.
+    """
+    now = read_settings(folder, environment, said)
+    shown_before, shown_now = shown_settings(before), shown_settings(now)
+    found = [
+        Difference(name, shown_before.get(name), shown_now.get(name))
+        for name in dict.fromkeys([*shown_before, *shown_now])
+        if _told(before, name) != _told(now, name)
+    ]
+    return now, tuple(found)
+
+
+class Difference(Struct, frozen=True):
+    """A setting that is not as it was.
+
+    Attributes:
+        name: of the setting; an agent's is `agents.desk`, the labels of tools are `tools."pattern"`.
+        before, now: as they may be shown, secrets hidden; None where the setting was not there. Both are the same where
+            only a hidden value differs.
+    """
+
+    name: str
+    before: Json
+    now: Json
+
+
+def _told(settings: Settings, name: str) -> object:
+    """The setting of a name of `shown_settings`, with all that is hidden there."""
+    head, _, rest = name.partition(".")
+    if head == "agents" and rest:
+        return settings.agents.get(rest)
+    if head == "tools" and rest:
+        return settings.tool_labels.get(json.loads(rest))
+    return getattr(settings, name)
+
+
+def shown_settings(settings: Settings) -> dict[str, Json]:
+    """Each setting by its name, as it may be shown: no password, no header, nothing that is called as keys are."""
+    plain: dict[str, Json] = msgspec.to_builtins(settings, order="deterministic", enc_hook=str)
+    labels, agents = plain.pop("tool_labels"), plain.pop("agents")
+    shown = {name: _hidden(name, plain[name]) for name in SettingsFile.__struct_fields__ if name in plain}
+    shown |= {f"tools.{_toml_text(pattern)}": table for pattern, table in _items(labels)}
+    return shown | {f"agents.{name}": _hidden("", table) for name, table in _items(agents)}
+
+
+def _items(value: Json) -> list[tuple[str, Json]]:
+    return list(value.items()) if isinstance(value, dict) else []
+
+
+def _hidden(name: str, value: Json) -> Json:
+    """A setting's value as it may be shown."""
+    if isinstance(value, dict):
+        is_header = name == "headers"
+        return {key: HIDDEN if is_header or is_secret_name(key) else _hidden(key, each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_hidden(name, each) for each in value]
+    return address(value) if isinstance(value, str) and "://" in value and name in _ADDRESSES else value
+
+
+HIDDEN = "[hidden]"
+_ADDRESSES = frozenset({"base_url", "journal", "mcp", "model", "proxy"})
 
 
 def _read_file(path: Path) -> dict[str, object]:
-    """What a settings file sets; nothing where there is no such file."""
+    """What a settings file sets; nothing where there is no such file.
+
+    Raises:
+        UsageError: the file can not be read, or there is a mistake in it; the first is told, with its line.
+    """
+    found, mistakes = _look(path)
+    if mistakes:
+        more = f" ({len(mistakes) - 1} more: `actum config check`)" if len(mistakes) > 1 else ""
+        raise UsageError(f"{mistakes[0].text}{more}")
+    return _sorted_out(found)
+
+
+def find_mistakes(path: Path) -> list[Mistake]:
+    """All that is wrong with a settings file; nothing where there is no such file."""
+    return _look(path)[1]
+
+
+def _look(path: Path) -> tuple[dict[str, object], list[Mistake]]:
+    """A settings file as TOML reads it, and what is wrong with it."""
     try:
-        found: dict[str, object] = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+        text = path.read_text("utf-8") if path.is_file() else ""
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} can not be read: {error}") from None
-    _checked(found, path)
-    return found
+        return {}, [Mistake(str(path), 0, f"can not be read: {error}")]
+    try:
+        found: dict[str, object] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return {}, [unreadable(str(path), text, error)]
+    return found, placed(str(path), text, list(_faults(found)))
+
+
+def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
+    """What is wrong with a file of settings, as TOML reads it."""
+    plain = {name: value for name, value in found.items() if name != "tools" or not isinstance(value, dict)}
+    for internal in ("tool_labels", "sources"):
+        if plain.pop(internal, None) is not None:
+            yield Fault((internal,), f"unknown field `{internal}`", 'What tools do is said by [tools."name"]')
+    yield from faults_in(SettingsFile, plain, "settings")
+    tools = found.get("tools")
+    for name, value in tools.items() if isinstance(tools, dict) else ():
+        if isinstance(value, dict):
+            yield from faults_in(ToolLabels, value, f"fields of [tools.{_toml_text(name)}]", ("tools", name))
+        elif name == USE:
+            yield from faults_in(SettingsFile, {"tools": value}, "settings", ())
+        else:
+            hint = f'[tools] has {USE} = [...], and tables such as [tools."crm_*"]{meant(name, [USE])}'
+            yield Fault(("tools", name), f"unknown field `{name}`", hint)
+    agents = found.get("agents")
+    for name, table in agents.items() if isinstance(agents, dict) else ():
+        if not _AGENT_NAME.fullmatch(name):
+            told = "an agent's name has 1 to 64 letters, digits, `_`, `-` or `.`"
+            yield Fault(("agents", name), f"the agent {name!r} can not be called so", told)
+        beside = [key for key in table if key not in BESIDE_PYTHON] if isinstance(table, dict) else []
+        if beside and "python" in table:
+            told = f"The agent stands in code, with its own {beside[0]}. Beside python: {', '.join(BESIDE_PYTHON[1:])}"
+            yield Fault(("agents", name, beside[0]), f"`{beside[0]}` beside `python`", told)
+
+
+USE = "use"
+"""In `[tools]`: the list of places, where tables stand beside it."""
+
+
+def _sorted_out(found: dict[str, object]) -> dict[str, object]:
+    """What a file sets, with the tables of `[tools]` apart from the list of places."""
+    tools = found.pop("tools", None)
+    if not isinstance(tools, dict):
+        return found if tools is None else found | {"tools": tools}
+    labels = {name: table for name, table in tools.items() if isinstance(table, dict)}
+    found |= {"tool_labels": labels} if labels else {}
+    return found | ({"tools": tools[USE]} if USE in tools and USE not in labels else {})
+
+
+def _check_agents(agents: Mapping[str, AgentTable]) -> None:
+    """Each agent hands tasks to agents that there are, and none comes back to an agent that waits.
+
+    Raises:
+        UsageError: it is not so.
+    """
+
+    known_good: set[str] = set()
+
+    def follow(name: str, way: tuple[str, ...]) -> None:
+        if name in known_good:
+            return
+        if name in way:
+            circle = " -> ".join([*way[way.index(name) :], name])
+            raise UsageError(f"agents hand tasks to each other in a circle, and each would wait for itself: {circle}")
+        for other in agents[name].agents:
+            if other not in agents:
+                known = ", ".join(each for each in agents if each != name) or "none"
+                raise UsageError(
+                    f"[agents.{name}]: there is no agent {other!r}; there are: {known}{meant(other, list(agents))}"
+                )
+            follow(other, (*way, name))
+        known_good.add(name)
+
+    for name in agents:
+        follow(name, ())
 
 
 def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
     try:
         return msgspec.convert(found, SettingsFile)
     except msgspec.ValidationError as error:
-        kinds: dict[str, type[Struct]] = {"limits": Limits, "model_settings": ModelSettings}
+        kinds: dict[str, type[Struct]] = {
+            "serve.limits": ServeLimits,
+            "serve": ServeSettings,
+            "limits": Limits,
+            "model_settings": ModelSettings,
+            "egress": EgressRules,
+        }
         what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
         known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)
         raise UsageError(f"{where}: {error}. The {what.replace('_', ' ')} are: {known}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TypeGuard
@@ -11,19 +11,20 @@ from typing import TypeGuard
 from ..core.errors import UsageError
 from ..core.interfaces import Toolset
 from ..core.tool import Tool
-from ..runs.given_tools import Toolish
+from ..runs.given_tools import Toolish, sort_out
 from ..toolsets.everyday import everyday_tools
 from ..toolsets.function.function import FunctionTool
-from .settings import EVERYDAY, FINDER
+from ..toolsets.wrappers import ToolLabels, combined, filtered, labelled, labels_of, prefixed, renamed
+from .settings import EVERYDAY, FINDER, ToolSource
 from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
 
 
-def load_tools(names: Sequence[str], folder: Path) -> list[Toolish]:
+def load_tools(names: Sequence[str | ToolSource], folder: Path) -> list[Toolish]:
     """The tools behind these names.
 
     Args:
         names: `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
-            decorated), `file.py:name`, `module` or `module:name`.
+            decorated), `file.py:name`, `module` or `module:name`; or a `ToolSource` around such a name.
         folder: where the everyday tools may look at files.
 
     Raises:
@@ -31,11 +32,42 @@ def load_tools(names: Sequence[str], folder: Path) -> list[Toolish]:
     """
     found: list[Toolish] = []
     for name in names:
-        if name == EVERYDAY:
+        if isinstance(name, ToolSource):
+            found.append(_wrapped(name, load_tools([name.source], folder)))
+        elif name == EVERYDAY:
             found += everyday_tools(folder)
         elif name not in ("none", FINDER):
             found += _tools_in(name)
     return found
+
+
+def with_labels(tools: Sequence[Toolish], labels: Mapping[str, ToolLabels]) -> list[Toolish]:
+    """The tools with the operator's word on what they do; see `toolsets.wrappers.labelled`.
+
+    Args:
+        tools: all the tools of a run.
+        labels: by a name or a pattern of names, as a run is shown them.
+    """
+    if not labels:
+        return list(tools)
+    toolsets, bare = sort_out(tools)
+    return [
+        *(labelled(labels, toolset) for toolset in toolsets),
+        *(labels_of(tool.name, labels).on(tool) for tool in bare),
+    ]
+
+
+def _wrapped(entry: ToolSource, tools: Sequence[Toolish]) -> Toolset:
+    """The tools of a place as an entry of the settings wants them."""
+    toolsets, bare = sort_out(tools)
+    if bare:
+        raise UsageError(
+            f"{entry.source}: bare definitions can not be wrapped; name it without prefix, rename and only"
+        )
+    wrapped = combined(*toolsets)
+    wrapped = filtered(entry.only, wrapped) if entry.only else wrapped
+    wrapped = renamed(entry.rename, wrapped) if entry.rename else wrapped
+    return prefixed(entry.prefix, wrapped) if entry.prefix else wrapped
 
 
 def _tools_in(spec: str) -> list[Toolish]:

@@ -84,7 +84,11 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     limit: str = ""
 
 
-class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True):
+# The structs of which a long run keeps thousands are `gc=False`: they hold JSON values and each other, never whatever
+# holds them, so that the garbage collector would look through all of them again and again, and find nothing.
+
+
+class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True, gc=False):
     """A model's wish to use a tool.
 
     Attributes:
@@ -114,7 +118,7 @@ class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True):
         return self.raw or dumps(self.arguments)
 
 
-class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True):
+class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=False):
     """What a call came to: content for the model, a structured value, or a failure.
 
     Attributes:

@@ -40,18 +40,21 @@ def busy(name: str) -> Busy:
     """The error of whoever comes second."""
     what = f"run {name!r}"
     if name.startswith(_CONVERSATION):
-        _, conversation = msgspec.json.decode(name.removeprefix(_CONVERSATION), type=tuple[str, str])
-        what = f"conversation {conversation!r}"
+        named = msgspec.json.decode(name.removeprefix(_CONVERSATION), type=list[str])
+        what = f"conversation {named[1]!r}"
     return Busy(f"{what} is under way: wait until it has ended or paused")
 
 
-def claim_of_conversation(owner: str, conversation: str) -> str:
+def claim_of_conversation(owner: str, conversation: str, tenant: str = "") -> str:
     """The name under which the right to add to a conversation is claimed. No two conversations share one.
 
     >>> claim_of_conversation("ada", "c1")
     'conversation ["ada","c1"]'
+    >>> claim_of_conversation("ada", "c1", "north")
+    'conversation ["ada","c1","north"]'
     """
-    return _CONVERSATION + msgspec.json.encode((owner, conversation)).decode()
+    named = (owner, conversation, tenant) if tenant else (owner, conversation)
+    return _CONVERSATION + msgspec.json.encode(named).decode()
 
 
 _CONVERSATION = "conversation "

@@ -10,22 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Literal, TypeAlias
 
+from .user import User
+
 HolderState: TypeAlias = Literal["here", "paused", "idle", "left", "over"]
 """`here`: at work. `paused`: waits for a person. `idle`: may come back, as a conversation between two turns. `left`:
-does not come back, and what was kept may be used by another of the same principal. `over`: what was kept is to be
+does not come back, and what was kept may be used by another of the same user. `over`: what was kept is to be
 ended."""
 
-HolderKey: TypeAlias = tuple[str, str]
+HolderKey: TypeAlias = tuple[User, str]
+"""The user on whose behalf a holder acts, and the name of the holder."""
 
 
 class Holder:
-    """Somebody for whom toolsets keep things open between calls. Two of the same principal and name mean the same.
+    """Somebody for whom toolsets keep things open between calls. Two of the same user and name mean the same.
 
     Args:
         principal: on whose behalf; empty for nobody known.
         name: who it is, such as `conversation:c1`, `run:run_1`, or `client:` and an id that nobody can guess.
         called: tells the names of the tools that were already called with success on its record.
         alone: what is kept for it is never handed to another holder, but ended.
+        tenant: whose user the principal is.
 
     Attributes:
         state: whether it needs what is kept; `here` to begin with.
@@ -38,8 +42,9 @@ class Holder:
         called: Callable[[], Collection[str]] = frozenset,
         *,
         alone: bool = False,
+        tenant: str = "",
     ) -> None:
-        self.principal = principal
+        self.user = User(tenant, principal)
         self.name = name
         self.called = called
         self.alone = alone
@@ -49,7 +54,7 @@ class Holder:
     @property
     def key(self) -> HolderKey:
         """What this holder is known by."""
-        return (self.principal, self.name)
+        return (self.user, self.name)
 
     def watch(self, hear: Callable[[Holder], None]) -> None:
         """Have something called when the state changes; the same only once."""
@@ -69,7 +74,7 @@ class Holder:
         self._become("idle")
 
     def leave(self) -> None:
-        """It does not come back; another holder of the same principal may use what was kept."""
+        """It does not come back; another holder of the same user may use what was kept."""
         self._become("left")
 
     def end(self) -> None:

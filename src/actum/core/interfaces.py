@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from decimal import Decimal
 from itertools import takewhile
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
 from msgspec import Struct
 
 from .budget import Budget, Used
 from .call import MediaPart, ToolCall, ToolResult
+from .counts import Counts
 from .errors import UnknownName, UsageError
 from .event import Delta
 from .holder import Holder
@@ -23,8 +24,10 @@ from .json import Json, JsonObject, dumps
 from .message import Message, Reply, SystemMessage
 from .pending import Pending
 from .provenance import Origins
-from .record import Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
+from .record import ConversationSummary, Entry, InputGiven, OpenQuestion, Record, RunSummary, SignedHead, Verdict
 from .tool import Tool
+from .trace import traceparent_of
+from .user import User
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -246,7 +249,7 @@ class Context(Generic[Deps]):
         call: the call, with the arguments that the tool gets.
         key: the idempotency key: the same for every attempt at this call, for services that take one.
         attempt: 1 for the first attempt.
-        principal, roles, key_id: on whose behalf; see `Facts`.
+        principal, tenant, roles, key_id: on whose behalf; see `Facts`.
         deps: what the program passed as `context=` to `Agent.run`. Its type is what the tool says by `Context[Deps]`;
             nothing checks at run time that the program passed such an object.
         attachments: the run's attachments by handle.
@@ -256,7 +259,6 @@ class Context(Generic[Deps]):
         peer: the other end of the run, for tools that start runs themselves.
         journal: where the run is written down, for tools that start runs themselves: they are written there too. None
             where the context belongs to no run.
-        traceparent: this call as a span of a trace, for services that take one; see `core.trace`.
         holder: for whom a toolset keeps sessions open between calls: the conversation, or the run where there is none.
     """
 
@@ -266,6 +268,7 @@ class Context(Generic[Deps]):
         "_progress",
         "_secrets",
         "_told",
+        "_trace",
         "answers",
         "attachments",
         "attempt",
@@ -281,7 +284,7 @@ class Context(Generic[Deps]):
         "roles",
         "run_id",
         "state",
-        "traceparent",
+        "tenant",
     )
 
     def __init__(
@@ -305,31 +308,43 @@ class Context(Generic[Deps]):
         state: str = "",
         peer: Peer | None = None,
         journal: Journal | None = None,
-        traceparent: str = "",
+        trace: str = "",
         lineage: Callable[[], tuple[Ancestor, ...]] | None = None,
         holder: Holder | None = None,
+        tenant: str = "",
     ) -> None:
         self.run_id = run_id
         self.call = call
         self.key = key
         self.attempt = attempt
         self.principal = principal
+        self.tenant = tenant
         self.roles = roles
         self.key_id = key_id
         self.deps = deps
         self.attachments = attachments
         self.answers = answers or {}
         self._progress = progress
-        self._secrets = secrets or {}
+        self._secrets = {} if secrets is None else secrets
         self._told = set() if told is None else told
         self.budget = budget
         self._inquiry = inquiry
         self.state = state
         self.peer = peer
         self.journal = journal
-        self.traceparent = traceparent
+        self._trace = trace
         self._lineage = lineage
         self.holder = holder
+
+    @property
+    def traceparent(self) -> str:
+        """This call as a span of a trace, for services that take one; see `core.trace`. Empty where there is none."""
+        return traceparent_of(self._trace, self.key) if self._trace else ""
+
+    @property
+    def user(self) -> User:
+        """On whose behalf the call is made."""
+        return User(self.tenant, self.principal)
 
     @property
     def ancestors(self) -> tuple[Ancestor, ...]:
@@ -426,7 +441,9 @@ class Context(Generic[Deps]):
         """
         value = self._secrets.get(name)
         if value is None:
-            raise UnknownName(f"there is no secret called {name!r}: pass it with Agent(secrets=...)")
+            raise UnknownName(
+                f"there is no secret called {name!r}: pass it with Agent(secrets=...), or set it by `actum secrets set`"
+            )
         self._told.add(value)
         return value
 
@@ -497,6 +514,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 
     Attributes:
         principal: the user on whose behalf the run acts; empty for nobody known.
+        tenant: whose user that is; empty where there is only one tenant.
         roles: that the user is known to have.
         agent: the name of the agent that makes the call.
         key_id: the id (never the text) of the API key with which the run was asked for.
@@ -505,11 +523,17 @@ class Facts(Struct, frozen=True, kw_only=True):
     """
 
     principal: str = ""
+    tenant: str = ""
     roles: tuple[str, ...] = ()
     agent: str = ""
     key_id: str = ""
     now: float = 0.0
     origins: Callable[[JsonObject], Origins] = _from_nowhere
+
+    @property
+    def user(self) -> User:
+        """On whose behalf the run acts."""
+        return User(self.tenant, self.principal)
 
 
 class Requirement(Struct, frozen=True):
@@ -614,8 +638,40 @@ class Approver(Protocol):
         """Show what waits and return the answer; None when there is none now, and the run is paused."""
 
 
+class RunFilter(TypedDict, total=False):
+    """Which runs of a list are wanted; what is left out, None or empty fits all, unless something else is said.
+
+    Attributes:
+        tenant: only runs of this tenant, which may be `""`; None for all.
+        principal: only runs on behalf of this principal.
+        agent, model: only runs of this name.
+        status: only runs that stand so, by the list; see `RunSummary`.
+        kind: only runs of this kind.
+        conversation: only runs under this id. The same id under another owner, or tenant, is another conversation.
+        owner: only runs that belong to this principal, which may be `""`; None for all.
+        parent: only runs that calls of this run started; `""` for runs that no call started, None for all.
+        since, until: only those that were started from the one on and before the other, in seconds since 1970.
+    """
+
+    tenant: str | None
+    principal: str
+    agent: str
+    model: str
+    status: str
+    kind: str
+    conversation: str
+    owner: str | None
+    parent: str | None
+    since: float | None
+    until: float | None
+
+
 class Journal(Protocol):
     """The record of runs: append-only, one chain a run. The only state that a run has."""
+
+    @property
+    def counts(self) -> Counts | None:
+        """What all processes that write to this journal count together; None where no other process can."""
 
     def append(self, run_id: str, record: Record) -> int:
         """Write down a record and return its number within the run, from 0. Order is kept; see `sync` for the disk."""
@@ -673,8 +729,14 @@ class Journal(Protocol):
     async def hidden_intact(self, run_id: str) -> dict[str, bool]:
         """The digests of the secret values that are held for a run, and whether each is as it was sealed."""
 
-    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
+    async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
         """The entries of a run in order, those behind number `after`; empty when there are none.
+
+        Args:
+            run_id: the run.
+            after: the number of the last entry that is known already.
+            tenant: on behalf of which tenant the run is read: another tenant's run has no entries, and the look-up is
+                the same as for a run that is not there. None where the program itself reads, whosever run it is.
 
         What is damaged is returned as it is found: `core.record.verify` and `Entry.record` tell.
         """
@@ -690,25 +752,56 @@ class Journal(Protocol):
         not the record's.
         """
 
-    async def runs(
-        self,
-        *,
-        conversation: str = "",
-        owner: str | None = None,
-        principal: str = "",
-        since: float | None = None,
-        until: float | None = None,
-        limit: int | None = 50,
-    ) -> list[RunSummary]:
+    async def runs(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[RunFilter]) -> list[RunSummary]:
         """The latest runs, newest first. This list is an index: quick, and not sealed as the entries are.
 
         Args:
-            conversation: only runs under this id. The same id under another owner is another conversation.
-            owner: only runs that belong to this principal, which may be `""`; None for all.
-            principal: only runs on behalf of this principal; empty for all.
-            since, until: only those that were started from the one on and before the other, in seconds since 1970.
             limit: so many at most; None for all.
+            behind: only those that stand behind this run in the list; none, where there is no such run.
+            wanted: see `RunFilter`.
         """
+
+    async def is_listed(self, run_id: str, *, tenant: str | None = None) -> bool:
+        """Whether a run stands in the list of runs; for a tenant, whether it is a run of this tenant."""
+
+    async def count_runs(self, **wanted: Unpack[RunFilter]) -> dict[str, int]:
+        """How many runs there are, by their status; by the same index."""
+
+    async def conversations(
+        self, *, limit: int | None = 50, behind: str = "", owner: str | None = None, tenant: str | None = None
+    ) -> list[ConversationSummary]:
+        """Conversations, the one that was talked in last first; by an index, as `runs`.
+
+        Args:
+            limit: so many at most; None for all.
+            behind: only those whose latest turn stands behind this run in the list of runs.
+            owner: only those that belong to this principal, which may be `""`; None for all.
+            tenant: only those of this tenant, which may be `""`; None for all.
+        """
+
+    async def count_conversations(self, *, owner: str | None = None, tenant: str | None = None) -> int:
+        """How many conversations there are; the arguments are those of `conversations`."""
+
+    async def asked(
+        self,
+        *,
+        ask_id: str = "",
+        limit: int | None = 50,
+        behind: tuple[float, str] | None = None,
+        **wanted: Unpack[RunFilter],
+    ) -> list[OpenQuestion]:
+        """What runs that have not ended may wait for, the oldest first; by an index, as `runs`. Whether it still waits
+        is said by the entries of the run.
+
+        Args:
+            ask_id: only what is asked under this id.
+            limit: so many at most; None for all.
+            behind: only what was asked behind this: the time, and the id.
+            wanted: only what such runs wait for.
+        """
+
+    async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
+        """How much `asked` finds, without a limit."""
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         """Delete what a run's entries say, for good, and put on record that it was done. The chain still checks.

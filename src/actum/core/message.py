@@ -118,7 +118,7 @@ class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
 ReplyPart = TextPart | ReasoningPart | RefusalPart | ToolCall | MediaPart
 
 
-class Reply(Struct, frozen=True, tag="reply", omit_defaults=True):
+class Reply(Struct, frozen=True, tag="reply", omit_defaults=True, gc=False):
     """What a model said in one turn, in the order in which it said it: the assistant's message.
 
     Attributes:
@@ -162,7 +162,11 @@ class Reply(Struct, frozen=True, tag="reply", omit_defaults=True):
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple([part for part in self.content if type(part) is ToolCall])
+        content = self.content
+        if len(content) == 1:  # most replies; asked several times at each step
+            only = content[0]
+            return (only,) if type(only) is ToolCall else ()
+        return tuple([part for part in content if type(part) is ToolCall])
 
 
 LENGTH_WORDS = frozenset(
@@ -192,7 +196,7 @@ _CUT_OFF: dict[str, Literal["length", "content_filter"]] = {
 }
 
 
-class ToolMessage(Struct, frozen=True, tag="tool", omit_defaults=True):
+class ToolMessage(Struct, frozen=True, tag="tool", omit_defaults=True, gc=False):
     """What a call came to, said back to the model.
 
     Attributes:

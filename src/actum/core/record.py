@@ -46,6 +46,7 @@ from .json import JsonObject, dumps
 from .message import Message, Reply, Usage, UserMessage
 from .pending import AskedKind, Pending
 from .provenance import Origins, Source
+from .user import User
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -98,6 +99,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         limits: digest-relevant settings of the loop, as JSON.
         settings: the model settings, those of the agent and of the run together, as JSON; without headers.
         principal: on whose behalf.
+        tenant: whose user the principal is; empty where there is only one tenant. Another tenant's run does not exist
+            for whoever asks on behalf of a tenant.
         roles, key_id: as in `interfaces.Facts`.
         conversation: id of the conversation, empty for a run that stands alone.
         owner: the principal that the conversation, or the run, belongs to; None where it is `principal`.
@@ -111,8 +114,13 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         compacts: the run only makes a summary of the conversation; see `Compacted`.
         trace: the `traceparent` of whatever asked for this run, where it belongs to a trace of other programs. Their
             word: it links, and permits nothing.
+        request: a digest of the request that started the run, where the run's id was made of a key that the caller
+            chose: the same key with another request is told apart by it. See `server.api`.
         tracestate: what came beside the `traceparent`: which agents stand above this run in other programs. It can
             lower the limit of `depth`, and raises none.
+        agent_digest: digest of all that decides what the agent does; empty where the agent has no name by which another
+            process could build it. See `agents.digest`.
+        agent_parts: the digest of each part of the agent, to say later which part has changed.
     """
 
     agent: str
@@ -124,6 +132,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     limits: JsonObject = {}
     settings: JsonObject = {}
     principal: str = ""
+    tenant: str = ""
     roles: tuple[str, ...] = ()
     key_id: str = ""
     conversation: str = ""
@@ -138,11 +147,24 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     compacts: bool = False
     trace: str = ""
     tracestate: str = ""
+    agent_digest: str = ""
+    agent_parts: dict[str, str] = {}
+    request: str = ""
 
     @property
     def belongs_to(self) -> str:
         """The principal that what is said in this run belongs to."""
         return self.principal if self.owner is None else self.owner
+
+    @property
+    def user(self) -> User:
+        """On whose behalf the run acts."""
+        return User(self.tenant, self.principal)
+
+    @property
+    def owning_user(self) -> User:
+        """The user that what is said in this run belongs to."""
+        return User(self.tenant, self.belongs_to)
 
     @property
     def question(self) -> str:
@@ -156,7 +178,24 @@ class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
     tools: str
 
 
-class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True):
+class AgentChanged(Struct, frozen=True, kw_only=True, tag="agent_changed", omit_defaults=True):
+    """The run goes on with an agent that is not as it was, since somebody said so on purpose.
+
+    Attributes:
+        agent: the name of the agent that goes on.
+        agent_digest, agent_parts: as in `Started`.
+        changed: the names of the parts that differ.
+        by: on whose behalf the run was taken up; empty where the program itself did.
+    """
+
+    agent: str
+    agent_digest: str = ""
+    agent_parts: dict[str, str] = {}
+    changed: tuple[str, ...] = ()
+    by: str = ""
+
+
+class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True, gc=False):
     """The model answered.
 
     Attributes:
@@ -186,6 +225,10 @@ Requester = Literal["person", "client", "schedule", "event"]
 """Who can ask for calls without a model: a person at a command line or in a form, a client of a server, a schedule, or
 an event that came in from outside."""
 
+RecordedRequester = Requester | Literal["administrator"]
+"""Who stands on record as having asked for calls. The act of an administrator is written down as a call, but nobody can
+ask for such a call: see `runs.administration`."""
+
 
 TITLE_MAX = 500
 """So many characters of calls stand in the list of runs."""
@@ -203,14 +246,14 @@ class CallsRequested(Struct, frozen=True, tag="calls_requested", omit_defaults=T
     """
 
     calls: tuple[ToolCall, ...]
-    by: Requester
+    by: RecordedRequester
     speaks_for: Literal["", "user"] = ""
     hidden: str = ""
 
     @property
     def source(self) -> Source:
         """Where the values of the arguments came from."""
-        if self.by == "person" or self.speaks_for:
+        if self.by in ("person", "administrator") or self.speaks_for:
             return "user"
         return "client" if self.by == "client" else "event"
 
@@ -225,7 +268,7 @@ def _told(arguments: JsonObject) -> str:
     return ", ".join(f"{name}={dumps(value)}" for name, value in arguments.items())
 
 
-class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
+class Intended(Struct, frozen=True, tag="intended", omit_defaults=True, gc=False):
     """A tool is about to run. On record before it does.
 
     Attributes:
@@ -253,7 +296,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     origins: Origins = {}
 
 
-class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=True):
+class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=True, gc=False):
     """An attempt has its outcome, good or bad.
 
     Attributes:
@@ -441,10 +484,17 @@ class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
 
 
 class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):
-    """The payloads of all entries before this one were deleted; their digests stay, so the chain still checks."""
+    """The payloads of all entries before this one were deleted; their digests stay, so the chain still checks.
+
+    Attributes:
+        by: who did it.
+        reason: why.
+        tenant: whose run it was, which the deleted records do not say any more.
+    """
 
     by: str = ""
     reason: str = ""
+    tenant: str = ""
 
 
 class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
@@ -459,6 +509,7 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
 Record = (
     Started
     | ToolsChanged
+    | AgentChanged
     | ModelReplied
     | CallsRequested
     | Intended
@@ -540,7 +591,10 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
         started, ended: seconds since 1970; `ended` is None while it has not.
         question: the user's words; of calls that were asked for directly, the calls.
         model: empty where no model took part.
-        conversation, owner: the conversation is named by both; see `Started`.
+        conversation, owner: the conversation is named by both, and by the tenant; see `Started`.
+        tenant: as in `Started`; it stays when the run is forgotten.
+        kind: what began it: `agent` where a model took part, `call` where calls were asked for directly,
+            `administration` for the act of an administrator.
     """
 
     run_id: str
@@ -554,6 +608,8 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
     parent: str = ""
     principal: str = ""
     owner: str = ""
+    tenant: str = ""
+    kind: str = ""
 
 
 Telling = Started | CallsRequested | Ended | InputRequested | InputGiven | Forgotten
@@ -584,13 +640,16 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
                 parent=record.parent,
                 principal=record.principal,
                 owner=record.belongs_to,
+                tenant=record.tenant,
+                kind="agent" if record.model else "call",
             )
         case _ if before is None:
             raise JournalError(
                 f"run {run_id} is not in the list of runs: it was never started, or its line was deleted"
             )
         case CallsRequested():
-            return msgspec.structs.replace(before, question=before.question or record.title)
+            kind = "administration" if record.by == "administrator" else before.kind
+            return msgspec.structs.replace(before, question=before.question or record.title, kind=kind)
         case Ended():
             return msgspec.structs.replace(
                 before, status=record.status, ended=None if record.status == "paused" else at
@@ -601,8 +660,57 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
             return msgspec.structs.replace(before, status="running", ended=None)
         case Forgotten():
             return msgspec.structs.replace(
-                before, status="forgotten", question="", principal="", conversation="", owner=""
+                before, status="forgotten", question="", principal="", conversation="", owner="", tenant=record.tenant
             )
+
+
+class ConversationSummary(Struct, frozen=True, kw_only=True, gc=False):
+    """A conversation in a list of conversations: an index of the journal, as `RunSummary` is.
+
+    Attributes:
+        runs: how many turns it has.
+        first: its first turn.
+        latest: its latest turn, which names the conversation by tenant, owner and id.
+    """
+
+    runs: int
+    first: RunSummary
+    latest: RunSummary
+
+
+class OpenQuestion(Struct, frozen=True, gc=False):
+    """Something that a run waits for, in a list of what waits: an index of the journal.
+
+    Attributes:
+        run_id: the run, which works for no other run.
+        ask_id: what the answer is given under.
+        at: when it was asked, in seconds since 1970.
+        needs: so many persons have to agree.
+    """
+
+    run_id: str
+    ask_id: str
+    at: float
+    needs: int = 1
+
+
+def persons_needed(asked: Pending) -> int:
+    """How many persons may have to agree, at most."""
+    return sum(quorum.needs for quorum in asked.quorums) or asked.needs
+
+
+def may_wait_on(given: InputGiven, needs: int) -> bool:
+    """Whether what was asked may still wait after this answer: others have to agree as well."""
+    return given.verdict == "approve" and needs > 1 and not given.met
+
+
+def nothing_waits(record: Record) -> bool:
+    """Whether nothing of a run waits after this record, whatever comes later."""
+    return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status == "done")
+
+
+OVER = ("done", "stopped", "failed", "forgotten")
+"""The status of a run for which nobody is waited."""
 
 
 def records_of(entries: Iterable[Entry]) -> list[Record | None]:

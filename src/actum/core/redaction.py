@@ -45,6 +45,7 @@ LOOKS: dict[str, str] = {
 }
 """Secrets that are known by their looks, each with what it is called. Every pattern is linear in the text."""
 
+_NO_TEXT = frozenset({int, float, bool, type(None)})
 _SEPARATORS = re.compile(r"[\s_-]+")
 _LOOKS = re.compile("|".join(f"(?P<l{number}>{look})" for number, look in enumerate(LOOKS.values())))
 _KINDS = list(LOOKS)
@@ -75,6 +76,8 @@ class Redaction(Struct, frozen=True, kw_only=True):
             result: what a tool returned, or its failure.
             known: secrets that the tool was given.
         """
+        if type(result.structured) in _NO_TEXT and not result.content and result.error is None:
+            return result
         secrets = _matcher(known)
         content = tuple(
             [

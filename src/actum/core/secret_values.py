@@ -15,7 +15,7 @@ a later reply. Pure; which journal holds the values, and how, stands in `core.se
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -202,11 +202,33 @@ def paths_in(arguments: JsonObject, paths: Sequence[Path], declared: Collection[
     Args:
         arguments: as they came; they may not fit the tool.
         paths: of the tool, as `secret_paths` finds them; empty where there is no tool of that name.
-        declared: the properties that the tool declares. What it does not declare holds a secret by its name alone.
+        declared: the properties that the tool declares. What it does not declare holds a secret by its name alone, and
+            so does what stands in it.
+
+    Returns:
+        `paths` itself where the arguments hold no others.
     """
     if _WRITTEN.isdisjoint(arguments):
-        return paths
-    return [*paths, *((name,) for name in arguments if name not in declared and is_secret_name(name))]
+        for name, value in arguments.items():
+            if (type(value) is dict or type(value) is list) and name not in declared:
+                break
+        else:
+            return paths
+    found = [path for name in arguments if name not in declared for path in _named(name, arguments[name], (), 0)]
+    return [*paths, *dict.fromkeys(found)] if found else paths
+
+
+def _named(name: str, value: Json, place: Path, depth: int) -> Iterator[Path]:
+    """Where an argument that no tool declares holds secrets by the names in it."""
+    place = (*place, name)
+    if name in _WRITTEN if depth else is_secret_name(name):
+        yield place
+    elif isinstance(value, dict | list) and depth < DEPTH_MAX:
+        inside, at = ([value], place) if isinstance(value, dict) else (value, (*place, "*"))
+        for each in inside:
+            if isinstance(each, dict):
+                for key, below in each.items():
+                    yield from _named(key, below, at, depth + 1)
 
 
 # Arguments and calls --------------------------------------------------------------------------------------------------

@@ -45,6 +45,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         title: a name for people.
         version: of the code behind the definition, in the developer's own words. The version is part of the digest, and
             so of each approval: where the version is another, a person is asked again. A model is not told.
+        vouched: whoever operates this program said which fields of the result are trusted, so that `trusted` is
+            believed although the tool is foreign; see `toolsets.wrappers.ToolLabels`.
 
     Raises:
         BadTool: a name no model could say, or parameters that are not the schema of an object.
@@ -70,6 +72,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     timeout_s: float | None = None
     title: str = ""
     version: str = ""
+    vouched: bool = False
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

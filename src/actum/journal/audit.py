@@ -9,7 +9,9 @@ One line for each thing that was decided or done:
     allowed              an attempt begins: the intent, on record before its tool runs
     done, failed         how an attempt ended
     refused              a call that never reached a tool: unknown, invalid, beyond a limit
+    administered         an administrator did something, such as making a key: `tool` names the act
     forked               what a branch has taken over; what it is made of is told where it happened, not twice
+    agent_changed        a run went on, on purpose, with an agent that is not as it was: `text` says what differs
     forgotten, deleted   somebody deleted what was said here; `deleted` stands where it was
     damaged              what is on record here is not what was written: `text` says how that is known
 
@@ -33,6 +35,7 @@ from ..core.call import Effect, ToolCall, ToolResult
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.record import (
+    AgentChanged,
     CallCompleted,
     CallRefused,
     CallsRequested,
@@ -62,7 +65,9 @@ AuditDecision = Literal[
     "done",
     "failed",
     "refused",
+    "administered",
     "forked",
+    "agent_changed",
     "forgotten",
     "deleted",
     "damaged",
@@ -82,6 +87,7 @@ class AuditLine(Struct, frozen=True, kw_only=True):
         run, number: the entry that says so.
         head: the chain's head at it, hexadecimal.
         principal: on whose behalf the run acts; empty once it was forgotten.
+        tenant: whose user the principal is.
         agent: whose run it is.
         decision: what was decided or done.
         tool, arguments: the call; empty where there is none. With an intent, the arguments that the tool really gets.
@@ -112,6 +118,7 @@ class AuditLine(Struct, frozen=True, kw_only=True):
     effect: str = ""
     key: str = ""
     text: str = ""
+    tenant: str = ""
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -120,6 +127,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     Attributes:
         since, until: from the one on and before the other, in seconds since 1970.
         principal: on whose behalf.
+        tenant: only runs of this tenant; None for all. Of another tenant's run nothing is told, damaged or not.
         tool: the tool's name, or a pattern of names with `*`.
         decision: what was decided or done.
         run: the run's id.
@@ -128,6 +136,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     since: float | None = None
     until: float | None = None
     principal: str = ""
+    tenant: str | None = None
     tool: str = ""
     decision: str = ""
     run: str = ""
@@ -150,18 +159,26 @@ async def audit(journal: Journal, wanted: Wanted | None = None) -> AsyncIterator
     Every run is read, one at a time: one that began long ago may have gone on since.
     """
     wanted = wanted or Wanted()
-    for run_id in [wanted.run] if wanted.run else await run_ids(journal):
-        entries = await journal.read(run_id)
+    for run_id in [wanted.run] if wanted.run else await _runs_of(journal, wanted.tenant):
+        entries = await journal.read(run_id, tenant=wanted.tenant)
         for line in audit_lines(run_id, entries):
             if wanted.fits(line):
                 yield line
-        if not entries and run_id in await run_ids(journal):  # a journal in memory may have dropped it meanwhile
+        # A journal in memory may have dropped the run meanwhile.
+        if not entries and run_id in await _runs_of(journal, wanted.tenant):
             yield _no_entries(run_id)
 
 
 def _no_entries(run_id: str) -> AuditLine:
     problem = "no entries are found under its id"
     return AuditLine(at=0.0, run=run_id, number=0, head="", decision="damaged", text=problem)
+
+
+async def _runs_of(journal: Journal, tenant: str | None) -> list[str]:
+    """The runs of a tenant, by when they began; None for all runs of which there is an entry or a line."""
+    if tenant is None:
+        return await run_ids(journal)
+    return [run.run_id for run in reversed(await journal.runs(tenant=tenant, limit=None))]
 
 
 def audit_lines(run_id: str, entries: Iterable[Entry]) -> Iterator[AuditLine]:
@@ -191,6 +208,7 @@ class _Fold:
         self._asked: dict[str, tuple[InputRequested, float]] = {}
         self._approved_by: dict[CallRef, str] = {}
         self._deleting = False
+        self._by_administrator = False
 
     def take(self, entry: Entry, record: Record | None) -> Iterator[AuditLine]:
         """The lines of this entry: what is wrong with it, and what it says."""
@@ -221,6 +239,7 @@ class _Fold:
                 self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(record.reply.calls)}
                 return None
             case CallsRequested():
+                self._by_administrator = record.by == "administrator"
                 self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(record.calls)}
                 return None
             case PrecheckDone():
@@ -235,6 +254,9 @@ class _Fold:
                 return self._intended(entry, record)
             case CallCompleted() | CallRefused():
                 return self._ended(entry, record)
+            case AgentChanged():
+                changed = ", ".join(record.changed)
+                return self._line(entry, "agent_changed", by=record.by, text=f"{record.agent}: {changed}")
             case Forgotten():
                 return self._line(entry, "forgotten", by=record.by, text=record.reason)
             case _:
@@ -272,7 +294,8 @@ class _Fold:
             code = error.code if error is not None else ""
             line = self._line(entry, _TURNED_AWAY.get(code, "refused"), call, rule=record.rule)
         else:
-            line = self._line(entry, "done" if error is None else "failed", call)
+            done: AuditDecision = "administered" if self._by_administrator else "done"
+            line = self._line(entry, done if error is None else "failed", call)
         return structs.replace(
             line,
             attempt=intent.attempt if intent is not None else 0,
@@ -300,6 +323,7 @@ class _Fold:
             head=entry.head.hex(),
             decision=decision,
             principal=started.principal if started is not None else "",
+            tenant=started.tenant if started is not None else "",
             agent=started.agent if started is not None else "",
             tool=call.name if call is not None else "",
             arguments=call.arguments if call is not None else None,

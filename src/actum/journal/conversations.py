@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from ..core.interfaces import Journal
-from ..core.record import Entry, RunSummary, summary_of
+from ..core.record import ConversationSummary, Entry, RunSummary, summary_of
 
 
 class Family(Struct, frozen=True):
@@ -25,7 +25,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
     """A conversation in a list of them.
 
     Attributes:
-        owner, id: it is named by both: whose it is, and its id.
+        tenant, owner, id: it is named by all three: whose it is, and its id.
         runs: how many turns it has.
         began, latest: when its first and its latest turn began, in seconds since 1970.
         question: its first words.
@@ -39,6 +39,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
     latest: float
     question: str
     status: str
+    tenant: str = ""
 
 
 async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[RunSummary]:
@@ -61,28 +62,31 @@ async def family(journal: Journal, run: RunSummary) -> Family:
     return await _family(journal, run, await as_they_stand(journal, later))
 
 
-async def conversations(journal: Journal, owner: str | None = None) -> list[Conversation]:
+async def conversations(journal: Journal, owner: str | None = None, tenant: str | None = None) -> list[Conversation]:
     """Conversations, the one that was talked in last first.
 
     Args:
         owner: whose; None for everybody's.
+        tenant: of which tenant; None for all.
     """
-    runs = await as_they_stand(journal, await journal.runs(owner=owner, limit=None))
-    talks: dict[tuple[str, str], list[RunSummary]] = {}
-    for run in runs:
-        if run.conversation:
-            talks.setdefault((run.owner, run.conversation), []).append(run)
+    return await conversations_of(journal, await journal.conversations(owner=owner, tenant=tenant, limit=None))
+
+
+async def conversations_of(journal: Journal, found: Sequence[ConversationSummary]) -> list[Conversation]:
+    """The lines of conversations as they stand now."""
+    latest = await as_they_stand(journal, [each.latest for each in found])
     return [
         Conversation(
-            owner=whose,
-            id=talk,
-            runs=len(turns),
-            began=turns[-1].started,
-            latest=turns[0].started,
-            question=turns[-1].question,
-            status=turns[0].status,
+            tenant=each.latest.tenant,
+            owner=each.latest.owner,
+            id=each.latest.conversation,
+            runs=each.runs,
+            began=each.first.started,
+            latest=each.latest.started,
+            question=each.first.question,
+            status=turn.status,
         )
-        for (whose, talk), turns in talks.items()
+        for each, turn in zip(found, latest, strict=True)
     ]
 
 

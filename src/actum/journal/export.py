@@ -362,7 +362,7 @@ def differences(line: RunSummary, by_entries: RunSummary, first: Record | None) 
         message for message in (first.said if isinstance(first, Started) else ()) if isinstance(message, UserMessage)
     ]
     questions = {message.text.replace("\0", "\ufffd") for message in said}  # as a database writes them
-    only_in_list = {"agent", "model", "parent", "ended"} if by_entries.status == "forgotten" else set[str]()
+    only_in_list = {"agent", "model", "parent", "ended", "kind"} if by_entries.status == "forgotten" else set[str]()
     for name in RunSummary.__struct_fields__:
         shown, expected = getattr(line, name), getattr(by_entries, name)
         is_question = name == "question" and str(shown).replace("\0", "\ufffd") in questions

@@ -5,31 +5,41 @@ Every journal passes the same tests. This one forgets when the process ends; `st
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import Literal, Unpack
 
 import msgspec
 
 from ..core.claim import Claims
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName
-from ..core.interfaces import Clock
+from ..core.interfaces import Clock, RunFilter
 from ..core.record import (
     GENESIS,
+    OVER,
+    ConversationSummary,
     Ended,
     Entry,
     Forgotten,
+    InputGiven,
+    InputRequested,
+    OpenQuestion,
     Record,
     RunSummary,
     SignedHead,
     ends_secrets,
     is_telling,
+    may_wait_on,
+    nothing_waits,
+    persons_needed,
     seal,
     sign,
     summarize,
 )
 from ..core.sealed import SealedWords, open_words, seal_words
+from .keys import MemoryKeys
 
 
 class MemoryJournal:
@@ -40,6 +50,9 @@ class MemoryJournal:
         key: the secret with which heads are signed; None to sign none.
         runs_max: so many runs are kept, for a program that lives long: of those that have ended, the oldest go first.
             None for all.
+
+    Attributes:
+        keys: the keys of a server, kept beside the runs.
     """
 
     def __init__(self, clock: Clock | None = None, *, key: bytes | None = None, runs_max: int | None = None) -> None:
@@ -50,8 +63,14 @@ class MemoryJournal:
         self._kept: dict[str, bytes] = {}
         self._heads: list[SignedHead] = []
         self._hidden: dict[str, dict[str, SealedWords]] = {}
+        self._asked: dict[tuple[str, str], OpenQuestion] = {}
         self._claims = Claims()
         self._runs_max = runs_max
+        self.keys = MemoryKeys()
+
+    @property
+    def counts(self) -> None:
+        """No other process writes to it."""
 
     def append(self, run_id: str, record: Record) -> int:
         entries = self._entries.get(run_id)
@@ -63,6 +82,7 @@ class MemoryJournal:
         entries.append(seal(record, number, at, entries[-1].head if entries else GENESIS))
         if is_telling(record) and not (isinstance(record, Forgotten) and run_id not in self._summaries):
             self._summaries[run_id] = summarize(run_id, self._summaries.get(run_id), record, at)
+            self._tell_asked(run_id, record, at)
         if self._key is not None and isinstance(record, Ended | Forgotten):
             previous = self._heads[-1].signature if self._heads else GENESIS
             self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
@@ -79,6 +99,7 @@ class MemoryJournal:
         if oldest is not None:
             del self._entries[oldest], self._summaries[oldest]
             self._hidden.pop(oldest, None)
+            self._drop_asked(oldest)
 
     @asynccontextmanager
     async def claim(self, name: str) -> AsyncIterator[None]:
@@ -115,7 +136,10 @@ class MemoryJournal:
     async def hidden_intact(self, run_id: str) -> dict[str, bool]:
         return {digest: sealed.is_intact for digest, sealed in self._hidden.get(run_id, {}).items()}
 
-    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
+    async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
+        line = self._summaries.get(run_id)
+        if tenant is not None and (line is None or line.tenant != tenant):
+            return []
         return self._entries.get(run_id, [])[after + 1 :]
 
     async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
@@ -125,26 +149,71 @@ class MemoryJournal:
     async def mislabelled(self, run_id: str) -> list[int]:
         return []  # it keeps nothing beside the entries
 
-    async def runs(
+    async def runs(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[RunFilter]) -> list[RunSummary]:
+        listed = list(reversed(self._summaries.values()))
+        if behind:
+            at = next((at for at, run in enumerate(listed) if run.run_id == behind), len(listed))
+            listed = listed[at + 1 :]
+        return [run for run in listed if _fits(run, wanted)][:limit]
+
+    async def is_listed(self, run_id: str, *, tenant: str | None = None) -> bool:
+        line = self._summaries.get(run_id)
+        return line is not None and tenant in (None, line.tenant)
+
+    async def count_runs(self, **wanted: Unpack[RunFilter]) -> dict[str, int]:
+        return dict(Counter(run.status for run in self._summaries.values() if _fits(run, wanted)))
+
+    async def conversations(
+        self, *, limit: int | None = 50, behind: str = "", owner: str | None = None, tenant: str | None = None
+    ) -> list[ConversationSummary]:
+        turns: dict[tuple[str, str, str], list[RunSummary]] = {}
+        for run in await self.runs(limit=None, owner=owner, tenant=tenant):
+            if run.conversation:
+                turns.setdefault((run.tenant, run.owner, run.conversation), []).append(run)
+        allowed = {run.run_id for run in await self.runs(limit=None, behind=behind)}
+        found = [ConversationSummary(runs=len(each), first=each[-1], latest=each[0]) for each in turns.values()]
+        return [each for each in found if each.latest.run_id in allowed][:limit]
+
+    async def count_conversations(self, *, owner: str | None = None, tenant: str | None = None) -> int:
+        return len(await self.conversations(limit=None, owner=owner, tenant=tenant))
+
+    async def asked(
         self,
         *,
-        conversation: str = "",
-        owner: str | None = None,
-        principal: str = "",
-        since: float | None = None,
-        until: float | None = None,
+        ask_id: str = "",
         limit: int | None = 50,
-    ) -> list[RunSummary]:
+        behind: tuple[float, str] | None = None,
+        **wanted: Unpack[RunFilter],
+    ) -> list[OpenQuestion]:
         found = [
-            run
-            for run in reversed(self._summaries.values())
-            if conversation in ("", run.conversation)
-            and owner in (None, run.owner)
-            and principal in ("", run.principal)
-            and (since is None or run.started >= since)
-            and (until is None or run.started < until)
+            asked
+            for asked in sorted(self._asked.values(), key=lambda each: (each.at, each.ask_id))
+            if ask_id in ("", asked.ask_id)
+            and (behind is None or (asked.at, asked.ask_id) > behind)
+            and (line := self._summaries.get(asked.run_id)) is not None
+            and line.status not in OVER
+            and _fits(line, wanted)
         ]
         return found[:limit]
+
+    async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
+        return len(await self.asked(limit=None, **wanted))
+
+    def _tell_asked(self, run_id: str, record: Record, at: float) -> None:
+        """Write down that a run waits for something, or does not wait any more."""
+        if isinstance(record, InputRequested):
+            if not self._summaries[run_id].parent:
+                asked = OpenQuestion(run_id, record.id, at, persons_needed(record.pending))
+                self._asked.setdefault((run_id, record.id), asked)
+        elif isinstance(record, InputGiven):
+            known = self._asked.get((run_id, record.id))
+            if known is not None and not may_wait_on(record, known.needs):
+                del self._asked[run_id, record.id]
+        elif self._asked and nothing_waits(record):
+            self._drop_asked(run_id)
+
+    def _drop_asked(self, run_id: str) -> None:
+        self._asked = {key: asked for key, asked in self._asked.items() if asked.run_id != run_id}
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         if run_id not in self._entries:
@@ -153,7 +222,8 @@ class MemoryJournal:
             entries = self._entries[run_id]
             told = sum(1 for entry in entries if entry.payload)
             entries[:] = [msgspec.structs.replace(entry, payload=b"", salt=b"") for entry in entries]
-            self.append(run_id, Forgotten(by, reason))
+            line = self._summaries.get(run_id)
+            self.append(run_id, Forgotten(by, reason, line.tenant if line is not None else ""))
             return told
 
     async def heads(self) -> list[SignedHead]:
@@ -161,3 +231,18 @@ class MemoryJournal:
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+
+def _fits(run: RunSummary, wanted: RunFilter) -> bool:
+    """Whether a run is one of those that are wanted."""
+    since, until = wanted.get("since"), wanted.get("until")
+    return (
+        all(wanted.get(name) in ("", None, getattr(run, name)) for name in _FILTERED)
+        and all(wanted.get(name) in (None, getattr(run, name)) for name in _FILTERED_EMPTY_TOO)
+        and (since is None or run.started >= since)
+        and (until is None or run.started < until)
+    )
+
+
+_FILTERED = ("principal", "agent", "model", "status", "kind", "conversation")
+_FILTERED_EMPTY_TOO = ("tenant", "owner", "parent")

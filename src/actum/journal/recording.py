@@ -17,6 +17,7 @@ from ..core.json import JsonObject
 from ..core.message import Reply
 from ..core.pending import Quorum
 from ..core.record import (
+    AgentChanged,
     CallCompleted,
     CallParked,
     CallRefused,
@@ -72,6 +73,7 @@ class RunState:
         requested: each request for calls that no model made, with the number of its entry.
         calls: the calls of the run by the number of the entry that asked for them, in order.
         tools_at: for each reply, the digest of the tools it was given; `tools` is the latest.
+        agent: the agent that the run last went on with, where that was not the agent that began it.
         questions: what the user was asked, in order.
         answers: the answer that counts, by the id of what was asked; of an approval that needs several, the last one.
         compacted: the summary of what was said before, where this run made one.
@@ -102,6 +104,7 @@ class RunState:
         self.elapsed = 0.0
         self.latest = 0.0
         self.tools = ""
+        self.agent: AgentChanged | None = None
         self.tools_at: list[str] = []
         self.sampled: dict[str, Reply] = {}
         self.cut: dict[CallRef, int] = {}
@@ -190,7 +193,7 @@ class RunState:
             self.secrets.update(differing_texts(one, other))
         self.take(number, whole)
 
-    def _take_rare(self, record: ToolsChanged | Compacted | Forgotten | Sampled | CallParked) -> None:
+    def _take_rare(self, record: ToolsChanged | AgentChanged | Compacted | Forgotten | Sampled | CallParked) -> None:
         match record:
             case CallParked():
                 self._park(record)
@@ -200,6 +203,8 @@ class RunState:
                 self._request(record.cause, record.index, record.id)
             case ToolsChanged():
                 self.tools = record.tools
+            case AgentChanged():
+                self.agent = record
             case Compacted():
                 self.compacted = record
             case Forgotten():

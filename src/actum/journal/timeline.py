@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from ..core.call import ToolCall
 from ..core.errors import JournalError
 from ..core.record import (
+    AgentChanged,
     CallCompleted,
     CallParked,
     CallRefused,
@@ -152,7 +153,7 @@ class OtherEvent(Struct, frozen=True):
 
     number: int
     at: float
-    record: ToolsChanged | Compacted | Forgotten | Ended | None
+    record: ToolsChanged | AgentChanged | Compacted | Forgotten | Ended | None
 
 
 class Timeline:
@@ -225,7 +226,7 @@ class Timeline:
                     question.answers.append((record, max(question.at, entry.at)))
             case CallParked() | Sampled():
                 self._midway(record, entry.at)
-            case ToolsChanged() | Compacted() | Forgotten() | Ended() | None:
+            case ToolsChanged() | AgentChanged() | Compacted() | Forgotten() | Ended() | None:
                 self.rows.append(OtherEvent(entry.number, entry.at, record))
 
     def _spans(self, entry: Entry, calls: Sequence[ToolCall]) -> list[CallSpan]:

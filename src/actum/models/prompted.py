@@ -13,12 +13,13 @@ from typing import Protocol
 from msgspec import structs
 
 from ..core.call import TextPart, ToolCall
-from ..core.errors import ModelError
+from ..core.errors import ModelError, ModelRejected
 from ..core.event import CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.interfaces import Model, Request, default_max_tokens, is_supervised
 from ..core.message import ReasoningPart, Reply, ReplyPart
 from ..core.tool import Tool
 from ..dialects.base import ApiDialect, TextDecoder, TextDialect
+from .result_pictures import refuses_pictures, without_pictures
 
 WRITTEN_AS_TEXT = "written as text"
 """What a call that was found in the text of a model that calls by its API is marked with."""
@@ -35,6 +36,7 @@ class Prompted:
     def __init__(self, model: Model, dialect: TextDialect) -> None:
         self.model = model
         self.dialect = dialect
+        self._takes_no_pictures = False
 
     def __repr__(self) -> str:
         return f"Prompted({self.model!r}, {self.dialect.name!r})"
@@ -56,6 +58,19 @@ class Prompted:
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         """Answer a request; see `Model.reply`. Usage, finish reason and the like are those of the inner reply."""
+        if self._takes_no_pictures:
+            request = without_pictures(request)
+        try:
+            return await self._reply(request, emit)
+        except (
+            ModelRejected
+        ) as error:  # in text, results are words of the user: the inner model can not tell them apart
+            if self._takes_no_pictures or not refuses_pictures(request, error):
+                raise
+        self._takes_no_pictures = True
+        return await self._reply(without_pictures(request), emit)
+
+    async def _reply(self, request: Request, emit: Callable[[Delta], None] | None) -> Reply:
         reading = _Reading(self.dialect, request.tools, emit)
         inner = await self.model.reply(self.dialect.encode_request(request), reading.hear if emit else None)
         return reading.finish(inner)

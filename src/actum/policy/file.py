@@ -142,6 +142,15 @@ class PolicyFile:
             self._rules = Rules(Rule("deny", where=f"{self.path.name} can not be used", reason=_UNUSABLE))
         return self._rules
 
+    def roles_of(self, principal: str) -> frozenset[str]:
+        """See `Rules.roles_of`."""
+        return self.rules.roles_of(principal)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the rules as the file has them now; see `Rules.digest`."""
+        return self.rules.digest
+
     def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
         """Judge a call; see `core.interfaces.Policy`."""
         return self.rules.decide(tool, call, facts)

@@ -143,16 +143,26 @@ class OriginIndex:
     def _of_value(self, value: Json) -> tuple[Origin, ...]:
         if value is None or isinstance(value, bool):
             return _MODEL  # it stands everywhere and says nothing
-        if type(value) is int and not self._relied_on.has_number(value) and not self._rest.has_number(value):
-            return _MODEL
-        found = self._whole(value)
+        found = self._of_number(value) if type(value) is int else self._whole(value)
         if found or not isinstance(value, str):
             return tuple(found)[:ORIGINS_MAX] or _MODEL
         return self._of_parts(value)
 
+    def _of_number(self, value: int) -> dict[Origin, None]:
+        """Where a whole number stands, as `_whole` finds it; most stand nowhere, and that is found out quickly."""
+        found: dict[Origin, None] = {}
+        text = str(value)
+        digits = text.removeprefix("-")
+        for said in (self._relied_on, self._rest):
+            if said.has_number(text, digits):
+                said.find(text, text, found)
+                said.find_number(text, found)
+        return found
+
     def _whole(self, value: Json) -> dict[Origin, None]:
         """Where a value stands as a whole."""
-        text, found = _written(value), dict[Origin, None]()
+        text = _written(value)
+        found: dict[Origin, None] = {}
         if not text:
             return found
         plain = lower(text)
@@ -239,10 +249,14 @@ class _Said:
             if number is not None and stands_whole(plain, found.start(), found.end()):
                 self._numbers.setdefault(number, {})[origin] = None
 
-    def has_number(self, number: int) -> bool:
-        """Whether a whole number stands anywhere; the quick answer for most."""
-        text = str(abs(number))
-        return text in self._by_word or text in self._numbers or str(number) in self._values
+    def has_number(self, number: str, digits: str) -> bool:
+        """Whether a whole number may stand anywhere; the quick answer for most.
+
+        Args:
+            number: the number.
+            digits: the same without its sign.
+        """
+        return digits in self._by_word or digits in self._numbers or number in self._values
 
     def find(self, value: str, plain: str, found: dict[Origin, None]) -> None:
         """Add the origins of all that holds a value as a whole to those that were found.

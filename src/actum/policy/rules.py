@@ -15,6 +15,7 @@ How a policy is read from a file stands in `policy.py`.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -234,6 +235,21 @@ class Rules:
             if rule.then == "deny" and rule.empty:
                 log.warning("%s denies nothing: %s = [] fits nothing", rule.label(place), rule.empty[0])
 
+    def roles_of(self, principal: str) -> frozenset[str]:
+        """The roles that the policy knows a user to have, beside those that a run is started with."""
+        return self.users.get(principal, frozenset())
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what the policy decides by, hexadecimal: the same in every process, wherever its file lies. Of a
+        condition in Python only the name of the function is covered.
+        """
+        rules = [msgspec.structs.replace(rule, where="") for rule in self.rules]
+        delegates = {name: sorted(others) for name, others in self._delegates.items()}
+        said = [rules, self._careful, self._default, self.users, delegates]
+        plain = msgspec.to_builtins(said, order="deterministic", enc_hook=_named)
+        return hashlib.sha256(msgspec.json.encode(plain)).hexdigest()
+
     def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
         """Judge a call; see `core.interfaces.Policy`."""
         decision = self._judge(_Case(tool, call, facts, self.users))[1]
@@ -306,6 +322,11 @@ class Rules:
         if tool.effects is None:
             return _UNDECLARED if tool.foreign else _PASSED
         return _EFFECT
+
+
+def _named(thing: object) -> str:
+    """A condition in Python, as far as another process knows it too."""
+    return str(getattr(thing, "__qualname__", type(thing).__qualname__))
 
 
 class _Case:

@@ -24,7 +24,7 @@ async def make_requested(run: Run, limits: Limits) -> RunResult:
 
 
 async def _calls(run: Run, made: CallCount) -> Finish:
-    run.check_limits()
+    await run.check_limits()
     waiting: dict[str, Pending] = {}
     for number, requested in run.state.requested:
         refusals: dict[int, CallError] = {}

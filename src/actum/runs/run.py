@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -90,6 +91,7 @@ class Run:
         self._seconds = seconds
         self._account = account
         self._counted = False
+        self._under_way = AsyncExitStack()
         self._task = asyncio.current_task()
         self._cancelled_before = self._task.cancelling() if self._task is not None else 0
 
@@ -118,14 +120,14 @@ class Run:
             await self._write_failure(error)
             raise
         finally:
-            if self._counted and self._account is not None:
-                self._account.end_run()
+            if self._counted:
+                await self._under_way.aclose()
         self._write_end(finish.status, finish.text, finish.stop_reason)
         self.is_paused = finish.status == "paused"
         await self.context.journal.sync(self.context.run_id)
         return finish
 
-    def check_limits(self) -> None:
+    async def check_limits(self) -> None:
         """Whether the limits of the run's user, and of the runs above, let the run go on.
 
         Raises:
@@ -133,9 +135,9 @@ class Run:
         """
         reason = self.context.budget.exhausted_above()
         if self._account is not None:
-            reason = reason or self._account.exhausted(self.context.clock.monotonic())
+            reason = reason or await self._account.exhausted(self.context.clock.monotonic())
             if not reason and not self._counted:
-                reason = self._account.begin_run()
+                reason = await self._account.begin_run(self._under_way)
                 self._counted = not reason
         if reason:
             raise Stopped(reason)
@@ -196,7 +198,8 @@ class Run:
 
         One answer may bring the next question: a call with other arguments, one that waited behind another.
         """
-        answers, later = self.state.answers, set[str]()
+        answers = self.state.answers
+        later: set[str] = set()
         for index, call in enumerate(calls):
             tried = ""
             while isinstance(waiting := results[index], Pending) and waiting.id != tried:

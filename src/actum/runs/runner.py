@@ -34,19 +34,21 @@ from ..core.clock import SystemClock
 from ..core.errors import JournalError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.holder import Holder
-from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request
+from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
 from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.record import CallsRequested, InputGiven, Requester, Started, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secret_store import SecretSource, secrets_for
 from ..core.tool import Tool
 from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
+from ..core.user import User
 from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
 from ..journal.recording import RunState
 from ..journal.secrets import write_answer, write_request
-from ..policy.rules import CAREFUL, DEFAULT
+from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
@@ -59,6 +61,10 @@ log = logging.getLogger("actum")
 Emit = Callable[[Event], None]
 Answers = Callable[[RunState], list[InputGiven]]
 """The records of the answers to what a run waits for."""
+
+
+TOLD_MAX = 10
+"""So many tools of each kind are told where a run's tools are not what they were."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -139,7 +145,7 @@ class Runner:
         approver: Approver | None = None,
         coerce: bool = True,
         extra_arguments: Literal["refuse", "drop"] = "refuse",
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
     ) -> None:
@@ -155,10 +161,10 @@ class Runner:
         self._approver = approver
         self._coerce = coerce
         self._extra = extra_arguments
-        self._secrets = secrets or {}
+        self._secrets: Mapping[str, str] | SecretSource = {} if secrets is None else secrets
         self._redaction = redaction
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
-        self._meters = RateLimiters(self.limits)
+        self._meters = RateLimiters(self.limits, name, self.journal.counts)
         self._toolsets, self._bare = sort_out(tools)
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
@@ -173,6 +179,46 @@ class Runner:
         other._toolsets, other._bare = sort_out(tools)
         other._catalog, other._generations = None, ()
         return other
+
+    def known_as(
+        self,
+        name: str,
+        *,
+        journal: Journal | None = None,
+        approver: Approver | None = None,
+        wrap: Callable[[Toolset], Toolset] | None = None,
+    ) -> Runner:
+        """The same runner under another name. What both use of their limits is counted together.
+
+        Args:
+            name: what its runs are called on record.
+            journal: where they are written down, instead.
+            approver: who can be asked, instead.
+            wrap: puts a wrapper around each toolset.
+        """
+        other = copy.copy(self)
+        other.name = name
+        other.journal = journal or self.journal
+        other._approver = approver or self._approver
+        if wrap is not None:
+            other._toolsets = [wrap(toolset) for toolset in self._toolsets]
+            other._catalog, other._generations = None, ()
+        return other
+
+    @property
+    def policy(self) -> Policy:
+        """Who may call what."""
+        return self._policy
+
+    @property
+    def reading(self) -> tuple[bool, str]:
+        """How arguments are read: whether those that nearly fit are mended, and what is done about unknown ones."""
+        return self._coerce, self._extra
+
+    @property
+    def toolsets(self) -> Sequence[Toolset]:
+        """Where the tools live."""
+        return tuple(self._toolsets)
 
     # Tools ------------------------------------------------------------------------------------------------------------
 
@@ -189,6 +235,10 @@ class Runner:
             if self._supervised:
                 warn_of_undeclared(self._supervised, self._catalog.tools)
         return self._catalog
+
+    def bars(self, tool: Tool, facts: Facts) -> bool:
+        """Whether the policy denies every call of a tool by somebody, whatever the arguments are."""
+        return isinstance(self._policy, Barring) and self._policy.bars(tool, facts)
 
     def listing(self, state: RunState) -> Callable[[], Awaitable[Catalog]]:
         """Lists the tools of a run: once a result of it was cut, with the one that reads the rest."""
@@ -214,15 +264,18 @@ class Runner:
         by: Requester,
         speaks_for: Literal["", "user"] = "",
         principal: str = "",
+        tenant: str = "",
         roles: Sequence[str] = (),
         key_id: str = "",
         run_id: str | None = None,
+        drawn: bool = False,
         context: object = None,
         approver: Approver | None = None,
         peer: Peer | None = None,
         holder: Holder | None = None,
         trace: str = "",
         tracestate: str = "",
+        request: str = "",
         emit: Emit | None = None,
     ) -> RunResult:
         """Make calls that somebody asks for directly: a run without a model.
@@ -232,8 +285,10 @@ class Runner:
             by: who asks. The values of the arguments come from there: `person` is the user; what a `client` says may be
                 its model's words and is not the user's.
             speaks_for: `user` where the operator trusts this client to say only what its user said.
-            principal, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
+            drawn: `run_id` was just drawn by `new_id`, so that the journal need not be asked whether it has such a run.
+            principal, tenant, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
             tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this.
+            request: as in `Started`.
 
         Returns:
             What the calls came to. `status` is `paused` when somebody must be asked, `stopped` at a limit.
@@ -242,6 +297,7 @@ class Runner:
             UsageError: a run of this id exists.
             BudgetExceeded: agents would stand too deep one under another, those of other programs counted.
         """
+        drawn = drawn or run_id is None
         run_id = new_id("run") if run_id is None else checked_id(run_id)
         started = Started(
             agent=self.name,
@@ -250,15 +306,17 @@ class Runner:
             tools=(await self.catalog()).digest,
             limits=self.limits_recorded,
             principal=checked_text("principal", principal),
+            tenant=checked_text("tenant", tenant),
             roles=checked_roles(roles),
             key_id=checked_text("key_id", key_id),
             trace=checked_traceparent(trace),
             tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
+            request=request,
         )
         way = way_in(started.tracestate)
         setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way)
         async with self.journal.claim(run_id):
-            if await self.journal.read(run_id):
+            if not drawn and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             state = await self.start(run_id, started, setting)
             requested = CallsRequested(tuple(calls), by, speaks_for)
@@ -271,6 +329,7 @@ class Runner:
         answers: Mapping[str, Answer | str] | None = None,
         *,
         principal: str | None = None,
+        tenant: str | None = None,
         context: object = None,
         accept: bool = False,
         approver: Approver | None = None,
@@ -281,11 +340,11 @@ class Runner:
         """Go on with calls that wait or were interrupted; the arguments are those of `Agent.resume`.
 
         Raises:
-            UnknownName: there is no such run (of this principal), or nothing pending under such an id.
+            UnknownName: there is no such run (of this user), or nothing pending under such an id.
             ReplayDiverged: the tools have changed; nothing was done.
             UsageError: the run has a model: only its agent can go on with it.
         """
-        await self.check_principal(run_id, principal)
+        await self.check_user(run_id, principal, tenant)
         setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder)
         async with self.taken_up(
             run_id, lambda state: records_of(state, answers or {}, is_shared=self.journal.is_shared), setting
@@ -394,9 +453,10 @@ class Runner:
             check_bound(run_id, state.beginning(), is_free=not setting.ancestors)
             answered = answers(state)
             check(state)
-            if not setting.accept and await self._lacks_tools(journal, state):
+            other = "" if setting.accept else await self._other_tools(journal, state)
+            if other:
                 raise ReplayDiverged(
-                    f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
+                    f"run {run_id}: the tools are not those it was started with ({other}). Resume with the same tools, "
                     "or pass accept=True."
                 )
             for record in answered:
@@ -420,38 +480,51 @@ class Runner:
             await self.journal.sync(run_id)
         return state
 
-    async def check_principal(self, run_id: str, principal: str | None) -> None:
+    async def check_user(self, run_id: str, principal: str | None, tenant: str | None) -> None:
         """Before anything is said of a run: whoever asks may know of it.
 
+        Args:
+            run_id: the run.
+            principal: whoever asks; None for every principal of the tenant.
+            tenant: the tenant of whoever asks. None where the program itself asks; but a principal without a tenant is
+                one of the tenant `""`, so that a program which forgets the tenant reaches no other tenant's run.
+
         Raises:
-            UnknownName: the run is on behalf of another principal, or not there.
+            UnknownName: the run is on behalf of another user, or not there.
         """
-        if principal is None:
+        if principal is None and tenant is None:
             return
-        first = (await self.journal.read(checked_id(run_id)))[:1]
+        tenant = tenant or ""
+        first = (await self.journal.read(checked_id(run_id), tenant=tenant))[:1]
         try:
-            known = RunState(first).beginning().principal
+            known = RunState(first).beginning().user
         except JournalError:
             known = None
-        if known != principal:
+        if known is None or known != User(tenant, known.principal if principal is None else principal):
             raise unknown_run(run_id)
 
-    async def _lacks_tools(self, journal: Journal, state: RunState) -> bool:
-        """Whether the tools are others than a run was shown last. Tools of servers may have come since, as they do
-        during a run, and the tool that reads the rest of a long result: a model is shown them at its next step. Another
-        `version` of a tool is nothing that a model is shown; it only ends the approvals of the tool's calls.
+    async def _other_tools(self, journal: Journal, state: RunState) -> str:
+        """Which tools are others than a run was shown last, in words; empty where none is. Tools of servers may have
+        come since, as they do during a run, and the tool that reads the rest of a long result: a model is shown them at
+        its next step. Another `version` of a tool is nothing that a model is shown; it only ends the approvals of the
+        tool's calls.
         """
         catalog = await self.listing(state)()
         if catalog.digest == state.tools:
-            return False
+            return ""
         try:
             shown = msgspec.json.decode(await journal.kept(state.tools), type=list[Tool])
         except (UnknownName, msgspec.MsgspecError):
-            return True
+            return "what it was shown is not on record"
         known = {tool.name: _shown_digest(tool) for tool in shown}
-        came = [tool for tool in catalog.tools if tool.name not in known]
-        left = {tool.name: _shown_digest(tool) for tool in catalog.tools if tool.name in known}
-        return left != known or not all(tool.foreign or (tool.name == READ_RESULT and state.cut) for tool in came)
+        now = {tool.name: _shown_digest(tool) for tool in catalog.tools}
+        may_come = {tool.name for tool in catalog.tools if tool.foreign or (tool.name == READ_RESULT and state.cut)}
+        differ = {
+            "gone": [name for name in known if name not in now],
+            "changed": [name for name, digest in known.items() if now.get(name, digest) != digest],
+            "new": [name for name in now if name not in known and name not in may_come],
+        }
+        return "; ".join(f"{how}: {', '.join(map(repr, names[:TOLD_MAX]))}" for how, names in differ.items() if names)
 
     @asynccontextmanager
     async def at_work(
@@ -472,7 +545,7 @@ class Runner:
             deps=setting.deps,
             attachments={**model.attachments, **state.media()},
             emit=setting.emit,
-            secrets=self._secrets,
+            secrets=secrets_for(self._secrets, started.user),
             redaction=self._redaction,
             told=set(state.secrets),
             heard=model.heard,
@@ -491,7 +564,13 @@ class Runner:
             policy=self._policy,
             binding=self._binding,
             ancestors=setting.ancestors,
-            facts=Facts(principal=started.principal, roles=started.roles, agent=self.name, key_id=started.key_id),
+            facts=Facts(
+                principal=started.principal,
+                tenant=started.tenant,
+                roles=started.roles,
+                agent=self.name,
+                key_id=started.key_id,
+            ),
             root=run_id,
             done_elsewhere=await done_after(setting.journal, started) if started.forked else frozenset(),
             coerce=self._coerce,
@@ -500,7 +579,7 @@ class Runner:
         asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
         catalog = await self.listing(state)()
         path = CallPath(context, catalog, inputs, self.limits, self._breakers, self._meters, asker)
-        account = self._meters.account(started.principal, self.clock.monotonic())
+        account = self._meters.account(started.user, self.clock.monotonic())
         context.counts_tokens = budget.counts_tokens or (account is not None and account.counts_tokens)
         run = Run(context, path, asker, Phrases.for_text(started.question), self.limits.seconds, account)
         run.tell(RunStarted(run_id))
@@ -532,7 +611,7 @@ def _holder_of(run_id: str, state: RunState, heard: Sequence[Message]) -> Holder
 
     conversation = f"conversation:{dumps([started.belongs_to, started.conversation])}"
     name = conversation if started.conversation else f"run:{run_id}"
-    return Holder(started.principal, name, called)
+    return Holder(started.principal, name, called, tenant=started.tenant)
 
 
 def _let_go(holder: Holder, *, paused: bool, comes_back: bool) -> None:

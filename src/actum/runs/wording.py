@@ -110,6 +110,7 @@ _SENTENCES = {
         "news": "Since this was last told, this became of calls of earlier turns (from the record, not from the user):",
         "call_done": "carried out. Result: {result}",
         "call_failed": "ended with an error: {message}",
+        "noted": "Understood.",
         "unanswered": "I did not answer: this turn did not come to its end.",
         "turn_answered": "The turn of these calls ended with this answer: {text}",
     },
@@ -135,6 +136,7 @@ _SENTENCES = {
         "news": "前面几轮的调用有了新情况（来自运行记录，不是用户说的）：",
         "call_done": "已执行。结果：{result}",
         "call_failed": "出错结束：{message}",
+        "noted": "明白了。",
         "unanswered": "我没有回答：这一轮没有进行到底。",
         "turn_answered": "这些调用所在的那一轮最后回答了：{text}",
     },
@@ -236,6 +238,11 @@ class Phrases:
         else:
             said = self._sentences["call_done"].format(result=_quoted(result.text, shown))
         return f"{_call(call)}: {said}"
+
+    @property
+    def noted(self) -> str:
+        """The model's answer to what the program tells it in the user's place."""
+        return self._sentences["noted"]
 
     @property
     def unanswered(self) -> str:

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from .access import Access
     from .identity import Authenticator, Identity, SharedKey
     from .issuer import Issuer, SignedTokens
+    from .keys import make_key, revoke_key
     from .mcp.gateway.gateway import McpGateway
     from .mcp.prompts import Prompt, prompt
     from .mcp.resources import Folder, Resource, own_runs
     from .mcp.service import McpService
+    from .stored_keys import StoredKeys
 
 __all__ = [
     "Access",
@@ -39,8 +41,11 @@ __all__ = [
     "Resource",
     "SharedKey",
     "SignedTokens",
+    "StoredKeys",
+    "make_key",
     "own_runs",
     "prompt",
+    "revoke_key",
 ]
 
 _PLACES = {
@@ -55,6 +60,9 @@ _PLACES = {
     "Resource": "mcp.resources",
     "SharedKey": "identity",
     "SignedTokens": "issuer",
+    "StoredKeys": "stored_keys",
+    "make_key": "keys",
+    "revoke_key": "keys",
     "own_runs": "mcp.resources",
     "prompt": "mcp.prompts",
 }

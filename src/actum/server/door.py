@@ -8,31 +8,97 @@ This file loads a web framework: import it only where a server is to run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from .identity import Identity
+from .refusal import HttpRefusal
 
 IDENTITY = "actum.identity"
 """Under this key the scope of a request holds who makes the request."""
+REQUEST_ID = "actum.request_id"
+"""Under this key the scope of a request holds the id under which the request stands in the log."""
 
 
 class Door(Protocol):
-    """One protocol of a server."""
+    """One protocol of a server.
+
+    A door may be more than this: `NeedsScopes`, `OpenDoor`, `Recognizer`, `OwnWords`. A door may also raise
+    `HttpRefusal` of `refusal.py` as long as its answer has not begun.
+    """
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
-        """What the protocol answers to."""
+        """What the protocol answers to. The first part of each path is fixed, such as `v1` in `/v1/runs/{id}`: by this
+        part the house knows the door."""
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:
         """What has to be open while the server runs; entered once, before the first request."""
 
     async def end_streams(self) -> None:
         """Tell the clients of open streams that the server stops, and end these streams. Called once, at the stop."""
+
+
+@runtime_checkable
+class NeedsScopes(Protocol):
+    """A door that wants more of each request than a valid key."""
+
+    @property
+    def scopes(self) -> Sequence[str]:
+        """The scopes that each request at this door needs, where the server wants keys."""
+
+
+@runtime_checkable
+class OpenDoor(Protocol):
+    """A door of which some paths are for those who have no key yet, such as a page to log in."""
+
+    @property
+    def open_paths(self) -> Collection[str]:
+        """These paths, whole. A request for one of them that shows a key is checked all the same."""
+
+
+@runtime_checkable
+class Recognizer(Protocol):
+    """A door that knows who makes a request by something else than a key, such as the cookie of somebody logged in."""
+
+    async def recognize(self, scope: Scope) -> Identity | None:
+        """Who makes a request, to whatever door it goes; None where this door does not know.
+
+        Args:
+            scope: of a request without the header `Authorization`, at a server that wants keys.
+
+        Raises:
+            HttpRefusal: the request may not be made with what it shows, such as one from another site.
+        """
+
+
+class Worded(NamedTuple):
+    """The body of a refusal.
+
+    Attributes:
+        media_type: of the body.
+        body: its bytes.
+    """
+
+    media_type: bytes
+    body: bytes
+
+
+@runtime_checkable
+class OwnWords(Protocol):
+    """A door whose protocol has a form of its own for errors."""
+
+    def word(self, refusal: HttpRefusal, request_id: str) -> Worded:
+        """Tell a refusal in the form of the protocol.
+
+        Args:
+            refusal: of a request to this door.
+            request_id: the id under which the request stands in the log.
+        """
 
 
 def identity_of(scope: Scope) -> Identity:

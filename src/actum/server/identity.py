@@ -1,7 +1,8 @@
 """Who makes a request: a key that a client shows is checked, and the answer is a user with roles and scopes.
 
 Every kind of token has a `Verifier`, and every verifier answers an `Identity`. `Authenticator` asks several verifiers
-in order. This file has the keys that we hand out ourselves; tokens of an outside issuer are checked in `issuer`.
+in order. This file has keys that are given as a list; keys that a database keeps are checked in `stored_keys`, and
+tokens of an outside issuer in `issuer`.
 
 This file knows no protocol, no web server and no package of a protocol. A door, such as the MCP server, translates an
 `Identity` into the form that its own package expects. The text of a token is never part of an `Identity`, so that no
@@ -10,11 +11,9 @@ code behind the door can show the token to another server.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
-import re
-import secrets as random
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import Literal, Protocol
 
 import msgspec
@@ -23,20 +22,20 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
+from ..core.key import Key, hash_of, id_of
+from ..core.user import User
 
 KEY_CHARS_MIN = 16
-_KEY = re.compile(r"ak_([A-Za-z0-9-]{1,40})_([A-Za-z0-9_-]{43})")
+_NO_HASH = "0" * 64
 
-
+Usable = Literal["tool", "model", "agent"]
+"""What a key can be made for."""
 SHARED = "shared"
 """The id of the key that everybody shares."""
 
 
 class Identity(Struct, frozen=True, kw_only=True):
     """On whose behalf a client speaks.
-
-    Limits: `tenant` is only handed on. No verifier of ours sets the tenant, and runs and tasks are told apart by
-    `principal` alone. Where two tenants share one server, make the tenant a part of `principal`.
 
     Attributes:
         principal: the user.
@@ -48,6 +47,8 @@ class Identity(Struct, frozen=True, kw_only=True):
         speaks_for: `user` where the operator trusts the client to say only what its user said: then the arguments of
             its calls count as the user's words. Otherwise they count as the client's own, whose model may have chosen
             them.
+        tools, models, agents: patterns of the names that the user may use with this key, such as `crm_*`; all names
+            when empty. What an agent does on the way is the agent's affair: its own tools are not looked up here.
     """
 
     principal: str = ""
@@ -57,6 +58,27 @@ class Identity(Struct, frozen=True, kw_only=True):
     tenant: str = ""
     issuer: str = ""
     speaks_for: Literal["", "user"] = ""
+    tools: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+
+    def may_use(self, kind: Usable, name: str) -> bool:
+        """Whether this key may use a tool, a model or an agent, as far as that is not the policy's to say.
+
+        Args:
+            kind: what it is.
+            name: the name of it. Capital and small letters are different letters.
+
+        >>> Identity(tools=("crm_*",)).may_use("tool", "crm_find"), Identity().may_use("tool", "pay")
+        (True, True)
+        """
+        patterns = self.tools if kind == "tool" else self.models if kind == "model" else self.agents
+        return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+    @property
+    def user(self) -> User:
+        """The user, who is a principal of a tenant."""
+        return User(self.tenant, self.principal)
 
     def without_scopes(self) -> Identity:
         """The same user and program, whatever this token allows.
@@ -80,60 +102,24 @@ class Verifier(Protocol):
         """
 
 
-class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A key of our own, as a file keeps it. The text of the key can not be found out from this.
-
-    Attributes:
-        id: the name of the key, also on record.
-        sha256: the hash of the key's text, in hexadecimal. The text has 256 random bits, so that a slow hash would
-            make nothing safer.
-        principal: the user whose calls the key makes; the id of the key when empty.
-        roles: the roles of this user; without roles, no rule for a role fits.
-        scopes: what the key allows; without scopes, nothing that a server wants a scope for.
-        expires_at: seconds since 1970; 0 for never.
-        speaks_for: as in `Identity`.
-    """
-
-    id: str
-    sha256: str
-    principal: str = ""
-    roles: tuple[str, ...] = ()
-    scopes: tuple[str, ...] = ()
-    expires_at: float = 0.0
-    speaks_for: Literal["", "user"] = ""
-
-
-def new_key(
-    id: str,
-    *,
-    principal: str = "",
-    roles: Sequence[str] = (),
-    scopes: Sequence[str] = (),
-    speaks_for: Literal["", "user"] = "",
-) -> tuple[str, Key]:
-    """Make a new key.
-
-    Args:
-        id: letters, digits and hyphens, 40 at most.
-        principal, roles, scopes, speaks_for: as in `Key`.
-
-    Returns:
-        The text of the key, to be shown once, and the `Key` to keep.
-
-    Raises:
-        UsageError: the id has other characters.
-    """
-    text = f"ak_{id}_{random.token_urlsafe(32)}"
-    if not _KEY.fullmatch(text):
-        raise UsageError(f"{id!r} is no id for a key: letters, digits and hyphens, 40 at most")
-    return text, Key(
-        id=id,
-        sha256=_hash(text),
-        principal=principal,
-        roles=tuple(roles),
-        scopes=tuple(scopes),
-        speaks_for=speaks_for,
+def identity_of_key(key: Key) -> Identity:
+    """On whose behalf a client speaks that has shown this key."""
+    return Identity(
+        principal=key.principal or key.id,
+        roles=key.roles,
+        key_id=key.id,
+        scopes=key.scopes,
+        tenant=key.tenant,
+        speaks_for=key.speaks_for,
+        tools=key.tools,
+        models=key.models,
+        agents=key.agents,
     )
+
+
+def is_text_of(text: str, key: Key | None) -> bool:
+    """Whether a text is the text of a key. Takes the same time where there is no such key."""
+    return hmac.compare_digest(hash_of(text).encode(), (key.sha256 if key else _NO_HASH).encode()) and key is not None
 
 
 class Keys:
@@ -156,20 +142,13 @@ class Keys:
 
     async def verify_token(self, token: str) -> Identity | None:
         """Whose key this is; None when the key is unknown or has expired."""
-        found = _KEY.fullmatch(token)
-        if found is None:
+        key_id = id_of(token)
+        if not key_id:
             return None
-        key = self._keys.get(found[1])
-        same = hmac.compare_digest(_hash(token), key.sha256 if key else "0" * 64)  # compared even where there is none
-        if key is None or not same or 0 < key.expires_at <= self._clock.now():
+        key = self._keys.get(key_id)
+        if not is_text_of(token, key) or key is None or not key.is_valid(self._clock.now()):
             return None
-        return Identity(
-            principal=key.principal or key.id,
-            roles=key.roles,
-            key_id=key.id,
-            scopes=key.scopes,
-            speaks_for=key.speaks_for,
-        )
+        return identity_of_key(key)
 
 
 class SharedKey:
@@ -179,20 +158,23 @@ class SharedKey:
         key: the text of the key.
         principal: the user on whose behalf whoever shows the key is served.
         speaks_for: as in `Identity`.
+        scopes: what the key allows.
 
     Raises:
         UsageError: the key is too short to keep anybody out.
     """
 
-    def __init__(self, key: str, principal: str, speaks_for: Literal["", "user"] = "") -> None:
+    def __init__(
+        self, key: str, principal: str, speaks_for: Literal["", "user"] = "", scopes: Sequence[str] = ()
+    ) -> None:
         if len(key) < KEY_CHARS_MIN:
             raise UsageError(f"the key has {len(key)} characters, and needs {KEY_CHARS_MIN}: `openssl rand -hex 32`")
-        self._hash = _hash(key)
-        self._identity = Identity(principal=principal, key_id=SHARED, speaks_for=speaks_for)
+        self._hash = hash_of(key)
+        self._identity = Identity(principal=principal, key_id=SHARED, speaks_for=speaks_for, scopes=tuple(scopes))
 
     async def verify_token(self, token: str) -> Identity | None:
         """The one user; None when the token is not the key."""
-        return self._identity if hmac.compare_digest(_hash(token), self._hash) else None
+        return self._identity if hmac.compare_digest(hash_of(token), self._hash) else None
 
 
 class Authenticator:
@@ -212,7 +194,3 @@ class Authenticator:
             if identity is not None:
                 return identity
         return None
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -26,7 +26,8 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
-from ..transport.guard import Fetched, Fetcher, Guard
+from ..transport.fetcher import Fetched, Fetcher
+from ..transport.guard import Guard
 from ..transport.http import HttpFailure
 from .identity import Identity
 
@@ -52,6 +53,8 @@ class Issuer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         algorithms: with which it may sign.
         principal_claim: what names the user.
         roles_claim: what lists the roles; dots lead inside.
+        tenant_claim: what names the tenant of the user; dots lead inside. A token without it is not accepted then.
+            Empty where all users of this issuer belong to the one tenant without a name.
         user_clients: the ids of clients that the operator trusts to say only what their user said; see
             `Identity.speaks_for`.
     """
@@ -65,6 +68,7 @@ class Issuer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     algorithms: tuple[str, ...] = ALGORITHMS
     principal_claim: str = "sub"
     roles_claim: str = "roles"
+    tenant_claim: str = ""
     user_clients: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -212,12 +216,16 @@ def _claimed(claims: JsonObject, issuer: Issuer, now: float) -> Identity | None:
     principal = claims.get(issuer.principal_claim)
     if not isinstance(principal, str) or not principal:
         return None
+    tenant = _inside(claims, issuer.tenant_claim) if issuer.tenant_claim else ""
+    if not isinstance(tenant, str) or (issuer.tenant_claim and not tenant):
+        return None
     client = str(claims.get("client_id") or claims.get("azp") or "")
     return Identity(
         principal=principal,
         roles=_words(_inside(claims, issuer.roles_claim)),
         key_id=client,
         scopes=_words(claims.get("scope", claims.get("scp"))),
+        tenant=tenant,
         issuer=issuer.url,
         speaks_for="user" if client and client in issuer.user_clients else "",
     )

@@ -11,6 +11,16 @@ from typing import Protocol
 Row = tuple[object, ...]
 
 
+class KeyChanges(Protocol):
+    """Watches, over a connection of its own, whether keys were added or revoked by whatever process."""
+
+    def number(self) -> int | None:
+        """Another number as soon as a key was added or revoked; None while nobody can tell. Waits for nothing."""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+
+
 class Database(Protocol):
     """A database with one connection, in the words that a journal uses.
 
@@ -85,6 +95,13 @@ class Database(Protocol):
 
     def taken(self, names: Sequence[str]) -> set[str]:
         """Those of these names that another process has claimed."""
+
+    def key_changes(self) -> KeyChanges:
+        """Connect once more, to watch whether keys were added or revoked. Called by any thread.
+
+        Raises:
+            JournalError: the database can not be opened.
+        """
 
     def close(self) -> None:
         """Let go of it."""

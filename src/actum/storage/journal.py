@@ -15,18 +15,27 @@ passes, so that a damaged run is told as such and stands in nobody's way.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import Literal, Unpack
+
+from msgspec import structs
 
 from ..core.claim import Claims, busy
+from ..core.counts import Counts
 from ..core.errors import JournalError, UnknownName, UsageError
+from ..core.interfaces import RunFilter
 from ..core.record import (
     FORMAT,
     GENESIS,
+    OVER,
+    ConversationSummary,
     Ended,
     Entry,
     Forgotten,
+    InputGiven,
+    InputRequested,
+    OpenQuestion,
     Record,
     RunSummary,
     SignedHead,
@@ -34,19 +43,37 @@ from ..core.record import (
     Telling,
     ends_secrets,
     is_telling,
+    may_wait_on,
+    nothing_waits,
+    persons_needed,
     seal,
     sign,
     summarize,
     written_by,
 )
 from ..core.sealed import SealedWords, open_words, seal_words
+from .counts import DatabaseCounts
 from .database import Database, Row
+from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
 from .writer import Writer
 
-_LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner"
+_LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner, tenant, kind"
 """The columns of a run's line, named as the fields of `RunSummary`."""
+_NAMES = _LINE.split(", ")
+_LINE_OF = f"SELECT {_LINE} FROM runs WHERE run_id = ?"
+_ADD_LINE = f"INSERT INTO runs ({_LINE}) VALUES ({', '.join('?' * len(_NAMES))})"
 
+_READ = "SELECT number, at, payload, salt, digest, head FROM entries WHERE run_id = ? AND number > ? ORDER BY number"
+_READ_OF_TENANT = """SELECT number, at, payload, salt, digest, head FROM entries WHERE run_id = ? AND number > ?
+    AND EXISTS (SELECT 1 FROM runs WHERE run_id = ? AND tenant = ?) ORDER BY number"""
+_ONE_TURN_MORE = """INSERT INTO conversations
+    SELECT tenant, owner, conversation, 1, place, place FROM runs WHERE run_id = ?
+    ON CONFLICT (tenant, owner, conversation)
+    DO UPDATE SET turns = conversations.turns + 1, latest = excluded.latest"""
+_ALL_TURNS = """INSERT INTO conversations
+    SELECT tenant, owner, conversation, count(*), min(place), max(place) FROM runs
+    WHERE tenant = ? AND owner = ? AND conversation = ? GROUP BY tenant, owner, conversation"""
 _FIRST = "INSERT INTO entries VALUES (?, 0, ?, ?, ?, ?, ?, ?)"
 _FURTHER = """INSERT INTO entries VALUES (
     ?, (SELECT number + 1 FROM entries WHERE run_id = ? AND number = ? AND head = ?), ?, ?, ?, ?, ?, ?)"""
@@ -66,6 +93,9 @@ class DatabaseJournal:
     Raises:
         JournalError: a newer version made the database, it belongs to something else, or its records are of an older
             format and `older` is not set.
+
+    Attributes:
+        keys: the keys of a server, kept beside the runs.
     """
 
     def __init__(
@@ -92,6 +122,8 @@ class DatabaseJournal:
         self._hiding: set[str] = set()
         self._claims = Claims()
         self._writer = Writer(database)
+        self.keys = DatabaseKeys(database, self._writer, self._check_format)
+        self._counts = DatabaseCounts(self._writer, self.claim, now)
 
     @property
     def name(self) -> str:
@@ -101,6 +133,10 @@ class DatabaseJournal:
     @property
     def is_shared(self) -> bool:
         return self._database.is_shared
+
+    @property
+    def counts(self) -> Counts:
+        return self._counts
 
     def append(self, run_id: str, record: Record) -> int:
         self._check_format()
@@ -199,10 +235,12 @@ class DatabaseJournal:
         rows = await self._writer.ask(lambda database: database.execute(query, (run_id,)))
         return [SealedWords(_str(digest), _bytes(salt), _bytes(payload)) for digest, salt, payload in rows]
 
-    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
-        query = """SELECT number, at, payload, salt, digest, head FROM entries
-            WHERE run_id = ? AND number > ? ORDER BY number"""
-        rows = await self._writer.ask(lambda database: database.execute(query, (run_id, after)))
+    async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
+        values: tuple[object, ...] = (run_id, after)
+        if tenant is not None:  # the same query whether the run is there, is not, or is another tenant's
+            values = (run_id, after, run_id, tenant)
+        query = _READ if tenant is None else _READ_OF_TENANT
+        rows = await self._writer.ask(lambda database: database.execute(query, values))
         entries = [_entry(row, self._format) for row in rows]
         if entries and run_id not in self._next and self._claims.held((run_id,)):
             self._next[run_id] = (entries[-1].number + 1, entries[-1].head)
@@ -226,33 +264,76 @@ class DatabaseJournal:
             if not _bytes(payload).startswith(f'{{"type":"{_str(kind)}"'.encode(errors="replace"))
         ]
 
-    async def runs(
+    async def runs(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[RunFilter]) -> list[RunSummary]:
+        # A journal of an older format has neither tenants nor kinds.
+        line = _LINE if self._format == FORMAT else _LINE.replace("tenant, kind", "'', ''")
+        where = Conditions.of(wanted)
+        if behind:
+            where.add("place < (SELECT place FROM runs WHERE run_id = ?)", behind)
+        query = f"SELECT {line} FROM runs {where} ORDER BY place DESC {_at_most(limit)}"
+        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
+        return [_summary(row) for row in rows]
+
+    async def is_listed(self, run_id: str, *, tenant: str | None = None) -> bool:
+        where = Conditions.of({"tenant": tenant})
+        where.add("run_id = ?", run_id)
+        query = f"SELECT 1 FROM runs {where}"
+        return bool(await self._writer.ask(lambda database: database.execute(query, where.values)))
+
+    async def count_runs(self, **wanted: Unpack[RunFilter]) -> dict[str, int]:
+        where = Conditions.of(wanted)
+        query = f"SELECT status, count(*) FROM runs {where} GROUP BY status"
+        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
+        return {_str(status): _int(count) for status, count in rows}
+
+    async def conversations(
+        self, *, limit: int | None = 50, behind: str = "", owner: str | None = None, tenant: str | None = None
+    ) -> list[ConversationSummary]:
+        where = Conditions.of({"owner": owner, "tenant": tenant}, "talks")
+        if behind:
+            where.add("talks.latest < (SELECT place FROM runs WHERE run_id = ?)", behind)
+        query = f"""SELECT talks.turns, {_prefixed("first")}, {_prefixed("latest")} FROM conversations AS talks
+            JOIN runs AS first ON first.place = talks.first JOIN runs AS latest ON latest.place = talks.latest
+            {where} ORDER BY talks.latest DESC {_at_most(limit)}"""
+        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
+        middle = 1 + len(_LINE.split(", "))
+        return [
+            ConversationSummary(runs=_int(row[0]), first=_summary(row[1:middle]), latest=_summary(row[middle:]))
+            for row in rows
+        ]
+
+    async def count_conversations(self, *, owner: str | None = None, tenant: str | None = None) -> int:
+        where = Conditions.of({"owner": owner, "tenant": tenant})
+        query = f"SELECT count(*) FROM conversations {where}"
+        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
+        return _int(rows[0][0])
+
+    async def asked(
         self,
         *,
-        conversation: str = "",
-        owner: str | None = None,
-        principal: str = "",
-        since: float | None = None,
-        until: float | None = None,
+        ask_id: str = "",
         limit: int | None = 50,
-    ) -> list[RunSummary]:
-        asked = {
-            "conversation = ?": conversation or None,
-            "owner = ?": owner,
-            "principal = ?": principal or None,
-            "started >= ?": since,
-            "started < ?": until,
-        }
-        told = {condition: value for condition, value in asked.items() if value is not None}
-        where = f"WHERE {' AND '.join(told)}" if told else ""
-        at_most = "" if limit is None else f"LIMIT {min(int(limit), 2**63 - 1)}"
-        query = f"SELECT {_LINE} FROM runs {where} ORDER BY place DESC {at_most}"
-        rows = await self._writer.ask(lambda database: database.execute(query, tuple(told.values())))
-        return [_summary(row) for row in rows]
+        behind: tuple[float, str] | None = None,
+        **wanted: Unpack[RunFilter],
+    ) -> list[OpenQuestion]:
+        where = _waiting(wanted)
+        if ask_id:
+            where.add("asked.ask_id = ?", ask_id)
+        if behind is not None:
+            where.add("(asked.at, asked.ask_id) > (?, ?)", *behind)
+        query = f"""SELECT asked.run_id, asked.ask_id, asked.at, asked.needs FROM asked
+            JOIN runs ON runs.run_id = asked.run_id {where} ORDER BY asked.at, asked.ask_id {_at_most(limit)}"""
+        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
+        return [OpenQuestion(_str(run_id), _str(id_), _float(at), _int(needs)) for run_id, id_, at, needs in rows]
+
+    async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
+        where = _waiting(wanted)
+        query = f"SELECT count(*) FROM asked JOIN runs ON runs.run_id = asked.run_id {where}"
+        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
+        return _int(rows[0][0])
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         self._check_format()
-        record = Forgotten(by, reason)
 
         def write(database: Database) -> int:
             number, head = _next(database, run_id)
@@ -262,6 +343,8 @@ class DatabaseJournal:
             ((count,),) = database.execute(
                 "SELECT count(*) FROM entries WHERE run_id = ? AND length(payload) > 0", (run_id,)
             )
+            lines = database.execute("SELECT tenant FROM runs WHERE run_id = ?", (run_id,))
+            record = Forgotten(by, reason, _str(lines[0][0]) if lines else "")
             database.execute("UPDATE entries SET payload = ?, salt = ? WHERE run_id = ?", (b"", b"", run_id))
             self._write(database, run_id, record, seal(record, number, self._now(), head), head)
             assert isinstance(count, int)
@@ -283,7 +366,10 @@ class DatabaseJournal:
         Raises:
             JournalError: something could not be written.
         """
-        await self._writer.close()
+        try:
+            await self._writer.close()
+        finally:
+            await self.keys.close()  # when no check connects again
 
     def _check_format(self) -> None:
         """Refuse to write into a journal of an older format: two formats in one journal could not be told apart.
@@ -343,21 +429,109 @@ def _next(database: Database, run_id: str) -> tuple[int, bytes]:
 
 def _tell(database: Database, run_id: str, record: Telling, at: float) -> None:
     """Write the run's line in the list of runs."""
-    rows = database.execute(f"SELECT {_LINE} FROM runs WHERE run_id = ?", (run_id,))
+    rows = database.execute(_LINE_OF, (run_id,))
     if not rows and isinstance(record, Forgotten):  # somebody deleted the line: what the run says can go all the same
         return
-    line = summarize(run_id, _summary(rows[0]) if rows else None, record, at)
-    names = _LINE.split(", ")
+    before = _summary(rows[0]) if rows else None
+    line = summarize(run_id, before, record, at)
     # No text of PostgreSQL holds a NUL; this one is for people, the record has the user's words as they are.
-    values = [
-        value.replace("\0", "\ufffd") if (value := getattr(line, name)) and name == "question" else value
-        for name in names
-    ]
-    if rows:
-        assigned = ", ".join(f"{name} = ?" for name in names)
-        database.execute(f"UPDATE runs SET {assigned} WHERE run_id = ?", (*values, run_id))
+    line = structs.replace(line, question=line.question.replace("\0", "\ufffd"))
+    if before is not None:
+        changed = [name for name in _NAMES if getattr(line, name) != getattr(before, name)]
+        if changed:  # what stays as it is costs no index anything
+            assigned = ", ".join(f"{name} = ?" for name in changed)
+            values = [getattr(line, name) for name in changed]
+            database.execute(f"UPDATE runs SET {assigned} WHERE run_id = ?", (*values, run_id))
     else:
-        database.execute(f"INSERT INTO runs ({_LINE}) VALUES ({', '.join('?' * len(names))})", values)
+        database.execute(_ADD_LINE, [getattr(line, name) for name in _NAMES])
+    if line.conversation != (before.conversation if before is not None else ""):
+        _tell_conversation(database, before, line)
+    _tell_asked(database, record, line, at)
+
+
+def _tell_conversation(database: Database, before: RunSummary | None, line: RunSummary) -> None:
+    """Write the line of a conversation: it has one turn more, or one less since a run was forgotten."""
+    if line.conversation:
+        database.execute(_ONE_TURN_MORE, (line.run_id,))
+    elif before is not None:
+        named = (before.tenant, before.owner, before.conversation)
+        database.execute("DELETE FROM conversations WHERE tenant = ? AND owner = ? AND conversation = ?", named)
+        database.execute(_ALL_TURNS, named)
+
+
+def _tell_asked(database: Database, record: Telling, line: RunSummary, at: float) -> None:
+    """Write down that a run waits for something, or does not wait any more."""
+    if isinstance(record, InputRequested):
+        if not line.parent:  # a run that works for another run waits by that one
+            row = (line.run_id, record.id, line.tenant, at, persons_needed(record.pending))
+            database.execute("INSERT INTO asked VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
+    elif isinstance(record, InputGiven):
+        named = (line.run_id, record.id)
+        rows = database.execute("SELECT needs FROM asked WHERE run_id = ? AND ask_id = ?", named)
+        if rows and not may_wait_on(record, _int(rows[0][0])):
+            database.execute("DELETE FROM asked WHERE run_id = ? AND ask_id = ?", named)
+    elif nothing_waits(record):
+        database.execute("DELETE FROM asked WHERE run_id = ?", (line.run_id,))
+
+
+class Conditions:
+    """The conditions of a query, and their values.
+
+    Attributes:
+        values: of the conditions, in order.
+    """
+
+    def __init__(self) -> None:
+        self._conditions: list[str] = []
+        self.values: list[object] = []
+
+    @classmethod
+    def of(cls, wanted: Mapping[str, object], table: str = "") -> Conditions:
+        """The conditions of a filter.
+
+        Args:
+            wanted: a `RunFilter`, or a part of it.
+            table: the table whose columns are meant, where a query has several.
+        """
+        made = cls()
+        for name, value in wanted.items():
+            if value is None or (value == "" and name not in _MAY_BE_EMPTY):
+                continue
+            column, compared = _COMPARED.get(name, (name, "="))
+            made.add(f"{table}{'.' if table else ''}{column} {compared} ?", value)
+        return made
+
+    def add(self, condition: str, *values: object) -> None:
+        """One more condition."""
+        if any(isinstance(value, str) and "\0" in value for value in values):
+            self._conditions.append("1 = 0")  # no text of PostgreSQL holds a NUL, so nothing is found
+            return
+        self._conditions.append(condition)
+        self.values += values
+
+    def __str__(self) -> str:
+        return f"WHERE {' AND '.join(self._conditions)}" if self._conditions else ""
+
+
+_MAY_BE_EMPTY = frozenset({"tenant", "owner", "parent"})
+_COMPARED = {"since": ("started", ">="), "until": ("started", "<")}
+
+
+def _waiting(wanted: Mapping[str, object]) -> Conditions:
+    """The conditions of what is waited for."""
+    where = Conditions.of(wanted, "runs")
+    if (tenant := wanted.get("tenant")) is not None:
+        where.add("asked.tenant = ?", tenant)
+    where.add(f"runs.status NOT IN ({', '.join('?' * len(OVER))})", *OVER)
+    return where
+
+
+def _at_most(limit: int | None) -> str:
+    return "" if limit is None else f"LIMIT {min(int(limit), 2**63 - 1)}"
+
+
+def _prefixed(table: str) -> str:
+    return ", ".join(f"{table}.{name}" for name in _NAMES)
 
 
 def _sign(database: Database, key: bytes, run_id: str, entry: Entry) -> None:
@@ -375,7 +549,7 @@ def _signed(row: Row) -> SignedHead:
 
 
 def _summary(row: Row) -> RunSummary:
-    values = dict(zip(_LINE.split(", "), row, strict=True))
+    values = dict(zip(_NAMES, row, strict=True))
     started, ended = _float(values.pop("started")), values.pop("ended")
     texts = {name: _str(value) for name, value in values.items()}
     return RunSummary(**texts, started=started, ended=None if ended is None else _float(ended))

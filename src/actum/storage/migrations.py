@@ -78,6 +78,65 @@ SQLITE: Migrations = (
             PRIMARY KEY (run_id, digest)
         )""",
     ),
+    (
+        # Runs of before there were tenants belong to the tenant "".
+        "ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
+        "UPDATE runs SET kind = CASE WHEN model = '' THEN 'call' ELSE 'agent' END",
+        "DROP INDEX runs_by_principal",
+        # Each filter of a list has an index in the order of the list, so that a page and a count read what fits alone.
+        "CREATE INDEX runs_by_tenant ON runs (tenant, place)",
+        "CREATE INDEX runs_by_status ON runs (tenant, status, place)",
+        "CREATE INDEX runs_by_kind ON runs (tenant, kind, place)",
+        "CREATE INDEX runs_by_agent ON runs (tenant, agent, place)",
+        "CREATE INDEX runs_by_model ON runs (tenant, model, place)",
+        "CREATE INDEX runs_by_principal ON runs (tenant, principal, place)",
+        "CREATE INDEX runs_by_parent ON runs (tenant, parent, place)",
+        """CREATE TABLE conversations (
+            tenant TEXT NOT NULL, owner TEXT NOT NULL, conversation TEXT NOT NULL, turns INTEGER NOT NULL,
+            first INTEGER NOT NULL, latest INTEGER NOT NULL, PRIMARY KEY (tenant, owner, conversation)
+        )""",
+        """INSERT INTO conversations
+            SELECT tenant, owner, conversation, count(*), min(place), max(place) FROM runs
+            WHERE conversation != '' GROUP BY tenant, owner, conversation""",
+        "CREATE INDEX conversations_by_latest ON conversations (tenant, latest)",
+        # What runs wait for; a line may be there that was answered, and none is missing.
+        """CREATE TABLE asked (
+            run_id TEXT NOT NULL, ask_id TEXT NOT NULL, tenant TEXT NOT NULL, at REAL NOT NULL,
+            needs INTEGER NOT NULL, PRIMARY KEY (run_id, ask_id)
+        )""",
+        """INSERT INTO asked
+            SELECT * FROM (
+                SELECT run_id, CASE WHEN json_valid(CAST(payload AS TEXT))
+                    THEN json_extract(CAST(payload AS TEXT), '$.pending.id') END AS ask_id, '', at, 1000000
+                FROM entries WHERE kind = 'input_requested' AND run_id IN (
+                    SELECT run_id FROM runs WHERE parent = '' AND status IN ('running', 'waiting', 'paused')))
+            WHERE ask_id IS NOT NULL ON CONFLICT DO NOTHING""",
+        "CREATE INDEX asked_by_id ON asked (tenant, ask_id)",
+        "CREATE INDEX asked_by_time ON asked (tenant, at, ask_id)",
+    ),
+    (
+        # What several processes count together; see `core.counts`.
+        "CREATE TABLE begun (name TEXT NOT NULL, at REAL NOT NULL)",
+        "CREATE INDEX begun_by_name ON begun (name, at)",
+        "CREATE INDEX begun_by_time ON begun (at)",
+        """CREATE TABLE used (
+            name TEXT NOT NULL, minute INTEGER NOT NULL, tokens INTEGER NOT NULL, cost INTEGER NOT NULL,
+            PRIMARY KEY (name, minute)
+        )""",
+        "CREATE INDEX used_by_time ON used (minute)",
+    ),
+    (
+        # The keys of a server. The triggers also tell of a row that somebody changes by hand.
+        "CREATE TABLE keys (place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, payload BLOB NOT NULL)",
+        "CREATE TABLE key_changes (number INTEGER NOT NULL)",
+        "INSERT INTO key_changes VALUES (0)",
+        *(
+            f"CREATE TRIGGER keys_{act.lower()} AFTER {act} ON keys "
+            "BEGIN UPDATE key_changes SET number = number + 1; END"
+            for act in ("INSERT", "UPDATE", "DELETE")
+        ),
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -116,6 +175,60 @@ POSTGRES: Migrations = (
             run_id TEXT NOT NULL, digest TEXT NOT NULL, salt BYTEA NOT NULL, payload BYTEA NOT NULL,
             PRIMARY KEY (run_id, digest)
         )""",
+    ),
+    (
+        "ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
+        "UPDATE runs SET kind = CASE WHEN model = '' THEN 'call' ELSE 'agent' END",
+        "DROP INDEX runs_by_principal",
+        "CREATE INDEX runs_by_tenant ON runs (tenant, place)",
+        "CREATE INDEX runs_by_status ON runs (tenant, status, place)",
+        "CREATE INDEX runs_by_kind ON runs (tenant, kind, place)",
+        "CREATE INDEX runs_by_agent ON runs (tenant, agent, place)",
+        "CREATE INDEX runs_by_model ON runs (tenant, model, place)",
+        "CREATE INDEX runs_by_principal ON runs (tenant, principal, place)",
+        "CREATE INDEX runs_by_parent ON runs (tenant, parent, place)",
+        """CREATE TABLE conversations (
+            tenant TEXT NOT NULL, owner TEXT NOT NULL, conversation TEXT NOT NULL, turns BIGINT NOT NULL,
+            first BIGINT NOT NULL, latest BIGINT NOT NULL, PRIMARY KEY (tenant, owner, conversation)
+        )""",
+        """INSERT INTO conversations
+            SELECT tenant, owner, conversation, count(*), min(place), max(place) FROM runs
+            WHERE conversation != '' GROUP BY tenant, owner, conversation""",
+        "CREATE INDEX conversations_by_latest ON conversations (tenant, latest)",
+        """CREATE TABLE asked (
+            run_id TEXT NOT NULL, ask_id TEXT NOT NULL, tenant TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
+            needs BIGINT NOT NULL, PRIMARY KEY (run_id, ask_id)
+        )""",
+        # The beginning of such a record is read as bytes: a damaged one ends no migration.
+        r"""INSERT INTO asked
+            SELECT * FROM (
+                SELECT run_id, substring(encode(payload, 'escape')
+                    from '^[{]"type":"input_requested","pending":[{]"id":"([^"]+)"') AS ask_id, '', at, 1000000
+                FROM entries WHERE kind = 'input_requested' AND run_id IN (
+                    SELECT run_id FROM runs WHERE parent = '' AND status IN ('running', 'waiting', 'paused'))) AS found
+            WHERE ask_id IS NOT NULL ON CONFLICT DO NOTHING""",
+        "CREATE INDEX asked_by_id ON asked (tenant, ask_id)",
+        "CREATE INDEX asked_by_time ON asked (tenant, at, ask_id)",
+    ),
+    (
+        "CREATE TABLE begun (name TEXT NOT NULL, at DOUBLE PRECISION NOT NULL)",
+        "CREATE INDEX begun_by_name ON begun (name, at)",
+        "CREATE INDEX begun_by_time ON begun (at)",
+        """CREATE TABLE used (
+            name TEXT NOT NULL, minute BIGINT NOT NULL, tokens BIGINT NOT NULL, cost BIGINT NOT NULL,
+            PRIMARY KEY (name, minute)
+        )""",
+        "CREATE INDEX used_by_time ON used (minute)",
+    ),
+    (
+        """CREATE TABLE keys (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id TEXT NOT NULL UNIQUE, payload BYTEA NOT NULL
+        )""",
+        """CREATE FUNCTION tell_of_keys() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN PERFORM pg_notify(''actum_keys'', ''''); RETURN NULL; END'""",
+        """CREATE TRIGGER keys_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON keys
+            FOR EACH STATEMENT EXECUTE FUNCTION tell_of_keys()""",
     ),
 )
 

@@ -13,6 +13,7 @@ its owner.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -88,6 +89,17 @@ class PinStore:
         self.path = path
         self._read_at: tuple[int, ...] = ()
         self._file = _File()
+
+    def of_tenant(self, tenant: str) -> PinStore:
+        """The approvals of one tenant: in a file of its own, so that no tenant approves anything for another.
+
+        Args:
+            tenant: the tenant; empty for these approvals themselves.
+        """
+        if not tenant:
+            return self
+        name = hashlib.sha256(tenant.encode(errors="surrogatepass")).hexdigest()[:32]
+        return PinStore(self.path.with_name(f"{self.path.stem}-{name}{self.path.suffix}"))
 
     @property
     def stamp(self) -> tuple[int, ...]:

@@ -7,10 +7,11 @@ where that is off; everything else with `off`.
 Within a transaction statements are sent without waiting for their answers (libpq's pipeline), so that a server far away
 is asked twice for many records, not once for each.
 
-Claims are advisory locks of a session of their own, so a journal has two connections. The server drops them when the
-process or its connection ends; of a machine that is gone it hears within half a minute (`tcp_keepalives`). When the
-connection is lost and another process takes a claim before it is back, the number of an entry is the fence. A pooler
-that shares sessions between clients (PgBouncer by transaction or statement) can not be in between.
+Claims are advisory locks of a session of their own, so a journal has two connections; a server that checks keys has a
+third, which listens (`key_feed.py`). The server drops them when the process or its connection ends; of a machine that
+is gone it hears within half a minute (`tcp_keepalives`). When the connection is lost and another process takes a claim
+before it is back, the number of an entry is the fence. A pooler that shares sessions between clients (PgBouncer by
+transaction or statement) can not be in between.
 
 After the server was away the next transaction connects again. What was being committed when it went may be written or
 not, and of what was committed with `off` a server that crashed may have lost the end: these runs fail, until somebody
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING
 from ..core.errors import JournalError, UsageError
 from .database import Row
 from .journal import DatabaseJournal
+from .key_feed import PostgresKeyChanges
 from .migrations import POSTGRES
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ _SESSION = "; ".join(
         "tcp_keepalives_idle": 10,
         "tcp_keepalives_interval": 5,
         "tcp_keepalives_count": 3,
+        "random_page_cost": 1.1,  # lists and counts are read from their index, and not from the whole table
     }.items()
 )
 _LOCK = int.from_bytes(b"actum", "big")
@@ -198,6 +201,9 @@ class PostgresDatabase:
             AND classid::bigint << 32 | objid::bigint = ANY(%s)"""
         locked = self._ask_of_claims(query, list(by_key))
         return {name for key, name in by_key.items() if (key,) in locked}
+
+    def key_changes(self) -> PostgresKeyChanges:
+        return PostgresKeyChanges(self._connect, self.failure)
 
     def close(self) -> None:
         self._connection.close()

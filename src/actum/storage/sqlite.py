@@ -154,8 +154,36 @@ class SQLiteDatabase:
     def taken(self, names: Sequence[str]) -> set[str]:
         return self._claims.taken(names)
 
+    def key_changes(self) -> SQLiteKeyChanges:
+        return SQLiteKeyChanges(self._path)
+
     def close(self) -> None:
         self._claims.close()
+        self._connection.close()
+
+
+class SQLiteKeyChanges:
+    """Watches the keys in the file over a connection that reads one number, in some microseconds.
+
+    Raises:
+        JournalError: the file can not be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
+            self._connection.execute("PRAGMA query_only=ON")
+        except sqlite3.Error as error:
+            raise JournalError(f"can not open the journal {path}: {error}") from error
+
+    def number(self) -> int | None:
+        try:
+            ((number,),) = self._connection.execute("SELECT number FROM key_changes").fetchall()
+        except (sqlite3.Error, ValueError):  # locked for a moment, or damaged
+            return None
+        return number if isinstance(number, int) else None
+
+    def close(self) -> None:
         self._connection.close()
 
 

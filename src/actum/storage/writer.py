@@ -14,6 +14,7 @@ Knows nothing of records.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import threading
@@ -117,18 +118,34 @@ class Writer:
         Raises:
             JournalError: it could not be done.
         """
-        return await asyncio.wrap_future(self._give(work, run_id, writes=writes, durable=durable, aside=aside))
+        self.check(run_id)
+        found: list[T] = []
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._jobs.put(Job(_finder(work, found), _teller(done, found), run_id, writes, durable, aside))
+        return await done
 
     def ask_now(self, work: Callable[[Database], T]) -> T:
         """The same, for a caller who can not be awaited; it blocks."""
-        return self._give(work).result()
+        self.check()
+        found: list[T] = []
+        done: Future[None] = Future()
+
+        def tell(error: Exception | None) -> None:
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)
+
+        self._jobs.put(Job(_finder(work, found), tell))
+        done.result()
+        return found[0]
 
     async def sync(self, run_id: str) -> None:
         """Wait until all that was given before would survive a loss of power."""
         self.check(run_id)
-        done: Future[None] = Future()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._jobs.put(Job(None, _teller(done, [None]), run_id, durable=True))
-        await asyncio.wrap_future(done)
+        await done
 
     async def close(self) -> None:
         """Do what is left and end.
@@ -144,25 +161,6 @@ class Writer:
         self._database.close()
         for run_id in self._lost:
             raise JournalError(str(self._failed[run_id]))
-
-    def _give(
-        self,
-        work: Callable[[Database], T],
-        run_id: str = "",
-        *,
-        writes: bool = False,
-        durable: bool = False,
-        aside: bool = False,
-    ) -> Future[T]:
-        self.check(run_id)
-        done: Future[T] = Future()
-        found: list[T] = []
-
-        def find(database: Database) -> None:
-            found[:] = [work(database)]
-
-        self._jobs.put(Job(find, _teller(done, found), run_id, writes, durable, aside))
-        return done
 
     # In the thread --------------------------------------------------------------------------------------------------
 
@@ -220,7 +218,7 @@ class Writer:
         if durable:
             self._loose.clear()
         else:
-            self._loose.update(job.run_id for job in jobs if job.writes)
+            self._loose.update(job.run_id for job in jobs if job.writes and job.run_id)
 
     def _fail_loose(self) -> None:
         """The connection was lost before these runs had reached the disk; what they had written may be gone."""
@@ -264,15 +262,29 @@ class Writer:
         return told
 
 
-def _teller(done: Future[T], found: list[T]) -> Callable[[Exception | None], None]:
-    """Settles a future with what was found; nothing happens where nobody waits for it any more."""
+def _finder(work: Callable[[Database], T], found: list[T]) -> Callable[[Database], None]:
+    """Work that keeps what it found. It may be done twice: the last time counts."""
 
-    def tell(error: Exception | None) -> None:
-        if not done.set_running_or_notify_cancel():
+    def find(database: Database) -> None:
+        found[:] = [work(database)]
+
+    return find
+
+
+def _teller(done: asyncio.Future[T], found: list[T]) -> Callable[[Exception | None], None]:
+    """Has the event loop settle a future with what was found; nothing happens where nobody waits for it any more."""
+    loop = done.get_loop()
+
+    def settle(error: Exception | None) -> None:
+        if done.done():  # whoever waited was cancelled
             return
         if error is None:
             done.set_result(found[0])
         else:
             done.set_exception(error)
+
+    def tell(error: Exception | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, error)
 
     return tell

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from actum.core.pending import Pending
 from actum.core.record import CallParked, Sampled
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, ScriptedModel
+from actum.toolsets.function.function import FunctionTool
 
 pytestmark = pytest.mark.row("T9")
 
@@ -176,6 +178,34 @@ async def test_the_time_limit_of_a_call_stands_still_until_the_last_of_its_quest
 
     result = await Agent(says("both"), [both], approver=Slow(), limits=Limits(call_seconds=30), clock=clock).run("Hi")
     assert result.calls[0][1].text == "accept accept"
+
+
+async def test_a_time_limit_holds_for_a_tool_that_asks_and_blocks_before_it_waits() -> None:
+    clock = FakeClock()
+
+    class Quick:
+        async def ask(self, pending: Pending) -> Answer:
+            clock.advance(10_000)  # a person answers before the tool has waited for anything: that time does not count
+            return Answer("answer", arguments={})
+
+    def waiting(seconds: float, *, asks: bool) -> FunctionTool[[Context[object]], Coroutine[Any, Any, str]]:
+        @tool(name=f"after_{seconds:g}_{asks}")
+        async def waits(ctx: Context) -> str:
+            """Keep the program busy, and wait."""
+            if asks:
+                await ctx.elicit("Go on?")
+            clock.advance(seconds)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            return "in time"
+
+        return waits
+
+    for seconds, asks, told in [(29, False, "in time"), (29, True, "in time"), (31, False, "No"), (31, True, "No")]:
+        slow = waiting(seconds, asks=asks)
+        agent = Agent(says(slow.name), [slow], approver=Quick(), limits=Limits(call_seconds=30), clock=clock)
+        result = await agent.run("Hi")
+        assert result.calls[0][1].text.startswith(told), (seconds, asks)
 
 
 async def test_two_calls_at_once_ask_one_after_the_other() -> None:

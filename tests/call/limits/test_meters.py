@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from decimal import Decimal
 
 import pytest
@@ -11,16 +12,16 @@ from hypothesis import strategies as st
 
 from actum.call.limits.limits import Limits, ToolLimits, UserLimits
 from actum.call.limits.meters import (
-    DAY_S,
     USERS_MAX,
     WAIT_S_MAX,
-    WINDOW_S,
     Account,
     RateLimit,
     RateLimiters,
     acquire,
 )
+from actum.core.counts import DAY_S, WINDOW_S
 from actum.core.errors import RateLimited
+from actum.core.user import User
 from actum.testing import FakeClock
 
 pytestmark = pytest.mark.row("C5")
@@ -131,7 +132,7 @@ async def test_two_that_need_the_same_two_places_do_not_wait_for_each_other() ->
     clock, done = FakeClock(), list[str]()
 
     async def call(tool: str) -> None:
-        async with acquire(meters.gates(tool, "", 0.0), clock):
+        async with acquire(meters.gates(tool, User(), 0.0), clock):
             await asyncio.sleep(0)
             done.append(tool)
 
@@ -139,36 +140,37 @@ async def test_two_that_need_the_same_two_places_do_not_wait_for_each_other() ->
     assert sorted(done) == ["a1", "a2", "b1", "b2"]
 
 
-def test_tokens_and_money_of_a_day_come_back_after_24_hours() -> None:
+async def test_tokens_and_money_of_a_day_come_back_after_24_hours() -> None:
     account = Account(UserLimits(tokens_per_day=100, cost_per_day=Decimal(1)))
     for hour in range(4):
-        assert account.exhausted(hour * 3600.0) == ""
+        assert await account.exhausted(hour * 3600.0) == ""
         account.add(25, Decimal("0.1"), hour * 3600.0)
-    assert account.exhausted(4 * 3600.0) == "user_tokens"
-    assert account.exhausted(DAY_S + 120) == ""  # the first hour's are forgotten
+    assert await account.exhausted(4 * 3600.0) == "user_tokens"
+    assert await account.exhausted(DAY_S + 120) == ""  # the first hour's are forgotten
     account.add(0, Decimal("0.8"), DAY_S + 120)
-    assert account.exhausted(DAY_S + 120) == "user_cost"
+    assert await account.exhausted(DAY_S + 120) == "user_cost"
 
 
-def test_so_many_runs_of_a_user_may_be_under_way() -> None:
+async def test_so_many_runs_of_a_user_may_be_under_way() -> None:
     account = Account(UserLimits(runs=2))
-    assert [account.begin_run() for _ in range(3)] == ["", "", "user_runs"]
-    account.end_run()
-    assert account.begin_run() == ""
+    runs = [AsyncExitStack() for _ in range(3)]
+    assert [await account.begin_run(run) for run in runs] == ["", "", "user_runs"]
+    await runs[0].aclose()
+    assert await account.begin_run(runs[2]) == ""
 
 
-def test_users_who_left_nothing_to_remember_are_forgotten() -> None:
+async def test_users_who_left_nothing_to_remember_are_forgotten() -> None:
     meters = RateLimiters(Limits(users=UserLimits(runs=1)))
-    busy = meters.account("ada", 0.0)
+    busy = meters.account(User("", "ada"), 0.0)
     assert busy is not None
-    busy.begin_run()
+    await busy.begin_run(AsyncExitStack())
     for number in range(USERS_MAX):
-        meters.account(str(number), 0.0)
-    assert meters.account("ada", 0.0) is busy
+        meters.account(User("", str(number)), 0.0)
+    assert meters.account(User("", "ada"), 0.0) is busy
     assert len(meters._users) < 10
 
 
 def test_without_limits_of_tools_and_users_nothing_is_counted() -> None:
     meters = RateLimiters(Limits())
     assert not meters.gated
-    assert meters.account("ada", 0.0) is None
+    assert meters.account(User("", "ada"), 0.0) is None

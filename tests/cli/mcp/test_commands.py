@@ -147,7 +147,7 @@ def test_a_person_is_offered_not_to_be_asked_about_tools_that_only_read(
     someone = person("mcp", "approve", "sums")
     someone.sees("start this program?")
     someone.types("y\n")
-    someone.sees("approve 1 tools as shown?")
+    someone.sees("approve 1 tool as shown?")
     someone.types("y\n")
     someone.sees("say that they only read")
     someone.types("y\n")
@@ -190,6 +190,11 @@ def test_without_the_extra_a_person_is_told_which_one_is_missing(
     )
     assert (done.returncode, "pip install 'actum[mcp]'" in done.stderr) == (2, True), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_server_that_takes_the_place_of_another_is_said_to(run: Run, server: Path) -> None:
+    said = [" ".join(run("mcp", "add", "bank", "--", "python", file).stderr.split()) for file in ("one.py", "two.py")]
+    assert ["in the place of another server" in each for each in said] == [False, True]
 
 
 def test_a_server_that_is_taken_out_has_to_be_approved_anew(run: Run, server: Path) -> None:
@@ -247,6 +252,7 @@ def test_a_model_is_given_two_tools_to_look_for_others(run: Run, server: Path) -
         (["mcp", "add", "a b", "http://x"], "a name has 1 to 64"),
         (["mcp", "add", "x", "http://x", "--transport", "pigeon"], "transport"),
         (["mcp", "add", "x", "http://x", "--header", "nothing"], "write NAME:VALUE"),
+        (["mcp", "add", "x", "python no_such.py"], "without quotes: actum mcp add x -- python no_such.py"),
         (["mcp", "remove", "x"], "there is no MCP server 'x'"),
         (["mcp", "test", "x"], "`actum mcp add` adds one"),
         (["mcp", "import", "nowhere.json"], "nowhere.json can not be read"),
@@ -273,7 +279,7 @@ def test_a_person_looks_and_agrees(person: Callable[..., Person], run: Run, serv
     someone.sees("start this program?")
     assert not server.exists()
     someone.types("y\n")
-    someone.sees("approve 1 tools as shown?")
+    someone.sees("approve 1 tool as shown?")
     someone.types("y\n")
     someone.sees("approved add")
     assert someone.ends()[0] == 0

@@ -249,7 +249,35 @@ def test_to_the_same_api_every_byte_stays(api: str, kind: str) -> None:
 
 USER: Json = {"role": "user", "content": "Hi"}
 MARKED: Json = {"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+CALLED: Json = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}],
+}
+ANSWER = {"role": "tool", "tool_call_id": "c1", "content": "sunny"}
 NAMED: dict[str, tuple[str, str, str, Json, set[str]]] = {
+    **{
+        f"name of a tool message, to {target}": (
+            "openai_chat",
+            target,
+            "request",
+            {"model": "m", "max_tokens": 9, "messages": [USER, CALLED, {**ANSWER, "name": "lookup-7"}]},
+            {"messages[2].name", *beside},
+        )
+        for target, beside in (
+            ("openai_responses", ()),
+            ("anthropic_messages", ()),
+            ("gemini_content", ("model",)),
+            ("openai_functions", ("messages[1].calls[0].id",)),
+        )
+    },
+    "name of a tool message that is the name of its call": (
+        "openai_chat",
+        "anthropic_messages",
+        "request",
+        {"model": "m", "max_tokens": 9, "messages": [USER, CALLED, {**ANSWER, "name": "weather"}]},
+        set(),
+    ),
     "second choice of n=2": (
         "openai_chat",
         "anthropic_messages",

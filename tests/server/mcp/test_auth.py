@@ -1,4 +1,4 @@
-"""Bearer tokens at the MCP SDK's server: an identity in the SDK's form, and the refusals."""
+"""Bearer tokens at an MCP server: an identity in the SDK's form, and the refusals."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 from mcp.server.auth.provider import principal_components
-from mcp.server.lowlevel import Server
 
-from actum.server.identity import Authenticator, Identity, Keys, new_key
+from actum.core.key import new_key
+from actum.server.access import Access
+from actum.server.identity import Authenticator, Identity, Keys
 from actum.server.issuer import Issuer, SignedTokens
-from actum.server.mcp.auth import ChallengedScopes, SdkVerifier, access_token, identity_of, settings
+from actum.server.mcp.auth import access_token, identity_of
+from actum.server.mcp.service import McpService
 from actum.testing import FakeClock
 from tests.issuer import Issuer as RealIssuer
 from tests.web import serving
@@ -44,35 +46,28 @@ def test_the_sdk_tells_users_of_two_issuers_apart() -> None:
     one, two, own = (
         access_token(Identity(principal="ada", key_id="c", issuer=by)) for by in ("https://a", "https://b", "")
     )
-    assert len({principal_components(each) for each in (one, two, own)}) == 3
+    north, south = (access_token(Identity(principal="ada", key_id="c", tenant=tenant)) for tenant in ("n", "s"))
+    assert len({principal_components(each) for each in (one, two, own, north, south)}) == 5
     assert principal_components(own) == ("c", None, "ada")
 
 
-async def test_a_token_that_is_not_valid_is_nobodys_for_the_sdk_too(clock: FakeClock) -> None:
-    text, key = new_key("ci", scopes=["read"])
-    verifier = SdkVerifier(Keys([key], clock=clock))
-    access = await verifier.verify_token(text)
-    assert access is not None
-    assert (access.token, access.scopes, access.subject) == ("", ["read"], "ci")
-    assert text not in repr(access)
-    assert await verifier.verify_token(f"{text}x") is None
-
-
-async def test_the_sdks_server_lets_in_whom_we_know_and_tells_others_where_to_go(
+async def test_the_server_lets_in_whom_we_know_and_tells_others_where_to_go(
     real: RealIssuer, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     text, key = new_key("ci", scopes=["read"])
     weak, weak_key = new_key("weak")
-    door = Authenticator(
+    verifier = Authenticator(
         [Keys([key, weak_key], clock=clock), SignedTokens(Issuer(url=real.url, audience=US), clock=clock)]
     )
-    auth = settings(US, issuer=real.url, scopes=["read"])
-    app = ChallengedScopes(Server("t").streamable_http_app(auth=auth, token_verifier=SdkVerifier(door)), ["read"])
+    access = Access(verifier=verifier, resource=US, issuer=real.url, scopes=("read",))
     token = real.sign({"aud": US, "scope": "read"})
     headers = {"accept": "application/json, text/event-stream"}
     body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    async with serving(app) as origin, httpx2.AsyncClient(headers=headers, trust_env=False) as client:
+    async with (
+        serving(McpService([]).app(access=access)) as origin,
+        httpx2.AsyncClient(headers=headers, trust_env=False) as client,
+    ):
 
         async def status(bearer: str) -> tuple[int, str]:
             answer = await client.post(f"{origin}/mcp", json=body, headers={"authorization": f"Bearer {bearer}"})
@@ -87,12 +82,13 @@ async def test_the_sdks_server_lets_in_whom_we_know_and_tells_others_where_to_go
         code, challenge = await status(weak)
         assert (code, 'error="insufficient_scope"' in challenge, 'scope="read"' in challenge) == (403, True, True)
         said = (await client.get(f"{origin}/.well-known/oauth-protected-resource/mcp")).json()
-    assert (said["resource"], said["authorization_servers"]) == (US, [real.url])
+        assert (await client.get(f"{origin}/.well-known/oauth-protected-resource")).status_code == 404
+    assert (said["resource"], said["authorization_servers"], said["scopes_supported"]) == (US, [real.url], ["read"])
     assert not any(secret in caplog.text for secret in (token, text, weak))
 
 
 async def test_a_server_with_keys_of_its_own_names_no_issuer(clock: FakeClock) -> None:
-    app = Server("t").streamable_http_app(auth=settings(US), token_verifier=SdkVerifier(Keys([], clock=clock)))
+    app = McpService([]).app(access=Access(verifier=Keys([], clock=clock)))
     async with serving(app) as origin, httpx2.AsyncClient(trust_env=False) as client:
         answer = await client.post(f"{origin}/mcp", json={})
         assert answer.status_code == 401

@@ -9,7 +9,7 @@ from actum import Context, Tool, ToolCall, ToolResult, tool
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
-from actum.server import Access, Authenticator, McpService, SharedKey
+from actum.server import Access, Authenticator, Identity, McpService, SharedKey
 from actum.toolsets.mcp.connection import McpConnection
 from tests.mcp_service import served
 
@@ -144,17 +144,37 @@ async def test_a_body_that_is_too_large_is_not_read() -> None:
     assert answer.status_code == 413
 
 
+class Regions:
+    """A tool whose argument also stands in a header."""
+
+    generation = 0
+
+    async def list_tools(self) -> tuple[Tool, ...]:
+        region: JsonObject = {"type": "string", "x-mcp-header": "Region"}
+        return (Tool(name="ship", parameters={"type": "object", "properties": {"region": region}}),)
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        return ToolResult(call.id, structured=call.arguments["region"])
+
+
+async def test_a_header_that_contradicts_tells_nothing_of_a_tool_that_a_key_may_not_use() -> None:
+    app = McpService([Regions()], who=Identity(tools=("crm_*",))).app()
+    answers = []
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1:8000") as client,
+    ):
+        for name in ("ship", "none"):
+            params: JsonObject = {**LIST["params"], "name": name, "arguments": {"region": "north"}}  # type: ignore[dict-item]
+            call: JsonObject = {**LIST, "method": "tools/call", "params": params}
+            headers = {**HEADERS, "mcp-method": "tools/call", "mcp-name": name, "mcp-param-region": "south"}
+            answer = await client.post("/mcp", json=call, headers=headers)
+            answers.append((answer.status_code, answer.text.replace(name, "NAME")))
+    assert answers[0] == answers[1]
+    assert "Unknown tool: NAME" in answers[0][1]
+
+
 async def test_headers_that_repeat_an_argument_must_agree_with_it() -> None:
-    class Regions:
-        generation = 0
-
-        async def list_tools(self) -> tuple[Tool, ...]:
-            region: JsonObject = {"type": "string", "x-mcp-header": "Region"}
-            return (Tool(name="ship", parameters={"type": "object", "properties": {"region": region}}),)
-
-        async def execute(self, call: ToolCall, context: Context) -> ToolResult:
-            return ToolResult(call.id, structured=call.arguments["region"])
-
     app = McpService([Regions()]).app()
     params: JsonObject = {**LIST["params"], "name": "ship", "arguments": {"region": "north"}}  # type: ignore[dict-item]
     call: JsonObject = {**LIST, "method": "tools/call", "params": params}
@@ -166,3 +186,24 @@ async def test_headers_that_repeat_an_argument_must_agree_with_it() -> None:
         for region, status in (("north", 200), ("south", 400)):
             answer = await client.post("/mcp", json=call, headers={**headers, "mcp-param-region": region})
             assert answer.status_code == status
+
+
+async def test_a_session_of_one_tenant_is_not_there_for_a_user_of_the_same_name_in_another() -> None:
+    class Tenants:
+        async def verify_token(self, token: str) -> Identity | None:
+            return Identity(principal="ann", key_id="k", tenant=token)
+
+    hello: JsonObject = {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    ping: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    accept = {"accept": "application/json, text/event-stream"}
+    async with served(McpService([whoami]), Access(verifier=Tenants())) as url, httpx2.AsyncClient() as client:
+        opened = await client.post(url, json=hello, headers={**accept, "authorization": "Bearer north"})
+        session = {**accept, "mcp-session-id": opened.headers["mcp-session-id"]}
+        for tenant, status in (("north", 200), ("south", 404)):
+            answer = await client.post(url, json=ping, headers={**session, "authorization": f"Bearer {tenant}"})
+            assert answer.status_code == status, tenant

@@ -6,8 +6,10 @@ read from the entries: the list of runs is an index, in which anybody who has th
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 from msgspec import Struct
 
@@ -17,7 +19,7 @@ from ...core.errors import (
     UsageError,
     tell_problem,
 )
-from ...core.interfaces import Answer, Journal
+from ...core.interfaces import Answer, Journal, RunFilter
 from ...core.json import (
     JsonObject,
     JsonProblem,
@@ -25,10 +27,21 @@ from ...core.json import (
     whole_text,
 )
 from ...core.pending import AskedKind, Pending
-from ...core.record import Ended, Entry, Forgotten, InputGiven, InputRequested, RunSummary, Verdict, summary_of
+from ...core.record import (
+    Ended,
+    Entry,
+    Forgotten,
+    InputGiven,
+    InputRequested,
+    OpenQuestion,
+    RunSummary,
+    Verdict,
+    summary_of,
+)
 from ...core.tool import Tool
 from ...journal.export import definitions, faults
 from ...journal.grant import check_free
+from ...journal.lists import Page, checked_limit, read_cursor, write_cursor
 from ...journal.recording import MIDWAY, RunState
 from ...journal.secrets import write_answer
 from ...schema.schema import compile_schema
@@ -120,13 +133,66 @@ async def read_inbox(journal: Journal) -> Inbox:
         if problems or run is None:
             unreadable.append(Unreadable(run_id, problems[0] if problems else "its beginning is gone"))
         elif not run.parent:
-            waiting += _waiting_in(run, entries)
+            waiting += waiting_items(run, entries)
     unreadable += [
         Unreadable(run.run_id, "it is in the list of runs, and has no entries")
         for run in await journal.runs(limit=None)
         if run.run_id not in known and not run.parent and run.status in _OPEN and not await journal.read(run.run_id)
     ]
     return Inbox(sorted(waiting, key=lambda one: one.at), unreadable)
+
+
+async def page_of_waiting(
+    journal: Journal, *, limit: int = 50, cursor: str = "", **wanted: Unpack[RunFilter]
+) -> Page[InboxItem]:
+    """What waits, the oldest first, found by the list of what was asked: only the runs that stand on the page are read.
+
+    Args:
+        journal: the journal.
+        limit, cursor: as for `page_of_runs`.
+        wanted: only what such runs wait for.
+
+    Raises:
+        UsageError: the limit is no number from 1 to `LIMIT_MAX`, or the cursor is none.
+    """
+    behind = read_cursor(cursor, tuple[float, str]) if cursor else None
+    items: list[InboxItem] = []
+    while True:
+        found = await journal.asked(limit=checked_limit(limit) + 1, behind=behind, **wanted)
+        waiting = await asyncio.gather(*(_waiting_under(journal, asked, wanted.get("tenant")) for asked in found))
+        for asked, item in zip(found, waiting, strict=True):
+            if len(items) == limit:
+                return Page(tuple(items), write_cursor(behind))
+            items += item
+            behind = (asked.at, asked.ask_id)
+        if len(found) <= limit:
+            return Page(tuple(items))
+
+
+async def find_waiting(journal: Journal, ask_id: str, *, tenant: str | None = None) -> InboxItem:
+    """What waits under an id, found by the list of what was asked.
+
+    Args:
+        journal: the journal.
+        ask_id: the id.
+        tenant: on behalf of which tenant it is looked for: what another tenant's run waits for is not there.
+
+    Raises:
+        UnknownName: nothing waits under this id.
+    """
+    for asked in await journal.asked(ask_id=ask_id, tenant=tenant, limit=None) if ask_id else ():
+        for item in await _waiting_under(journal, asked, tenant):
+            return item
+    raise UnknownName(f"nothing waits under {ask_id!r}")
+
+
+async def _waiting_under(journal: Journal, asked: OpenQuestion, tenant: str | None) -> list[InboxItem]:
+    """What the list says to wait, if the entries of its run say so too."""
+    entries = await journal.read(asked.run_id)
+    run = summary_of(asked.run_id, entries) if not faults(entries) else None
+    if run is None or tenant not in (None, run.tenant) or _is_over(entries[-1]):
+        return []
+    return [item for item in waiting_items(run, entries) if item.asked.id == asked.ask_id]
 
 
 def _is_over(latest: Entry) -> bool:
@@ -138,14 +204,26 @@ def _is_over(latest: Entry) -> bool:
     return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status != "paused")
 
 
-def _waiting_in(run: RunSummary, entries: Sequence[Entry]) -> list[InboxItem]:
+def waiting_items(run: RunSummary, entries: Sequence[Entry]) -> list[InboxItem]:
+    """All that a run waits for, in the order in which the run asked.
+
+    Args:
+        run: the run.
+        entries: all its entries.
+    """
     recording = RunState(entries)
     at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, InputRequested)}
     return [InboxItem(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
 
 
-async def answer_pending(journal: Journal, ask_id: str, answer: Answer) -> InboxItem:
+async def answer_pending(journal: Journal, ask_id: str, answer: Answer, *, tenant: str | None = None) -> InboxItem:
     """Answer what waits; the run goes on when it is resumed next.
+
+    Args:
+        journal: the journal.
+        ask_id: what is answered.
+        answer: the answer.
+        tenant: on behalf of which tenant it is answered; None where the program itself answers, or its operator.
 
     Returns:
         What was answered, as it stood before.
@@ -156,18 +234,46 @@ async def answer_pending(journal: Journal, ask_id: str, answer: Answer) -> Inbox
         Busy: the run is being driven.
         JournalError: the definitions of its tools were changed, and new arguments can not be checked.
     """
-    waiting = next((waiting for waiting in await inbox(journal) if waiting.asked.id == ask_id), None)
-    if waiting is None:
-        raise UnknownName(f"nothing waits under {ask_id!r}")
-    run_id = waiting.run.run_id
+    waiting = await _found(journal, ask_id, tenant)
+    await answer_in_run(journal, waiting.run.run_id, ask_id, answer)
+    return waiting
+
+
+async def answer_in_run(journal: Journal, run_id: str, ask_id: str, answer: Answer) -> RunState:
+    """Answer what a run waits for; the run goes on when it is resumed next.
+
+    Returns:
+        The state of the run with the answer.
+
+    Raises:
+        UnknownName: the run does not wait for this.
+        UsageError, Busy, JournalError: as for `answer_pending`.
+    """
     async with journal.claim(run_id):
         recording = RunState(await journal.read(run_id))
-        if answer.arguments is not None and answer.verdict == "approve" and not waiting.asked.run:
-            _check(answer.arguments, waiting.asked, await definitions(journal, recording.tools))
+        asked = recording.question(ask_id)
+        if asked is not None and answer.arguments is not None and answer.verdict == "approve" and not asked.run:
+            _check(answer.arguments, asked, await definitions(journal, recording.tools))
         (record,) = records_of(recording, {ask_id: answer}, is_shared=journal.is_shared)
         write_answer(journal, run_id, recording, record)
         await journal.sync(run_id)
-    return waiting
+    return recording
+
+
+async def _found(journal: Journal, ask_id: str, tenant: str | None) -> InboxItem:
+    """What waits under an id. An operator finds it too where somebody hid it in the list: every run is read then.
+
+    Raises:
+        UnknownName: nothing waits under this id.
+    """
+    try:
+        return await find_waiting(journal, ask_id, tenant=tenant)
+    except UnknownName:
+        waiting = await inbox(journal) if tenant is None else []
+        found = next((one for one in waiting if one.asked.id == ask_id), None)
+        if found is None:
+            raise
+        return found
 
 
 def _check(arguments: JsonObject, asked: InputRequested, tools: Sequence[Tool]) -> None:

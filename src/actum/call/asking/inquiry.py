@@ -7,11 +7,9 @@ call are known by what they ask, so that a tool which asks the same again finds 
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import msgspec
@@ -34,6 +32,7 @@ from ...core.redaction import RedactedStream
 from ...core.token_estimate import with_sound_usage, with_usage
 from ...core.tool import Tool
 from ...journal.recording import CallRef
+from ..limits.attempt_limit import AttemptLimit
 from ..scope import RunContext
 from .asker import LiveApprover
 
@@ -56,8 +55,6 @@ class LiveToolRequests(Struct, kw_only=True):
         key: its idempotency key.
         limit: the time limit of the attempt.
         count: how often each question was asked in this attempt.
-        asking: how many of them nobody has answered yet.
-        holding: holds the limit meanwhile.
         others: the keys of other calls for which the next question may be meant; see `Context.beside`.
         logged: cleans what the tool tells as to a log; made when it first does.
     """
@@ -68,10 +65,8 @@ class LiveToolRequests(Struct, kw_only=True):
     tool: Tool
     place: CallRef
     key: str
-    limit: asyncio.Timeout
+    limit: AttemptLimit
     count: dict[str, int] = msgspec.field(default_factory=dict)
-    asking: int = 0
-    holding: AbstractContextManager[None] | None = None
     others: tuple[str, ...] = ()
     logged: RedactedStream | None = None
 
@@ -129,19 +124,9 @@ class LiveToolRequests(Struct, kw_only=True):
         """What is asked next may be meant for these calls as well."""
         self.others = keys
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """A block in which the limit stands still: until the last of several at once is left."""
-        if not self.asking:
-            self.holding = self.scope.clock.hold(self.limit)
-            self.holding.__enter__()
-        self.asking += 1
-        try:
-            yield
-        finally:
-            self.asking -= 1
-            if not self.asking and self.holding is not None:
-                self.holding.__exit__(None, None, None)
+        return self.limit.held()
 
     def _known_by(self, pending: Pending) -> Pending:
         """With its id: the same for the same question of the same call, and another when it is asked once more."""

@@ -12,7 +12,8 @@ from ...core.errors import CallError, Retry, Unavailable
 
 
 class Breakers:
-    """The breakers of an agent's tools.
+    """The breakers of an agent's tools, for each tenant by itself: a tenant whose own account at a service is refused
+    keeps no other tenant from the service.
 
     Args:
         failures: so many in a row open a tool's circuit.
@@ -22,16 +23,17 @@ class Breakers:
     def __init__(self, failures: int, rest_s: float) -> None:
         self._failures = failures
         self._rest_s = rest_s
-        self._in_a_row: dict[str, int] = {}
-        self._open_until: dict[str, float] = {}
+        self._in_a_row: dict[tuple[str, str], int] = {}
+        self._open_until: dict[tuple[str, str], float] = {}
 
-    def check(self, tool: str, now: float) -> None:
+    def check(self, tool: str, now: float, tenant: str = "") -> None:
         """Before a call is made.
 
         Raises:
             Unavailable: the tool rests.
         """
-        until = self._open_until.get(tool)
+        of = (tenant, tool)
+        until = self._open_until.get(of)
         if until is None:
             return
         if now < until:
@@ -39,14 +41,15 @@ class Breakers:
                 "The tool failed several times in a row and is left alone for a while. Nothing was done.",
                 retry_after=round(until - now, 1),
             )
-        self._open_until[tool] = now + self._rest_s  # this call tries; the next ones wait for what comes of it
+        self._open_until[of] = now + self._rest_s  # this call tries; the next ones wait for what comes of it
 
-    def note(self, tool: str, error: CallError | None, now: float) -> None:
+    def note(self, tool: str, error: CallError | None, now: float, tenant: str = "") -> None:
         """How a call ended."""
+        of = (tenant, tool)
         if error is None or error.retry is not Retry.AUTOMATIC:
-            if self._in_a_row.pop(tool, None) is not None:
-                self._open_until.pop(tool, None)
+            if self._in_a_row.pop(of, None) is not None:
+                self._open_until.pop(of, None)
             return
-        count = self._in_a_row[tool] = self._in_a_row.get(tool, 0) + 1
+        count = self._in_a_row[of] = self._in_a_row.get(of, 0) + 1
         if count >= self._failures:
-            self._open_until[tool] = now + self._rest_s
+            self._open_until[of] = now + self._rest_s

@@ -67,7 +67,7 @@ class ToolLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class UserLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits of each user (`principal=`) over all runs of the agent; None for no limit.
+    """Limits of each user (`principal=`, `tenant=`) over all runs of the agent; None for no limit.
 
     Attributes:
         runs: how many may be under way at a time.

@@ -1,8 +1,9 @@
 """Counts what spans the runs of an agent: calls at a time and a minute, by tool and by user; runs, tokens and money by
 user. Pure but for its memory; the time is told, by a clock that is never set.
 
-Its limits: it lives as long as its agent and holds within its process. Two processes allow twice as much, and a new one
-begins at nothing. What a single run may use does not stand here: that is on record and survives.
+Where the journal lies in a database, all processes that write to it count together there (`core.counts`), by the name
+of the agent; else the counts live as long as the agent and hold within its process. What a single run may use does not
+stand here: that is on record and survives.
 """
 
 from __future__ import annotations
@@ -11,18 +12,21 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from decimal import Decimal
 
 from ...core.budget import ZERO
-from ...core.errors import RateLimited
+from ...core.counts import DAY_S, WINDOW_S, Counts, Rate
+from ...core.errors import Busy, RateLimited
 from ...core.interfaces import Clock
+from ...core.json import dumps
+from ...core.user import User
 from .limits import Limits, UserLimits
 
-WINDOW_S = 60.0
-DAY_S = 86_400.0
 WAIT_S_MAX = 5.0
 """So long a call waits until it may begin; one that would have to wait longer is turned away."""
+PLACE_POLL_S = 0.1
+"""So often a place is asked for that another process holds."""
 USERS_MAX = 10_000
 """Beyond so many, those who did nothing for a day are forgotten."""
 _lock = threading.Lock()
@@ -36,20 +40,22 @@ class RateLimit:
         parallel: how many at a time.
         per_minute: how many may begin within `WINDOW_S`.
         limit: what it is called when it turns a call away.
+        name: what it is called where several processes count together.
     """
 
-    def __init__(self, parallel: int | None, per_minute: int | None, limit: str) -> None:
+    def __init__(self, parallel: int | None, per_minute: int | None, limit: str, name: str = "") -> None:
+        self.name = name
         self.per_minute = per_minute
         self.limit = limit
         self._free = parallel
-        self._parallel = parallel
+        self.parallel = parallel
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._begun: deque[float] = deque(maxlen=per_minute)
 
     @property
     def idle(self) -> bool:
         """Nobody is inside, or waits to be."""
-        return self._free == self._parallel and not self._waiting
+        return self._free == self.parallel and not self._waiting
 
     async def enter(self) -> None:
         """Wait for a free place, in order of arrival."""
@@ -104,21 +110,33 @@ def _hand_over(place: asyncio.Future[None]) -> None:
 
 
 @asynccontextmanager
-async def acquire(gates: Sequence[RateLimit], clock: Clock) -> AsyncIterator[None]:
+async def acquire(gates: Sequence[RateLimit], clock: Clock, counts: Counts | None = None) -> AsyncIterator[None]:
     """A block that is entered when every gate lets one in; always in the same order, so that no two wait for each
     other.
+
+    Args:
+        gates: what a call goes through.
+        clock: by which it is waited.
+        counts: what other processes count too; None where there are none.
 
     Raises:
         RateLimited: that would take longer than `WAIT_S_MAX`.
     """
     inside: list[RateLimit] = []
+    places = AsyncExitStack()
     try:
         for gate in gates:
             await gate.enter()
             inside.append(gate)
+            if counts is not None and gate.parallel is not None:
+                while not await enter_place(counts, gate.name, gate.parallel, places):
+                    await clock.sleep(PLACE_POLL_S)
         patience = clock.monotonic() + WAIT_S_MAX
-        while (slowest := _begin(gates, now := clock.monotonic())) is not None:
-            wait = slowest.wait_s(now)
+        while True:
+            now = clock.monotonic()
+            slowest, wait = _begin(gates, now) if counts is None else await _begin_shared(gates, counts)
+            if not wait:
+                break
             if now + wait > patience:
                 raise RateLimited(
                     f"Only {slowest.per_minute} such calls a minute may be made. "
@@ -129,19 +147,41 @@ async def acquire(gates: Sequence[RateLimit], clock: Clock) -> AsyncIterator[Non
             await clock.sleep(wait)
         yield
     finally:
-        for gate in inside:
-            gate.leave()
+        try:
+            await places.aclose()
+        finally:
+            for gate in inside:
+                gate.leave()
 
 
-def _begin(gates: Sequence[RateLimit], now: float) -> RateLimit | None:
-    """Begin a call, if every gate lets it; else the one that must be waited for longest."""
+def _begin(gates: Sequence[RateLimit], now: float) -> tuple[RateLimit, float]:
+    """Begin a call, if every gate lets it. The gate that must be waited for longest, and for how many seconds."""
     with _lock:
         slowest = max(gates, key=lambda gate: gate.wait_s(now))
-        if slowest.wait_s(now):
-            return slowest
-        for gate in gates:
-            gate.begin(now)
-        return None
+        wait = slowest.wait_s(now)
+        if not wait:
+            for gate in gates:
+                gate.begin(now)
+        return slowest, wait
+
+
+async def _begin_shared(gates: Sequence[RateLimit], counts: Counts) -> tuple[RateLimit, float]:
+    """`_begin`, counted together with other processes."""
+    limited = [gate for gate in gates if gate.per_minute is not None]
+    if not limited:
+        return gates[0], 0.0
+    waits = await counts.begin([Rate(gate.name, gate.per_minute) for gate in limited if gate.per_minute is not None])
+    at = max(range(len(limited)), key=waits.__getitem__)
+    return limited[at], waits[at]
+
+
+async def enter_place(counts: Counts, name: str, most: int, places: AsyncExitStack) -> bool:
+    """Take one of so many places, which is held until `places` is closed; False where other processes hold all."""
+    for number in range(most):
+        with suppress(Busy):
+            await places.enter_async_context(counts.place(f"{name} {number}"))
+            return True
+    return False
 
 
 class Tally:
@@ -179,35 +219,56 @@ class Account:
         counts_tokens: there is a limit to the tokens of a day, or to what they cost.
     """
 
-    def __init__(self, limits: UserLimits) -> None:
+    def __init__(self, limits: UserLimits, name: str = "", counts: Counts | None = None) -> None:
         self._limits = limits
+        self._name = name
+        self._counts = counts
         self._tally = Tally()
         self._runs = 0
-        self.gate = RateLimit(limits.parallel, limits.per_minute, "user_rate")
+        self.gate = RateLimit(limits.parallel, limits.per_minute, "user_rate", name)
         self.counts_tokens = limits.tokens_per_day is not None or limits.cost_per_day is not None
 
-    def begin_run(self) -> str:
-        """The limit that forbids one more run; empty when it has begun."""
-        if self._limits.runs is not None and self._runs >= self._limits.runs:
+    async def begin_run(self, under_way: AsyncExitStack) -> str:
+        """Begin one more run, which lasts until `under_way` is closed.
+
+        Returns:
+            The limit that forbids one more run; empty when the run has begun.
+        """
+        most = self._limits.runs
+        if most is not None and self._runs >= most:
             return "user_runs"
         self._runs += 1
-        return ""
+        under_way.callback(self._end_run)
+        if most is None or self._counts is None:
+            return ""
+        if await enter_place(self._counts, f"{self._name} runs", most, under_way):
+            return ""
+        await under_way.aclose()
+        return "user_runs"
 
-    def end_run(self) -> None:
+    def _end_run(self) -> None:
         self._runs -= 1
 
     def add(self, tokens: int, cost: Decimal, now: float) -> None:
         """A model was asked on this user's behalf."""
-        if self.counts_tokens:
-            self._tally.add(tokens, cost, now)
+        if not self.counts_tokens:
+            return
+        self._tally.add(tokens, cost, now)
+        if self._counts is not None:
+            self._counts.add(self._name, tokens, cost)
 
-    def exhausted(self, now: float) -> str:
+    async def exhausted(self, now: float) -> str:
         """The limit of a day that is used up; empty when there is none."""
+        if not self.counts_tokens:
+            return ""
         limits, tally = self._limits, self._tally
         tally.forget(now)
-        if limits.tokens_per_day is not None and tally.tokens >= limits.tokens_per_day:
+        tokens, cost = tally.tokens, tally.cost
+        if self._counts is not None:
+            tokens, cost = await self._counts.used(self._name)
+        if limits.tokens_per_day is not None and tokens >= limits.tokens_per_day:
             return "user_tokens"
-        if limits.cost_per_day is not None and tally.cost >= limits.cost_per_day:
+        if limits.cost_per_day is not None and cost >= limits.cost_per_day:
             return "user_cost"
         return ""
 
@@ -222,34 +283,42 @@ class RateLimiters:
 
     Args:
         limits: of its tools and users.
+        name: of the agent.
+        counts: what other processes count too; None where there are none.
 
     Attributes:
         gated: some calls may have to wait, or be turned away.
+        counts: the same.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, name: str = "", counts: Counts | None = None) -> None:
         self._limits = limits
+        self._name = name
+        self.counts = counts
         self._tools = {
-            pattern: RateLimit(each.parallel, each.per_minute, "rate")
+            pattern: RateLimit(each.parallel, each.per_minute, "rate", dumps([name, "tools", pattern]))
             for pattern, each in limits.tools.items()
             if each.parallel is not None or each.per_minute is not None
         }
-        self._users: dict[str, Account] = {}
+        self._users: dict[User, Account] = {}
         self._user_gated = limits.users.parallel is not None or limits.users.per_minute is not None
         self._users_counted = limits.users != UserLimits()
         self.gated = bool(self._tools) or self._user_gated
 
-    def account(self, principal: str, now: float) -> Account | None:
+    def account(self, user: User, now: float) -> Account | None:
         """Of this user; None where users have no limits."""
         if not self._users_counted:
             return None
-        if principal not in self._users and len(self._users) >= USERS_MAX:
-            self._users = {name: user for name, user in self._users.items() if not user.idle(now)}
-        return self._users.setdefault(principal, Account(self._limits.users))
+        if user not in self._users and len(self._users) >= USERS_MAX:
+            self._users = {each: known for each, known in self._users.items() if not known.idle(now)}
+        if user not in self._users:
+            name = dumps([self._name, "users", user.tenant, user.principal])
+            self._users[user] = Account(self._limits.users, name, self.counts)
+        return self._users[user]
 
-    def gates(self, tool: str, principal: str, now: float) -> Sequence[RateLimit]:
+    def gates(self, tool: str, user: User, now: float) -> Sequence[RateLimit]:
         """What a call of this tool goes through, in the order in which it must."""
         found = [self._tools[name] for name, _ in self._limits.of_tool(tool) if name in self._tools]
-        if self._user_gated and (account := self.account(principal, now)) is not None:
+        if self._user_gated and (account := self.account(user, now)) is not None:
             found.append(account.gate)
         return found

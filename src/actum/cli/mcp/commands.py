@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shlex
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,10 +40,12 @@ from ...protocols.mcp.tool import says_it_reads
 from ...protocols.plain_text import shown
 from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
+from .. import options
 from ..options import JsonFlag
 from ..run import DONE, FAILED
 from ..show.terminal import (
     Terminal,
+    counted,
     duration,
     said,
     styled,
@@ -105,6 +108,12 @@ def add(
     if len(spoken) == 1 and "://" in spoken[0]:
         entry["url"] = spoken[0]
     else:
+        program = spoken[0]
+        if len(spoken) == 1 and " " in program and shutil.which(program) is None:
+            raise UsageError(
+                f"there is no program {program!r}. If that is a program and its arguments, write them without "
+                f"quotes: actum mcp add {shlex.quote(name)} -- {program}"
+            )
         entry |= {"command": spoken[0], "args": list[Json](spoken[1:])}
         cwd = str(Path(cwd).expanduser().absolute())
     given: Mapping[str, Json] = {
@@ -122,9 +131,10 @@ def add(
         "stateless": stateless,
     }
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
+    done = "Added, in the place of another server of this name." if name in _written() else "Added."
     _change({name: entry_of(server)})
     _show_line(terminal, server)
-    terminal.note(f"Added. Look at its tools and approve them with `actum mcp approve {shlex.quote(name)}`.")
+    terminal.note(f"{done} Look at its tools and approve them with `actum mcp approve {shlex.quote(name)}`.")
     return DONE
 
 
@@ -286,7 +296,7 @@ async def _looked_at(server: McpServer, *, start: bool, within_s: float) -> Json
     if server.disabled or not known.approved or not start:
         state = "disabled" if server.disabled else "approved" if known.approved else "not approved"
         return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
-    toolset = open_server(server, os.environ)
+    toolset = open_server(server, os.environ, egress=options.egress())
     try:
         async with asyncio.timeout(within_s):
             facts = await toolset.facts()
@@ -322,7 +332,7 @@ def try_server(
 
 
 async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
-    toolset = open_server(server, os.environ, unseen=True)
+    toolset = open_server(server, os.environ, egress=options.egress(), unseen=True)
     began = time.perf_counter()
     told: JsonObject = {"name": server.name, "problem": ""}
     terminal.waiting.begin(f"connecting to {server.name}")
@@ -382,6 +392,9 @@ def approve(
             "--reads/--no-reads", help="Believe tools that say they only read: their calls are made without asking."
         ),
     ] = None,
+    tenant: Annotated[
+        str, typer.Option(metavar="NAME", help="For the users of this tenant, whom your server serves.")
+    ] = "",
     as_json: JsonFlag = False,
 ) -> int:
     """Look at what a server offers, as it says it, and agree to it. A local one is started for that, once you agree."""
@@ -391,7 +404,7 @@ def approve(
         raise UsageError(f"MCP server {which!r} is disabled")
     if not _may_start(terminal, server, yes=yes):
         return FAILED
-    return asyncio.run(_approved(terminal, server, tools, yes=yes, reads=reads, as_json=as_json))
+    return asyncio.run(_approved(terminal, server, tools, yes=yes, reads=reads, as_json=as_json, tenant=said(tenant)))
 
 
 async def _approved(
@@ -402,9 +415,10 @@ async def _approved(
     yes: bool,
     reads: bool | None,
     as_json: bool,
+    tenant: str,
 ) -> int:
-    pins = mcp_pins(os.environ)
-    toolset = open_server(server, os.environ)
+    pins = mcp_pins(os.environ).of_tenant(tenant)
+    toolset = open_server(server, os.environ, egress=options.egress(), tenant=tenant)
     terminal.waiting.begin(f"connecting to {server.name}")
     try:
         listing = await toolset.survey()
@@ -422,7 +436,8 @@ async def _approved(
             terminal.note(f"{server.name}: nothing waits; {len(listing.usable)} tools are approved")
             return DONE
         if waiting and not yes:
-            typed = terminal.ask(f"approve {len(waiting)} tools as shown?  [y]es  [n]o: ") if terminal.person else None
+            question = f"approve {counted(len(waiting), 'tool')} as shown?  [y]es  [n]o: "
+            typed = terminal.ask(question) if terminal.person else None
             if (typed or "").strip().lower() not in ("y", "yes"):
                 terminal.note("Nothing was approved.")
                 return FAILED
@@ -518,7 +533,7 @@ def logout(which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The se
     return DONE
 
 
-def _to_log_in(which: str) -> tuple[McpServer, TokenStore, dict[str, str]]:
+def _to_log_in(which: str) -> tuple[McpServer, TokenStore, Mapping[str, str]]:
     check_extra()
     servers = find_servers([which], os.environ).servers
     if len(servers) != 1:

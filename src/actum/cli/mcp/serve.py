@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,13 +15,17 @@ import typer
 from ... import server as doors
 from ...compose.agents import open_policy
 from ...compose.mcp import find_servers, mcp_keys, mcp_pins
-from ...compose.settings import Settings
-from ...compose.tools import load_tools
+from ...compose.secrets import open_secrets
+from ...compose.settings import ServeSettings, Settings
+from ...compose.tools import load_tools, with_labels
 from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
+from ...transport.egress import Egress
 from .. import options
+from ..callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
+from ..keys import entrance
 from ..options import (
     JournalFlag,
     LimitFlag,
@@ -35,26 +37,19 @@ from ..show.terminal import (
     Terminal,
     said,
     version_of,
-    who,
 )
 
 if TYPE_CHECKING:
     from ...server import (
         Access,
-        Authenticator,
         Identity,
         McpGateway,
         McpService,
         Prompt,
-        SharedKey,
-        SignedTokens,
     )
 
-LOCAL_CLIENT, SHARED_CLIENT = "local", "shared"
-"""What the settings call a program without a key, and one with the key that everybody shares."""
-
 END_S = 5
-"""Who is told to end breaks off what is still under way after this."""
+"""Seconds for what is still under way when the server is told to end."""
 
 HttpFlag = Annotated[
     str, typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP there, instead of by stdin and stdout.")
@@ -83,12 +78,6 @@ UpstreamFlag = Annotated[
         "repeated. Only what was approved is passed on.",
     ),
 ]
-KeyFlag = Annotated[
-    str, typer.Option("--key-env", metavar="NAME", help="Every request must show the key in this variable.")
-]
-IssuerFlag = Annotated[
-    str, typer.Option("--issuer", metavar="URL", help="Requests must show a token of this issuer, a JWT.")
-]
 ResourceFlag = Annotated[
     str, typer.Option("--resource", metavar="URL", help="This server as clients write it: what tokens are meant for.")
 ]
@@ -112,9 +101,6 @@ SpeaksForUserFlag = Annotated[
         "(no key), `shared` (--key-env), or a client's id at --issuer. May be repeated. Never for a client whose model "
         "chooses the values.",
     ),
-]
-InsecureFlag = Annotated[
-    bool, typer.Option("--insecure", help="Others than this machine may come in without a key. Think first.")
 ]
 
 
@@ -161,7 +147,7 @@ def serve(
     folders = [_folder(word) for word in folder or []]
     filled = [each for place in prompts or [] for each in _prompts(place)]
     access = doors.Access(
-        verifier=_verifier(key_env, issuer, resource, settings.speaks_for_user),
+        verifier=verifier(key_env, issuer, resource, settings.speaks_for_user, tenant_claim=settings.tenant_claim),
         resource=resource,
         issuer=issuer,
         scopes=tuple(scope or ()),
@@ -177,7 +163,7 @@ def serve(
                 service = _gateway(settings, upstream, opened, name=name)
                 shown = f"what {', '.join(service.behind)} {'serves' if len(service.behind) == 1 else 'serve'}"
             else:
-                loaded = load_tools(settings.tools, Path.cwd())
+                loaded = with_labels(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
                 service = _service(settings, loaded, opened, folders, filled, runs=runs, name=name)
                 counts = {"tool": len(await service.runner.list_tools()), "prompt": len(filled), "folder": len(folders)}
                 shown = ", ".join(_counted(count, what) for what, count in counts.items() if count or what == "tool")
@@ -185,7 +171,7 @@ def serve(
                 Terminal().note(f"{name} serves {shown} on stdin and stdout")
                 await service.run_stdio()
             else:
-                await _serve_http(service, http, access, shown, sse=sse)
+                return await _serve_http(service, http, access, opened, shown, local(settings), sse=sse)
         return DONE
 
     return asyncio.run(command())
@@ -211,8 +197,9 @@ def _service(
         instructions=settings.instructions,
         policy=open_policy(settings),
         limits=settings.limits,
+        secrets=open_secrets(os.environ),
         journal=journal,
-        who=_local(settings),
+        who=local(settings),
         keys=mcp_keys(settings, os.environ),
     )
 
@@ -224,55 +211,44 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
     return doors.McpGateway(
         read.servers,
         pins=mcp_pins(os.environ),
+        secrets=open_secrets(os.environ).of,
+        egress=Egress(settings.egress),
         wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),
         policy=open_policy(settings),
         limits=settings.limits,
         journal=journal,
-        who=_local(settings),
+        who=local(settings),
         keys=mcp_keys(settings, os.environ),
     )
 
 
-async def _serve_http(service: McpService | McpGateway, place: str, access: Access, shown: str, *, sse: bool) -> None:
-    from ...server.web import serve as serve_app  # noqa: PLC0415  # nobody else needs a web server
+async def _serve_http(
+    service: McpService | McpGateway,
+    place: str,
+    access: Access,
+    journal: Journal,
+    shown: str,
+    who: Identity,
+    *,
+    sse: bool,
+) -> int:
+    from ...compose.serving import Serving, log_to_stderr, place_of  # noqa: PLC0415  # nobody else needs a web server
 
-    host, colon, port = place.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise UsageError(f"--http {place}: write an address and a port, as in --http 127.0.0.1:8000")
-    host = host.strip("[]") or "127.0.0.1"
-    app = service.app(host=host, access=access, sse=sse)
-    with socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
-        address = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"
+    entered = await entrance(access, journal, place_of(place)[0])
+    serving = Serving(
+        [service.door(sse=sse)],
+        ServeSettings(http=place, end_s=END_S),
+        entered.access,
+        who=who,
+        journal=journal,
+        stored=entered.stored,
+    )
+    with serving.listening() as address:
         Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
-        await serve_app(app, taken, end_s=END_S)
-
-
-def _verifier(key_env: str, issuer: str, resource: str, user_clients: Sequence[str]) -> Authenticator | None:
-    """What checks tokens, by the flags; None where there are none to be checked.
-
-    Raises:
-        UsageError: a key is named that is not there, or an issuer without what its tokens are meant for.
-    """
-    verifiers: list[SharedKey | SignedTokens] = []
-    if key_env:
-        key = os.environ.get(key_env, "")
-        if not key:
-            raise UsageError(f"--key-env {key_env}: this variable is empty")
-        verifiers.append(doors.SharedKey(key, who(), speaks_for="user" if SHARED_CLIENT in user_clients else ""))
-    if issuer:
-        if not resource:
-            raise UsageError("--issuer needs --resource: this server's address, which its tokens are meant for")
-        verifiers.append(
-            doors.SignedTokens(doors.Issuer(url=issuer, audience=resource, user_clients=tuple(user_clients)))
-        )
-    return doors.Authenticator(verifiers) if verifiers else None
-
-
-def _local(settings: Settings) -> Identity:
-    """On whose behalf a program without a key speaks: the user of this process."""
-    return doors.Identity(principal=who(), speaks_for="user" if LOCAL_CLIENT in settings.speaks_for_user else "")
+        log_to_stderr()
+        return ended(await serving.run())
 
 
 def _folder(word: str) -> tuple[str, Path]:

@@ -64,7 +64,9 @@ def visit(terminal: Terminal, pending: Pending) -> Answer | None:
     host = urlsplit(pending.url).hostname or ""
     terminal.line(tr("page"), styled((pending.url, "underline")), console=terminal.err)
     shown = (
-        host if host.isascii() and not host.startswith("xn--") and ".xn--" not in host else f"{host} (not all Latin)"
+        host
+        if host.isascii() and not host.startswith("xn--") and ".xn--" not in host
+        else tr("{host} (not all Latin)", host=host)
     )
     terminal.line(tr("host"), styled((shown, "bold")), console=terminal.err)
     typed = terminal.ask(f"{INDENT}{tr(_VISIT)}")
@@ -113,7 +115,7 @@ def read_form(schema: JsonObject, given: Mapping[str, str]) -> JsonObject:
 
 
 def _head(terminal: Terminal, pending: Pending, verb: str) -> None:
-    tool = pending.call.name if pending.call is not None else "a tool"
+    tool = pending.call.name if pending.call is not None else tr("a tool")
     asker = f"{pending.asker} ({tool})" if pending.asker else tool
     terminal.line(
         tr(verb),
@@ -124,12 +126,13 @@ def _head(terminal: Terminal, pending: Pending, verb: str) -> None:
 
 
 _NOTHING: JsonObject = {}
+_KINDS = {"boolean": "yes or no", "integer": "a whole number", "number": "a number"}
 
 
 def _field(terminal: Terminal, name: str, field: JsonObject, *, required: bool) -> Json | Answer:
     """What the person types for one field, asked again until it fits."""
     default = field.get("default")
-    told = f" [{_shown(default)}]" if "default" in field else "" if required else " [nothing]"
+    told = f" [{_shown(default)}]" if "default" in field else "" if required else f" [{tr('nothing')}]"
     title = clean(str(field.get("title") or name))
     words = clean(str(field.get("description") or ""))
     terminal.line(
@@ -213,17 +216,17 @@ def _kind(field: JsonObject) -> str:
     choices = _choices(items if isinstance(items, dict) else field)
     if choices:
         listed = ", ".join(f"{at} {clean(title)}" for at, (_, title) in enumerate(choices, 1))
-        return f"some of, with commas: {listed}" if field.get("type") == "array" else f"one of: {listed}"
-    kind = {"boolean": "yes or no", "integer": "a whole number", "number": "a number"}.get(
-        str(field.get("type")), "text"
-    )
+        return tr(
+            "some of, with commas: {listed}" if field.get("type") == "array" else "one of: {listed}", listed=listed
+        )
+    kind = tr(_KINDS.get(str(field.get("type")), "text"))
     form = field.get("format")
     return f"{kind} ({clean(str(form))})" if form else kind
 
 
 def _shown(value: Json) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return tr("yes" if value else "no")
     return clean(", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 

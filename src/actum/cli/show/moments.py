@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import datetime
 
@@ -47,6 +48,25 @@ def moment(text: str, now: float) -> float:
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError):
         raise UsageError(f"{text!r} is no time: write 24h, 90d, 2026-11-01 or 2026-11-01T12:30") from None
+
+
+def end(text: str, now: float) -> float:
+    """A point in time that is still to come, in seconds since 1970: so long from now, or a date or an hour.
+
+    Args:
+        text: `30d` and its like; or ISO 8601, in this machine's time zone where it names none.
+        now: seconds since 1970.
+
+    Raises:
+        UsageError: it is none, or is over.
+
+    >>> end("30d", 1000.0)
+    2593000.0
+    """
+    at = now + span(text) if _SPAN.fullmatch(text.strip().lower()) else moment(text, now)
+    if not now < at < math.inf:
+        raise UsageError(f"{text!r} is over: write a time that is still to come, such as 30d or 2030-01-31")
+    return at
 
 
 def shown(at: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:

@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct
 from ...core.call import ToolResult
 from ...core.message import UserMessage
 from ...core.record import (
+    AgentChanged,
     CallCompleted,
     CallRefused,
     Compacted,
@@ -313,6 +314,8 @@ def _told(note: OtherEvent) -> tuple[str, str]:
     match note.record:
         case ToolsChanged():
             return "tools", "the tools changed"
+        case AgentChanged() as record:
+            return "agent", f"went on with another agent {record.agent}: {', '.join(record.changed)}"
         case Compacted() as record:
             return "summary", record.summary
         case Forgotten() as record:

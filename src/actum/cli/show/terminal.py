@@ -21,10 +21,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TextIO
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+
+from ..language import tr, tr_message, tr_waiting
 
 if sys.platform != "win32":
     import pwd
@@ -34,6 +37,9 @@ GUTTER = 10
 """Columns before the text of a labelled line: eight for the label, two to part them."""
 
 WIDE = 1_000_000
+WIDE_TABLE = 120
+TITLE_CHARS = 80
+"""So much of a question is shown in a list on a terminal."""
 """Columns of what is no terminal."""
 
 SPINNER_DELAY_S = 0.6
@@ -115,7 +121,9 @@ class Terminal:
         else:
             pieces = list(body.split("\n", allow_blank=True))
         for number, piece in enumerate(pieces or [Text()]):
-            whole = styled((f"{label if number == 0 else '':>{GUTTER - 2}}  ", style or "dim"), piece)
+            shown = tr(label) if number == 0 else ""
+            blanks = " " * (GUTTER - 2 - cell_len(shown))  # a Chinese character takes two columns
+            whole = styled((f"{blanks}{shown}  ", style or "dim"), piece)
             whole.rstrip()
             console.print(whole, soft_wrap=True)
 
@@ -124,18 +132,37 @@ class Terminal:
         self.out.print(styled(*pieces), soft_wrap=True)
 
     def note(self, text: str) -> None:
-        """A remark for a person, on stderr."""
-        self.err.print(styled((text, "dim")))
+        """A remark for a person, on stderr, in their language where there are words for it."""
+        self.err.print(styled((tr_message(text), "dim")))
 
     def error(self, text: str) -> None:
-        """What went wrong and what to do, on stderr."""
-        self.err.print(styled(("actum: ", "bold red"), text))
+        """What went wrong and what to do, on stderr, in the person's language where there are words for it."""
+        self.err.print(styled(("actum: ", "bold red"), tr_message(text)))
 
-    def table(self, *columns: str, rows: Sequence[tuple[str, ...]]) -> None:
-        """A table on stdout; where there is no terminal, with every cell whole."""
+    def title(self, text: str) -> str:
+        """A text of any length as a cell of a list: one line of it on a terminal, else whole."""
+        if not self.out.is_terminal:
+            return text
+        line = " ".join(text.split())
+        return line if len(line) <= TITLE_CHARS else f"{line[:TITLE_CHARS].rstrip()} …"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a wide table does not fit on a line of the terminal."""
+        return self.out.is_terminal and self.out.width < WIDE_TABLE
+
+    def table(self, *columns: str, rows: Sequence[tuple[str, ...]], folds: str = "") -> None:
+        """A table on stdout; where there is no terminal, with every cell whole.
+
+        Args:
+            columns: their heads.
+            rows: the cells.
+            folds: the head of the column that is folded where the terminal is narrow; else the last one is.
+        """
+        folded = columns.index(folds) if folds else len(columns) - 1
         table = Table(box=None, pad_edge=False, header_style="dim", show_header=any(columns))
         for place, column in enumerate(columns):
-            table.add_column(column, no_wrap=place < len(columns) - 1, overflow="fold")
+            table.add_column(tr(column), no_wrap=place != folded, overflow="fold")
         for row in rows:
             table.add_row(*(styled(cell.replace("\n", " ")) for cell in row))
         self.show(table)
@@ -164,7 +191,7 @@ class Terminal:
                 termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
     def ask(self, prompt: str) -> str | None:
-        """What the person types; None at the end of input (Ctrl-D).
+        """What the person types after a prompt, shown in their language; None at the end of input (Ctrl-D).
 
         Raises:
             KeyboardInterrupt: Ctrl-C.
@@ -173,7 +200,7 @@ class Terminal:
         sys.stdout.flush()
         try:
             with interruptible():
-                sys.stderr.write(prompt)
+                sys.stderr.write(tr_message(prompt))
                 sys.stderr.flush()
                 line = sys.stdin.readline()
         except KeyboardInterrupt:
@@ -201,7 +228,7 @@ class Spinner:
     def begin(self, what: str) -> None:
         """Wait for something, in a running event loop."""
         self.end()
-        self._what, self._share = what, None
+        self._what, self._share = tr_waiting(what), None
         if self._console is not None and not self._console.is_dumb_terminal:
             self._timer = asyncio.get_running_loop().call_later(SPINNER_DELAY_S, self._show)
 
@@ -308,3 +335,8 @@ def _console(stream: TextIO) -> Console:
     )
     console.soft_wrap = not console.is_terminal
     return console
+
+
+def counted(number: int, noun: str) -> str:
+    """How many of something there are: `1 run`, `2 runs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

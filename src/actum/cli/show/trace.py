@@ -273,7 +273,8 @@ def call_line(call: ToolCall) -> Text:
 
 def requested_by(requested: CallsRequested) -> str:
     """Who asked for calls without a model, in words."""
-    words = f"asked for by a {requested.by}" if requested.by != "event" else "asked for by an event"
+    article = "an" if requested.by in ("event", "administrator") else "a"
+    words = f"asked for by {article} {requested.by}"
     return f"{words} that speaks for the user" if requested.speaks_for else words
 
 

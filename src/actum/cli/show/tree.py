@@ -22,6 +22,7 @@ from rich.tree import Tree
 from ...core.call import ToolCall
 from ...core.message import UserMessage
 from ...core.record import (
+    AgentChanged,
     CallCompleted,
     CallRefused,
     Compacted,
@@ -241,6 +242,8 @@ class _Branches:
         match note.record:
             case ToolsChanged():
                 return styled(("the tools changed", "dim"))
+            case AgentChanged() as record:
+                return _line(f"went on with another agent {record.agent}", ", ".join(record.changed), "red")
             case Compacted() as record:
                 return _line("summary of what was before", record.summary, "")
             case Forgotten() as record:

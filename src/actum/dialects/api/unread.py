@@ -48,7 +48,10 @@ def unread_of_request(body: JsonObject, api: str) -> list[Loss]:
     shapes = _SHAPES.get(api)
     if shapes is None:
         return []
-    return [_loss(found, "a request") for found in leftovers(body, shapes.request, named=shapes.named)]
+    found = [*leftovers(body, shapes.request, named=shapes.named)]
+    if api == "openai_chat":
+        found += openai_chat.names_of_answers(body.get("messages"))
+    return [_loss(each, "a request") for each in found]
 
 
 def unread_of_reply(wire: bytes, api: str) -> list[Loss]:

@@ -54,7 +54,11 @@ class NotYet(Struct, frozen=True):
 async def begin(
     runner: Runner, tool: str, arguments: JsonObject, client: McpClient, who: Identity, run_id: str, emit: Emit | None
 ) -> RunResult:
-    """Make a call. One that agents wait for that stand too deep, one under another, is not begun."""
+    """Make a call. One that agents wait for that stand too deep, one under another, is not begun.
+
+    Args:
+        run_id: of the run of the call, just drawn by `new_call`.
+    """
     asked = [ToolCall(id=CALL, name=tool, arguments=arguments)]
     try:
         return await runner.call(
@@ -62,7 +66,9 @@ async def begin(
             by="client",
             speaks_for=who.speaks_for,
             run_id=run_id,
+            drawn=True,
             principal=who.principal,
+            tenant=who.tenant,
             roles=who.roles,
             key_id=who.key_id,
             approver=client,
@@ -94,9 +100,9 @@ async def go_on(
     Raises:
         MCPError: there is no such call of theirs, or it can not be gone on with.
     """
-    entries = await runner.journal.read(run_id)
+    entries = await runner.journal.read(run_id, tenant=who.tenant)
     recording = RunState(entries)
-    if not entries or recording.beginning().principal != who.principal:
+    if not entries or recording.beginning().user != who.user:
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
     try:

@@ -3,25 +3,23 @@
 A request that names a version without a handshake is whole by itself, and taken back by hanging up. Any other belongs
 to a session. What is wrong with a request is told before anything of it is done.
 
-Limits: streams can not be taken up again (a request with `Last-Event-ID` is refused), and there are no batches. Other
-web servers than uvicorn wait for those who listen when they are to end, for as long as they are told to.
+Who may come in, and how large a body may be, is the affair of the house (`server/house.py`).
+
+Limits: streams can not be taken up again (a request with `Last-Event-ID` is refused), and there are no batches.
 Source: Model Context Protocol 2026-07-28 and 2025-11-25 (basic/transports).
 """
 
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any
 
 import msgspec
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
 from mcp.server.connection import Connection
 from mcp.server.lowlevel.server import Server
 from mcp.server.runner import ServerRunner
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
     InboundLadderRejection,
@@ -35,9 +33,9 @@ from mcp_types import CONNECTION_CLOSED, HEADER_MISMATCH, INTERNAL_ERROR, INVALI
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from msgspec import UNSET
 from starlette import datastructures
-from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from ..door import identity_of
 from .answer import PING_S, Headers, HttpAnswer, Outbox
 from .exchange import (
     Exchange,
@@ -48,12 +46,9 @@ from .exchange import (
 )
 from .sessions import Session, Sessions
 
-BODY_BYTES_MAX = 4 * 1024 * 1024
-BODY_S = 60.0
-"""A request that has not arrived in this time is waited for no longer."""
 VERSION, SESSION, LAST_EVENT = "mcp-protocol-version", "mcp-session-id", "last-event-id"
 LOOK_S = 0.5
-"""Seconds between two looks whether the web server is to end."""
+"""Seconds between two looks, while the server ends, for what goes on although nobody waits for it."""
 OPENS_AFTER_S = 1.0
 """A client with a handshake is given a stream this soon: there no status depends on how its request ends."""
 
@@ -87,16 +82,12 @@ class Incoming:
 
     Args:
         scope, receive, send: of the ASGI server.
-        body_s: so long its body may take to arrive.
         outbox: as for `HttpAnswer`.
     """
 
-    def __init__(
-        self, scope: Scope, receive: Receive, send: Send, body_s: float = BODY_S, outbox: Outbox | None = None
-    ) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, outbox: Outbox | None = None) -> None:
         self._outbox = outbox
         self.scope, self.receive, self.send = scope, receive, send
-        self._body_s = body_s
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         accepted = {part.split(";")[0].strip().lower() for part in self.headers.get("accept", "").split(",")}
         self.takes_json = not accepted.isdisjoint(_JSON)
@@ -106,13 +97,9 @@ class Incoming:
         """What it says.
 
         Raises:
-            Refused: it is too large, no JSON, no message, or was not sent to its end.
+            RequestRefused: it is no JSON, no message, or was not sent to its end.
         """
-        try:
-            async with asyncio.timeout(self._body_s):
-                body = await self._body()
-        except TimeoutError:
-            raise RequestRefused(408, "The request did not arrive in time") from None
+        body = await self._body()
         try:
             body.decode()  # msgspec passes over the names of fields that it does not know, whatever bytes they are
             message = decode(body)
@@ -134,7 +121,6 @@ class Incoming:
             if part["type"] == "http.disconnect":  # nobody said that what came is all there is
                 raise RequestRefused(400, "The request was cut off")
             body += part.get("body", b"")
-            _check_size(len(body))
             if not part.get("more_body"):
                 return body
 
@@ -148,15 +134,13 @@ class McpEndpoint:
 
     Args:
         server: what is served.
-        security: which `Host` and `Origin` are let through.
         hang_up: ends the streams of those who listen without a handshake.
     """
 
-    def __init__(self, server: Server[Any], security: TransportSecuritySettings, hang_up: Callable[[], None]) -> None:
+    def __init__(self, server: Server[Any], hang_up: Callable[[], None]) -> None:
         self.server = server
-        self.security = security
-        self._door = TransportSecurityMiddleware(security)
         self._hang_up = hang_up
+        self._ending: asyncio.Task[None] | None = None
         self._sessions = Sessions(server)
         self._outbox = Outbox()
         self._state: Any = None
@@ -165,30 +149,28 @@ class McpEndpoint:
     async def run(self) -> AsyncIterator[None]:
         """While it is up."""
         async with self.server.lifespan(self.server) as self._state:
-            watching = asyncio.create_task(self._watch())
             try:
                 yield
             finally:
-                watching.cancel()
+                if self._ending is not None:
+                    self._ending.cancel()
                 await self._sessions.close()
 
-    async def _watch(self) -> None:
-        """Hang up when the web server is to end: it would wait for those who listen, and for what nobody waits for."""
+    def end_streams(self) -> None:
+        """End the streams of those who listen, and, from now on, what nobody waits for any more."""
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._keep_ending())
+
+    async def _keep_ending(self) -> None:
         while True:
+            self._sessions.hang_up()
+            self._hang_up()
             await asyncio.sleep(LOOK_S)
-            if _is_ending():
-                self._sessions.hang_up()
-                self._hang_up()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         incoming = Incoming(scope, receive, send, outbox=self._outbox)
         try:
-            declared = incoming.headers.get("content-length", "")[:20]
-            _check_size(int(declared) if declared.isdecimal() else 0)
-            refused = await self._door.validate_request(cast(Request, incoming), is_post=scope["method"] == "POST")
-            if refused is not None:
-                await refused(scope, receive, send)
-            elif incoming.headers.get(VERSION) in _OF_HANDSHAKES:
+            if incoming.headers.get(VERSION) in _OF_HANDSHAKES:
                 await self._in_session(incoming)
             else:
                 await self._by_itself(incoming)
@@ -198,6 +180,8 @@ class McpEndpoint:
 
     async def _posted(self, incoming: Incoming) -> JsonRpcMessage:
         """What a client says that can read the answer."""
+        if not incoming.headers.get("content-type", "").lower().startswith("application/json"):
+            raise RequestRefused(415, "Unsupported Media Type: send application/json")
         if not (incoming.takes_json and incoming.takes_stream):
             raise RequestRefused(406, "Not Acceptable: accept both application/json and text/event-stream")
         return await incoming.message()
@@ -249,8 +233,7 @@ class McpEndpoint:
     # With one ---------------------------------------------------------------------------------------------------------
 
     async def _in_session(self, incoming: Incoming) -> None:
-        user = incoming.scope.get("user")
-        owner = tuple(authorization_context(user).items()) if isinstance(user, AuthenticatedUser) else None
+        owner = identity_of(incoming.scope).without_scopes()
         method = incoming.scope["method"]
         if method not in ("GET", "POST", "DELETE"):
             raise RequestRefused(405, "Method Not Allowed", headers=((b"allow", b"GET, POST, DELETE"),))
@@ -303,17 +286,6 @@ class McpEndpoint:
         if session.listens:
             raise RequestRefused(409, "Conflict: a session has one stream")
         await session.listen(incoming.answer())
-
-
-def _is_ending() -> bool:
-    """Whether the web server was told to end, where that can be seen: uvicorn takes signals by a method of its own."""
-    handlers = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
-    return any(getattr(getattr(each, "__self__", None), "should_exit", None) is True for each in handlers)
-
-
-def _check_size(size: int) -> None:
-    if size > BODY_BYTES_MAX:
-        raise RequestRefused(413, "Request body too large")
 
 
 def _check(rejection: InboundLadderRejection | None, number: Id | None) -> None:

@@ -21,6 +21,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ...core.holder import Holder
+from ...core.user import User
 from ..identity import Identity
 from .client import connection_of
 
@@ -36,15 +37,15 @@ class Client:
     """One client.
 
     Args:
-        principal: on whose behalf it speaks.
+        user: on whose behalf it speaks.
 
     Attributes:
         holder: for whom toolsets keep things open.
         listening: the resources that it listens to; what tells of their changes is kept open for it.
     """
 
-    def __init__(self, principal: str) -> None:
-        self.holder = Holder(principal, f"client:{uuid4().hex}", alone=True)
+    def __init__(self, user: User) -> None:
+        self.holder = Holder(user.principal, f"client:{uuid4().hex}", alone=True, tenant=user.tenant)
         self.listening: set[str] = set()
         self._requests = 0
         self._is_over = False
@@ -86,7 +87,7 @@ class Clients:
             return self._known_again(ctx, who)
         connection = connection_of(ctx)
         if connection not in self._connected:
-            self._connected[connection] = Client(who.principal)
+            self._connected[connection] = Client(who.user)
             connection.exit_stack.callback(self._left, connection)
         return self._connected[connection]
 
@@ -99,7 +100,7 @@ class Clients:
         who = who.without_scopes()
         client = self._others.pop((who, told), None)
         if client is None:
-            client = Client(who.principal)
+            client = Client(who.user)
             self._make_room()
         self._others[who, told] = client  # at the end: it was there last
         return client
@@ -107,10 +108,10 @@ class Clients:
     def _make_room(self) -> None:
         if len(self._others) < CLIENTS_MAX:
             return
-        held = Counter(client.holder.principal for client in self._others.values())
+        held = Counter(client.holder.user for client in self._others.values())
         spare = [key for key, client in self._others.items() if client.is_away]
         if spare:
-            most = max(spare, key=lambda key: held[self._others[key].holder.principal])  # the first of several
+            most = max(spare, key=lambda key: held[self._others[key].holder.user])  # the first of several
             self._others.pop(most).end()
 
     def close(self) -> None:

@@ -289,9 +289,9 @@ def own_runs(journal: Journal) -> Resource:
     """
 
     async def read_run(run_id: str, ctx: Context) -> object:
-        entries = await journal.read(run_id)
+        entries = await journal.read(run_id, tenant=ctx.tenant)
         started = entries[0].record if entries else None
-        if not isinstance(started, Started) or started.principal != ctx.principal:
+        if not isinstance(started, Started) or started.user != ctx.user:
             return None
         recording = RunState(entries)
         calls: list[Json] = []

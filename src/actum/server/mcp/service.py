@@ -42,6 +42,7 @@ from ...core.interfaces import (
     Policy,
 )
 from ...core.json import Json, JsonObject
+from ...core.secret_store import SecretSource
 from ...core.tool import Tool
 from ...journal.memory import MemoryJournal
 from ...protocols.mcp.content import resource_of
@@ -66,6 +67,7 @@ from .client import (
     McpClient,
     connection_of,
 )
+from .http import McpDoor
 from .page import page
 from .prompts import Prompt, PromptToolset, messages_of
 from .resources import (
@@ -138,7 +140,7 @@ class McpService:
         policy: Policy | None = None,
         limits: Limits | None = None,
         journal: Journal | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
         tasks: Mapping[str, TaskMode] | None = None,
         visible: Visible | None = None,
         who: Identity | None = None,
@@ -222,9 +224,12 @@ class McpService:
         return introduction
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """The schema of a tool's arguments, some of which may have to come in headers too."""
+        """The schema of a tool's arguments, some of which may have to come in headers too.
+
+        None also for a tool that whoever asks may not use: what is wrong with the headers would tell of the tool.
+        """
         tool = self._shown.by_name.get(name)
-        return tool.parameters if tool is not None else None
+        return tool.parameters if tool is not None and self._visibility.may_call(tool, self.who()) else None
 
     async def join(self, ctx: Context) -> None:
         """Tell a client with a handshake what changes, from now on."""
@@ -455,6 +460,15 @@ class McpService:
             UsageError: others than this machine would reach it, and it wants nothing of them.
         """
         return self._server.app(path, host=host, access=access, sse=sse)
+
+    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
+        """Streamable HTTP in both eras as one door of a house, beside others; see `server/house.py`.
+
+        Args:
+            path, sse: as for `app`.
+            scopes: that each request needs, where the server wants keys.
+        """
+        return self._server.door(path, sse=sse, scopes=scopes)
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""

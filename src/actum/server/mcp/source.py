@@ -31,11 +31,12 @@ from ...core.json import JsonObject
 from ...core.tool import Tool
 from ...policy.rules import DEFAULT, Barring
 from ..access import LOCAL, Access
+from ..house import House, HouseSettings
 from ..identity import Identity
 from .auth import identity_of
 from .calls import INVALID_PARAMS
 from .holders import Client, Clients
-from .http import endpoint_of, http_app
+from .http import McpDoor
 from .page import LISTS
 
 INTERNAL_ERROR = -32603
@@ -183,8 +184,12 @@ class SourceServer:
 
     def app(self, path: str, *, host: str, access: Access = LOCAL, sse: bool = False) -> Starlette:
         """Streamable HTTP in both eras at one path; see `McpService.app`."""
-        endpoint = endpoint_of(self.server, host=host, access=access, hang_up=self._source.hang_up)
-        return http_app(endpoint, path=path, host=host, access=access, sse=sse)
+        door = self.door(path, sse=sse)
+        return House([door], HouseSettings(access=access, host=host), who=self._who).app
+
+    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
+        """Streamable HTTP as one door of a house; see `McpService.door`."""
+        return McpDoor(self.server, self._source.hang_up, path=path, sse=sse, scopes=scopes)
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""
@@ -241,7 +246,7 @@ def _security(keys: Sequence[bytes]) -> RequestStateSecurity:
 
 
 class Visibility:
-    """Who is shown which tool.
+    """Who is shown which tool: no tool that the key of a user may not use, and none that is denied whatever they say.
 
     Args:
         visible: says so of a tool and a user; everybody is shown all when it is left out.
@@ -257,13 +262,18 @@ class Visibility:
         self._clock = clock
 
     def may_call(self, tool: Tool, who: Identity) -> bool:
-        """Whether a user may call a tool, as far as that is not the policy's to say."""
-        return self._visible is None or self._visible(tool, who)
+        """Whether a user may call a tool with the key that they showed, as far as that is not the policy's to say."""
+        return who.may_use("tool", tool.name) and (self._visible is None or self._visible(tool, who))
 
     def shown_to(self, who: Identity) -> Callable[[Tool], bool]:
         """What tells of each tool whether this user is shown it now."""
         facts = Facts(
-            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self._agent, now=self._clock.now()
+            principal=who.principal,
+            tenant=who.tenant,
+            roles=who.roles,
+            key_id=who.key_id,
+            agent=self._agent,
+            now=self._clock.now(),
         )
         policy = self._policy
         return lambda tool: self.may_call(tool, who) and not (isinstance(policy, Barring) and policy.bars(tool, facts))

@@ -273,10 +273,10 @@ async def entries_of(journal: Journal, task_id: str, who: Identity) -> list[Entr
     """The record of a task.
 
     Raises:
-        MCPError: there is no such task of this principal.
+        MCPError: there is no such task of this user.
     """
-    entries = await journal.read(task_id)
-    if not entries or RunState(entries[:1]).beginning().principal != who.principal:
+    entries = await journal.read(task_id, tenant=who.tenant)
+    if not entries or RunState(entries[:1]).beginning().user != who.user:
         raise MCPError(INVALID_PARAMS, UNKNOWN_TASK)
     return entries
 

@@ -272,7 +272,7 @@ class ContextCaller:
 
 def _passing(context: Context) -> Holder:
     """The holder of a call for which nobody says who holds sessions: its run, which needs none between its calls."""
-    holder = Holder(context.principal, f"run:{context.run_id}")
+    holder = Holder(context.principal, f"run:{context.run_id}", tenant=context.tenant)
     holder.leave()
     return holder
 

@@ -1,8 +1,8 @@
 """The sessions with one MCP server: which holder has which, who gets an idle one, and who waits.
 
 A session belongs to one holder (a conversation, a run, a client): all of the holder's calls go over it, side by side,
-so that they meet one state. An idle session may be taken over by another holder of the same principal, never by another
-principal. A caller without a holder is one itself, for as long as a request of it is under way.
+so that they meet one state. An idle session may be taken over by another holder of the same user, never by another
+user. A caller without a holder is one itself, for as long as a request of it is under way.
 
 Two kinds of servers have no sessions to speak of: a remote one that speaks the protocol without a handshake, to which
 one connection is shared by all, and one that is configured as `stateless`, whose sessions are lent to call by call.
@@ -22,6 +22,7 @@ from ...core.errors import Unavailable
 from ...core.holder import Holder, HolderKey
 from ...core.interfaces import Clock
 from ...core.json import JsonObject
+from ...core.user import User
 from ...protocols.mcp.config import McpServer
 from .error import unreached
 from .link import ServerLink
@@ -316,12 +317,12 @@ class SessionPool:
 
 
 def _same(one: Owner, other: Owner) -> bool:
-    """Whether a session of one may be taken over by the other: they act for the same principal, or it is nobody's."""
-    return one is None or _principal(one) == _principal(other)
+    """Whether a session of one may be taken over by the other: they act for the same user, or it is nobody's."""
+    return one is None or _user(one) == _user(other)
 
 
-def _principal(owner: Owner) -> str:
-    return owner[0] if isinstance(owner, tuple) else ""
+def _user(owner: Owner) -> User:
+    return owner[0] if isinstance(owner, tuple) else User()
 
 
 __all__ = ["GIVEN_BACK_S", "SessionPool"]

@@ -12,18 +12,21 @@ from pathlib import Path
 import pytest
 
 from actum.core.call import ToolCall
-from actum.core.errors import PermissionDenied, UsageError
+from actum.core.errors import PermissionDenied, Unavailable, UsageError
 from actum.core.interfaces import Context
+from actum.core.user import User
 from actum.policy.rules import Rules
 from actum.protocols.mcp.address import ServerAddresses
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import Access
+from actum.server.identity import Identity
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.gateway.relay import RawRelay
 from actum.server.mcp.gateway.upstream import UpstreamToolset
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
+from actum.toolsets.mcp.toolset import McpToolset
 from tests.conformance.gateway import Names
 from tests.toolsets.mcp.test_stdio import children, odd, until
 from tests.web import serving
@@ -117,8 +120,8 @@ async def test_a_server_that_floods_with_changes_keeps_no_call_from_its_answer()
 async def test_each_user_reaches_the_server_by_their_own_secret_and_process() -> None:
     server = liar("legacy", env={"KEY": "${secret:KEY}"})
 
-    def secrets(principal: str) -> Mapping[str, str]:
-        return {"KEY": f"key-of-{principal}"}
+    def secrets(user: User) -> Mapping[str, str]:
+        return {"KEY": f"key-of-{user.principal}"}
 
     gateway = McpGateway([server], policy=Rules(default="allow"), secrets=secrets)
     async with asyncio.timeout(60), serving(gateway.app(access=Access(verifier=Names()))) as origin:
@@ -129,6 +132,40 @@ async def test_each_user_reaches_the_server_by_their_own_secret_and_process() ->
                 assert key == hashlib.sha256(f"key-of-{user}".encode()).hexdigest()
                 answers.setdefault(user, set()).add(process)
     assert not answers["ada"] & answers["bob"]
+
+
+class TenantsOfAnn:
+    """Whoever shows the name of a tenant is its `ann`, by the same program."""
+
+    async def verify_token(self, token: str) -> Identity | None:
+        return Identity(principal="ann", tenant=token, key_id="app")
+
+
+async def test_two_tenants_users_of_one_name_have_their_own_secret_process_and_approvals(tmp_path: Path) -> None:
+    server = liar("legacy", env={"KEY": "${secret:KEY}"})
+
+    def secrets(user: User) -> Mapping[str, str]:
+        return {"KEY": f"key-of-{user.tenant}-{user.principal}"}
+
+    pins = PinStore(tmp_path / "pins.json")
+    for tenant in ("north", "south"):
+        of_tenant = pins.of_tenant(tenant)
+        async with McpToolset(server, pins=of_tenant, secrets={"KEY": "op"}) as toolset:
+            await toolset.survey()
+            of_tenant.approve(server.identity, by="op")
+            await toolset.approve(by="op")
+    gateway = McpGateway([server], policy=Rules(default="allow"), secrets=secrets, pins=pins)
+    async with asyncio.timeout(60), serving(gateway.app(access=Access(verifier=TenantsOfAnn()))) as origin:
+        processes: dict[str, set[str]] = {}
+        for tenant in ("north", "south", "north", "south"):
+            async with client(f"{origin}/mcp", "legacy", token=tenant) as one:
+                key, process = said(await one.request("tools/call", call("key"), caller=Somebody())).split()
+                assert key == hashlib.sha256(f"key-of-{tenant}-ann".encode()).hexdigest()
+                processes.setdefault(tenant, set()).add(process)
+        async with client(f"{origin}/mcp", "legacy", token="west") as other:  # for whom nobody approved anything
+            with pytest.raises(Unavailable, match="was not approved"):
+                await other.list_all("tools/list")
+    assert not processes["north"] & processes["south"]
 
 
 async def test_a_server_that_nobody_approved_is_asked_nothing_by_any_way(tmp_path: Path) -> None:

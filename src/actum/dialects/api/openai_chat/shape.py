@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....core.json import Json, JsonObject
-from ..shape import ANY_OTHER, ERROR, Choices, Fields, Kinds, Shape, Words, by_field, only, whole
+from ..shape import ANY_OTHER, ERROR, Choices, Fields, Kinds, Leftover, Shape, Words, by_field, only, whole
 
 _TEXT = Fields({"type": whole, "text": whole})
 _SAID = Words(
@@ -112,7 +112,25 @@ _PARTS = Words(
 )
 _INSTRUCTION = Fields({"role": whole, "content": _ONLY_TEXT})
 _ANSWER = Fields({"role": whole, "content": _ONLY_TEXT, "tool_call_id": whole, "name": whole})
-"""The name is that of the call, which the API only asks for in its form of 2023."""
+"""The name is read where it finds the call; `names_of_answers` finds the names that say something else."""
+
+
+def names_of_answers(messages: Json) -> Iterator[Leftover]:
+    """The names of answers that are not the name of the call which they answer: an answer goes by its call's name."""
+    called: dict[str, str] = {}
+    for number, item in enumerate(messages if isinstance(messages, list) else ()):
+        if not isinstance(item, dict):
+            continue
+        calls = item.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict):
+                named = next((call[form] for form in ("function", "custom") if isinstance(call.get(form), dict)), call)
+                called[str(call.get("id"))] = str(named.get("name") or "") if isinstance(named, dict) else ""
+        name = item.get("name")
+        is_named = item.get("role") in ("tool", "function") and name and item.get("tool_call_id")
+        if is_named and called.get(str(item["tool_call_id"])) != name:
+            yield Leftover(f"messages[{number}].name", name)
+
 
 _FUNCTION: dict[str, Shape] = {"name": whole, "description": whole, "parameters": whole, "strict": whole}
 TOOL = Kinds(

@@ -58,6 +58,7 @@ from ....core.interfaces import (
 )
 from ....core.json import Json, JsonObject
 from ....core.redaction import DEFAULT_REDACTION
+from ....core.user import User
 from ....journal.memory import MemoryJournal
 from ....journal.recording import RunState
 from ....protocols.mcp.address import ServerAddresses
@@ -74,6 +75,8 @@ from ....storage.pins import PinStore
 from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.room import Room
 from ....toolsets.mcp.toolset import WAIT_S
+from ....toolsets.mcp.transport import guard_of
+from ....transport.egress import Egress
 from ...access import LOCAL, Access
 from ...identity import Identity
 from ..calls import (
@@ -86,6 +89,7 @@ from ..calls import (
     outcome_of,
 )
 from ..client import LEVELS, LOG_LEVEL, connection_of
+from ..http import McpDoor
 from ..source import INTERNAL_ERROR, RUNS_KEPT, Context, Handler, SourceServer, Visibility, Visible
 from ..wire import call_result
 from .gateway_client import (
@@ -136,9 +140,11 @@ class McpGateway:
 
     Args:
         servers: as they are configured. The tools of one keep their names, those of several get its name before.
-        pins: what was approved; without it, what a server offers first is taken, and what changes after that held back.
-        secrets: what the configuration of servers names, for a user.
-        auth: logs a user in at a server. What a client shows here is never shown to a server.
+        pins: what was approved, for each tenant by itself; without it, what a server offers first is taken, and what
+            changes after that held back.
+        secrets: what the configuration of servers names, for a user of a tenant.
+        auth: logs a user of a tenant in at a server. What a client shows here is never shown to a server.
+        egress: the operator's rules for outgoing calls.
         wait_s: seconds for which a list waits for servers that were never reached for its user, all side by side.
         name, version, policy, limits, journal, visible, who, keys, clock: as for `McpService`.
 
@@ -151,8 +157,9 @@ class McpGateway:
         servers: Sequence[McpServer],
         *,
         pins: PinStore | None = None,
-        secrets: Callable[[str], Mapping[str, str]] = lambda principal: {},
-        auth: Callable[[McpServer, str], httpx2.Auth | None] = lambda server, principal: None,
+        secrets: Callable[[User], Mapping[str, str]] = lambda user: {},
+        auth: Callable[[McpServer, User], httpx2.Auth | None] = lambda server, user: None,
+        egress: Egress | None = None,
         wait_s: float = WAIT_S,
         name: str = "actum",
         version: str = "",
@@ -168,6 +175,7 @@ class McpGateway:
         if not servers or len({server.name for server in servers}) != len(servers):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
+        self._egress = egress
         self._wait_s = wait_s
         self._rooms = {server.name: Room(server) for server in servers}
         self.clock: Clock = clock or SystemClock()
@@ -179,7 +187,7 @@ class McpGateway:
         self._parked = Parked()
         self._visibility = Visibility(visible, policy, name, self.clock)
         self._held_calls = HeldCalls(self.clock)
-        self._tasks_behind = TasksBehind(self.journal, lambda who: self.users.at(who.principal).runner)
+        self._tasks_behind = TasksBehind(self.journal, lambda who: self.users.at(who.user).runner)
         self._server = SourceServer(self, name=name, version=version, who=who, keys=keys)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", NotificationParams, self._roots_changed
@@ -200,7 +208,7 @@ class McpGateway:
         """How each server does, by its name."""
         return {name: self.users.state(name) for name in self.behind}
 
-    def _session_for(self, principal: str, capabilities: JsonObject) -> UserSession:
+    def _session_for(self, whose: User, capabilities: JsonObject) -> UserSession:
         is_single = len(self._servers) == 1
 
         def upstream(server: McpServer, heard: Heard, met: Callable[[UpstreamToolset], None]) -> UpstreamToolset:
@@ -212,11 +220,12 @@ class McpGateway:
                 addresses=ServerAddresses("" if is_single else server.name),
                 capabilities=capabilities,
                 met=met,
-                pins=self._pins,
+                pins=self._pins.of_tenant(whose.tenant) if self._pins is not None else None,
                 changed=lambda method, params: heard(server.name, method, params),
                 logged=logged,
-                auth=self._auth_of(server, principal),
-                secrets=self._secrets_of(principal),
+                auth=self._auth_of(server, whose),
+                secrets=self._secrets_of(whose),
+                guard=guard_of(server, self._egress),
                 clock=self.clock,
                 wait_s=server.max_timeout if is_single else self._wait_s,
                 room=self._rooms[server.name],
@@ -263,7 +272,9 @@ class McpGateway:
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
-        return self.users.parameters_of(self.who().principal, name)
+        who = self.who()
+        tool = self.users.tool_of(who.user, name)
+        return tool.parameters if tool is not None and self._visibility.may_call(tool, who) else None
 
     async def join(self, ctx: Context) -> None:
         """Tell a client with a handshake what changes, from now on."""
@@ -305,6 +316,15 @@ class McpGateway:
         """
         return self._server.app(path, host=host, access=access, sse=sse)
 
+    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
+        """Streamable HTTP in both eras as one door of a house, beside others; see `server/house.py`.
+
+        Args:
+            path, sse: as for `app`.
+            scopes: that each request needs, where the server wants keys.
+        """
+        return self._server.door(path, sse=sse, scopes=scopes)
+
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""
         await self._server.run_stdio()
@@ -312,7 +332,7 @@ class McpGateway:
     # Requests ---------------------------------------------------------------------------------------------------------
 
     async def _introduce(self, ctx: Context, introduction: JsonObject) -> JsonObject:
-        user = await self.users.take(self.who().principal, lambda: capabilities_of(ctx))
+        user = await self.users.take(self.who().user, lambda: capabilities_of(ctx))
         await user.begin(self.users.troubled, most_s=INTRODUCE_S)
         modern = ctx.method == "server/discover"
         each_offers = [(upstream.capabilities, upstream.is_modern) for upstream in user.upstreams.values()]
@@ -328,7 +348,7 @@ class McpGateway:
 
     async def _user(self, ctx: Context) -> UserSession:
         """What is kept for whoever makes this request."""
-        user = await self.users.take(self.who().principal, lambda: capabilities_of(ctx))
+        user = await self.users.take(self.who().user, lambda: capabilities_of(ctx))
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await user.join(ctx, self._holder(ctx).key)
         return user
@@ -376,7 +396,7 @@ class McpGateway:
         """Have a call made, and answer with what the server said."""
         state = client.params.get("requestState")
         if isinstance(state, str) and HeldCalls.is_of(state):
-            return await self._held_calls.go_on(state, client, who.principal)
+            return await self._held_calls.go_on(state, client, who.user)
         work = self._run(runner, tool, arguments, client, who, user)
         if client.is_modern and client.capabilities and not upstream.is_modern:
             return await self._held_calls.begin(HeldCall(client, work), who)
@@ -407,9 +427,9 @@ class McpGateway:
         Raises:
             MCPError: there is no such call of theirs.
         """
-        entries = await runner.journal.read(run_id)
+        entries = await runner.journal.read(run_id, tenant=who.tenant)
         recording = RunState(entries)
-        if not entries or recording.beginning().principal != who.principal:
+        if not entries or recording.beginning().user != who.user:
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
         given = client.params.get("inputResponses")
         responses = given if isinstance(given, dict) else {}

@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from ....core.interfaces import Clock
 from ....core.json import JsonObject
+from ....core.user import User
 from ...identity import Identity
 from ..calls import INVALID_PARAMS, NotYet
 from .gateway_client import GatewayClient, ServerQuestion
@@ -42,7 +43,7 @@ class HeldCall:
         self.client = client
         self.task = asyncio.create_task(work)
         self.question: ServerQuestion | None = None
-        self.principal = ""
+        self.user = User()
 
     async def next(self) -> ServerQuestion | None:
         """What the server asks next; None when the call is over."""
@@ -83,17 +84,17 @@ class HeldCalls:
 
     async def begin(self, call: HeldCall, who: Identity) -> JsonObject:
         """Wait for a call's result, or for the first question to its client."""
-        call.principal = who.principal
+        call.user = who.user
         return await self._until_asked(call)
 
-    async def go_on(self, handle: str, client: GatewayClient, principal: str) -> JsonObject:
+    async def go_on(self, handle: str, client: GatewayClient, user: User) -> JsonObject:
         """Hand in what a client answered, and wait on.
 
         Raises:
             MCPError: no such call is waiting for this user.
         """
         kept = self._kept.get(handle)
-        if kept is None or kept[0].principal != principal:
+        if kept is None or kept[0].user != user:
             raise MCPError(INVALID_PARAMS, LOST)
         call, timer = kept
         assert call.question is not None
@@ -111,15 +112,15 @@ class HeldCalls:
         question = await call.next()
         if question is None:
             return await call.task
-        await self._make_room(call.principal)
+        await self._make_room(call.user)
         await call.client.flush()
         handle = _MARK + secrets.token_urlsafe(24)
         self._kept[handle] = (call, asyncio.create_task(self._give_up(handle)))
         return self._asking(handle, question)
 
-    async def _make_room(self, principal: str) -> None:
+    async def _make_room(self, user: User) -> None:
         """Give up the calls that wait longest, for one more."""
-        of_user = [handle for handle, (call, _) in self._kept.items() if call.principal == principal]
+        of_user = [handle for handle, (call, _) in self._kept.items() if call.user == user]
         spare = of_user[: len(of_user) + 1 - KEPT_EACH_MAX] if len(of_user) >= KEPT_EACH_MAX else []
         for handle in spare or list(self._kept)[: max(0, len(self._kept) + 1 - KEPT_MAX)]:
             call, timer = self._kept.pop(handle)

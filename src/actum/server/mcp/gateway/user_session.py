@@ -32,6 +32,7 @@ from ....core.holder import HolderKey
 from ....core.interfaces import Clock, Context, Toolset
 from ....core.json import Json, JsonObject
 from ....core.tool import Tool
+from ....core.user import User
 from ....protocols.mcp.name import public_name
 from ....runs.runner import Runner
 from ....toolsets.mcp.error import INVALID_PARAMS, McpError
@@ -511,23 +512,23 @@ class UserSessions:
     """
 
     def __init__(
-        self, make: Callable[[str, JsonObject], UserSession], most: int, runner: Callable[[Toolset], Runner]
+        self, make: Callable[[User, JsonObject], UserSession], most: int, runner: Callable[[Toolset], Runner]
     ) -> None:
         self._make = make
         self._most = most
         self._runner = runner
         self._runners: WeakValueDictionary[bytes, Runner] = WeakValueDictionary()
-        self._users: dict[str, UserSession] = {}
+        self._users: dict[User, UserSession] = {}
 
-    async def take(self, principal: str, capabilities: Callable[[], JsonObject]) -> UserSession:
+    async def take(self, whose: User, capabilities: Callable[[], JsonObject]) -> UserSession:
         """What is kept for a user, with what is known of their servers.
 
         Args:
-            principal: the user.
+            whose: the user.
             capabilities: of the client that asks.
         """
-        user = self._users.pop(principal, None) or self._make(principal, capabilities())
-        self._users[principal] = user  # at the end: it was used last
+        user = self._users.pop(whose, None) or self._make(whose, capabilities())
+        self._users[whose] = user  # at the end: it was used last
         await self._make_room()
         self.refresh(user)
         return user
@@ -555,28 +556,28 @@ class UserSessions:
         if len(self._users) <= self._most:
             return
         spare = [name for name, user in self._users.items() if not user.used and not user.changes.listeners]
-        for principal in spare[: len(self._users) - self._most]:
-            await self._users.pop(principal).close()
+        for idle in spare[: len(self._users) - self._most]:
+            await self._users.pop(idle).close()
 
     def state(self, server: str) -> ServerState:
         """How a server does: for whoever can reach it, else for whoever tried last."""
         states = [user.upstreams[server].state for user in self._users.values()]
         return max(reversed(states), key=lambda each: (each.state == "up", bool(each.problem)), default=ServerState())
 
-    def parameters_of(self, principal: str, name: str) -> JsonObject | None:
-        """The schema of a tool's arguments as a user was shown it; None where the user has no such tool here."""
-        user = self._users.get(principal)
-        return user.shown[name].tool.parameters if user is not None and name in user.shown else None
+    def tool_of(self, whose: User, name: str) -> Tool | None:
+        """A tool as a user was shown it; None where the user has no such tool here."""
+        user = self._users.get(whose)
+        return user.shown[name].tool if user is not None and name in user.shown else None
 
-    def at(self, principal: str) -> UserSession:
+    def at(self, whose: User) -> UserSession:
         """What is kept for a user.
 
         Raises:
             UnknownTool: they have none.
         """
-        if principal not in self._users:
+        if whose not in self._users:
             raise UnknownTool("This user has no connection here any more.")
-        return self._users[principal]
+        return self._users[whose]
 
     def hang_up(self) -> None:
         """End the streams of those who only listen."""
@@ -613,7 +614,7 @@ class UserTools:
             UnknownTool: the user has no such tool any more, or is shown another one under this name by now.
             CallError: the server refuses, or can not be reached.
         """
-        shown = self._users.at(context.principal).shown.get(call.name)
+        shown = self._users.at(context.user).shown.get(call.name)
         if shown is None or shown.tool.digest != self._tools[call.name].digest:
             raise UnknownTool(f"{call.name} is not what it was any more: list the tools again.")
         return await shown.upstream.execute(msgspec.structs.replace(call, name=shown.usable.tool.name), context)
@@ -640,7 +641,7 @@ class Sources:
         Raises:
             CallError: the server refuses, or can not be reached.
         """
-        user = self._users.at(context.principal)
+        user = self._users.at(context.user)
         if call.name == READ:
             upstream = user.server(str(call.arguments.get("server", "")))
             return await upstream.read_raw(str(call.arguments["uri"]), call.id, context)

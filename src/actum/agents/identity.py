@@ -1,0 +1,108 @@
+"""What an agent is, as digests: whether an agent in another process is the same agent, and what differs. Pure.
+
+An agent with a name can be built again in another process (`compose.agents`). Its digest covers what decides what the
+agent does: the model, how the model is asked, instructions, definitions of tools, policy, limits, the shape of the
+answer, and the agents below. The digest depends on no path, no order of tables and no process, and no secret goes into
+it: of headers only the names. Of a function only the definition is covered (`@tool(version=...)` says that the code
+behind it changed). Tools of MCP servers come and go while a run goes on: of a server only its name and address are
+covered, and the run compares the definitions themselves; see `Runner.taken_up`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
+from fnmatch import fnmatchcase
+from typing import Literal, Protocol, runtime_checkable
+
+import msgspec
+from msgspec import Struct
+
+from ..core.json import Json, JsonObject
+
+PART_CHARS = 32
+"""128 bits of each part's digest stand on record."""
+
+_sorted = msgspec.json.Encoder(order="sorted")
+
+
+class Naming(Struct, frozen=True, kw_only=True):
+    """What an agent has besides its parts once it is known by a name.
+
+    Attributes:
+        name: the name.
+        description: what the agent is good for, for an agent that may hand tasks to it.
+        users, roles: who may use the agent: patterns of principals, and roles of which one must be had. Empty: anybody.
+        memory: whether the agent takes part in conversations, or each of its runs stands alone.
+        servers: the MCP servers that it uses, with the addresses of those that have one.
+        labels: what the operator says of tools, as JSON.
+        dialect: how the model says a call, where the model was opened before the agent was made.
+    """
+
+    name: str
+    description: str = ""
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    memory: Literal["conversation", "none"] = "conversation"
+    servers: tuple[str, ...] = ()
+    labels: JsonObject = {}
+    dialect: str = ""
+
+    def lets_in(self, principal: str, roles: Collection[str]) -> bool:
+        """Whether this user may use the agent: one of `users` or of `roles` fits."""
+        if not (self.users or self.roles):
+            return True
+        named = bool(principal) and any(fnmatchcase(principal, user) for user in self.users)
+        return named or not {*self.roles}.isdisjoint(roles)
+
+
+class AgentRef(Struct, frozen=True, kw_only=True):
+    """An agent as one process tells another of it: its name, and the digest of what the agent has to be.
+
+    Attributes:
+        name: in the settings of both processes.
+        digest: `digest_of` its parts.
+        parts: the digest of each part.
+    """
+
+    name: str
+    digest: str
+    parts: dict[str, str]
+
+
+@runtime_checkable
+class Digested(Protocol):
+    """A policy that can tell by a digest whether it is the same policy in another process."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what it decides by, hexadecimal."""
+
+
+@runtime_checkable
+class KnowsRoles(Protocol):
+    """A policy that knows the roles of users."""
+
+    def roles_of(self, principal: str) -> AbstractSet[str]:
+        """The roles of this user."""
+
+
+def policy_part(policy: object) -> Json:
+    """What tells a policy from others: its digest; of a policy of the program's own only the name of its class."""
+    return policy.digest if isinstance(policy, Digested) else type(policy).__qualname__
+
+
+def part(value: object) -> str:
+    """The digest of one part: anything that can be JSON."""
+    return hashlib.sha256(_sorted.encode(value)).hexdigest()[:PART_CHARS]
+
+
+def digest_of(parts: Mapping[str, str]) -> str:
+    """The digest of an agent with these parts."""
+    return hashlib.sha256(_sorted.encode(dict(parts))).hexdigest()
+
+
+def differing(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of the parts that are not the same in both."""
+    return tuple(sorted(name for name in {*one, *other} if one.get(name) != other.get(name)))

@@ -1,0 +1,91 @@
+"""`actum init` and `actum config`: write a settings file, say what is wrong with one, show what holds and why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import typer
+
+from ..compose.settings import SETTINGS_FILE, find_mistakes, shown_settings
+from ..compose.template import TEMPLATE
+from ..core.errors import ActumError, UsageError
+from ..core.json import Json, dumps
+from ..storage.place import settings_path
+from . import options
+from .language import tr
+from .options import JsonFlag
+from .run import DONE, FAILED
+from .show.terminal import Terminal, styled
+
+app = typer.Typer(help="The settings: check the files, show what holds.", invoke_without_command=True)
+
+
+def init() -> None:
+    """Write a commented actum.toml into this folder. A file that is there is left alone."""
+    path = Path.cwd() / SETTINGS_FILE
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(TEMPLATE)
+    except FileExistsError:
+        raise UsageError(f"{path} is there already, and was left as it is: `actum config check` looks at it") from None
+    except OSError as error:
+        raise UsageError(f"{path} can not be written: {error.strerror}") from None
+    Terminal().note(f"wrote {path}: everything in it is a comment. Take the # away from what you want to set")
+
+
+@app.callback()
+def config(context: typer.Context) -> None:
+    """Without a word more, what holds."""
+    if context.invoked_subcommand is None:
+        show()
+
+
+@app.command("check")
+def check(as_json: JsonFlag = False) -> int:
+    """Say what is wrong with the settings files, with line and hint. Exit code 1 when something is."""
+    terminal = Terminal()
+    own = settings_path(os.environ)
+    files = [*([own] if own is not None else []), Path.cwd() / SETTINGS_FILE]
+    mistakes = [mistake for file in files for mistake in find_mistakes(file)]
+    told: list[Json] = [
+        {"file": each.file, "line": each.line, "problem": each.problem, "hint": each.hint} for each in mistakes
+    ]
+    if not mistakes:
+        try:
+            options.read()
+        except ActumError as error:  # what several files say together
+            told.append({"file": "", "line": 0, "problem": str(error), "hint": ""})
+    if as_json:
+        terminal.json(told)
+        return FAILED if told else DONE
+    for mistake in mistakes:
+        terminal.error(mistake.text)
+    for each in told[len(mistakes) :]:
+        terminal.error(str(each["problem"]) if isinstance(each, dict) else "")
+    if not told:
+        read = ", ".join(str(file) for file in files if file.is_file())
+        terminal.note(
+            f"Nothing is wrong with {read}." if read else "There is no settings file; `actum init` writes one."
+        )
+    return FAILED if told else DONE
+
+
+@app.command("show")
+def show(as_json: JsonFlag = False) -> None:
+    """Show each setting that holds, and where it comes from. Secrets are hidden."""
+    terminal = Terminal()
+    settings = options.read()
+    places = {"agents": "agents", "tools": "tool_labels"}
+    rows: list[tuple[str, str, str]] = []
+    told: list[Json] = []
+    for name, value in shown_settings(settings).items():
+        head, dot, _ = name.partition(".")
+        source = settings.sources.get(places.get(head, head) if dot else name, "default")
+        rows.append((name, value if isinstance(value, str) else dumps(value), source))
+        told.append({"name": name, "value": value, "source": source})
+    if as_json:
+        terminal.json(told)
+        return
+    for name, text, source in rows:
+        terminal.text(styled((name, "bold"), f" = {text}", (f"  ({tr(source)})", "dim")))

@@ -1,0 +1,140 @@
+"""`actum serve`: what one `actum.toml` describes, served under one address: MCP and our own API."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from .. import server as doors
+from ..compose.settings import ServeSettings, Settings
+from ..compose.tools import load_tools
+from ..core.json import JsonObject
+from . import options
+from .callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
+from .keys import entrance
+from .options import JournalFlag, LimitFlag, PolicyFlag, ToolsFlag
+from .show.terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..server import Access
+
+ALL_SCOPES = ("admin",)
+"""What the one who starts the server may do, and whoever has the one key of `--key-env`."""
+
+HttpFlag = Annotated[
+    str, typer.Option("--http", metavar="HOST:PORT", help="Where it listens. Default: 127.0.0.1:8000.")
+]
+MetricsFlag = Annotated[
+    str,
+    typer.Option("--metrics", metavar="HOST:PORT", help="Serve /metrics there, without a key, and nowhere else."),
+]
+PublicFlag = Annotated[
+    str, typer.Option("--public", metavar="URL", help="The server as clients write it, where a proxy stands before it.")
+]
+
+
+def serve(
+    http: HttpFlag = "",
+    tools: ToolsFlag = None,
+    metrics: MetricsFlag = "",
+    public: PublicFlag = "",
+    key_env: KeyFlag = "",
+    issuer: IssuerFlag = "",
+    insecure: InsecureFlag = False,
+    instructions: options.InstructionsFlag = "",
+    limit: LimitFlag = None,
+    journal: JournalFlag = "",
+    policy: PolicyFlag = "",
+) -> int:
+    """Serve what actum.toml describes, by every protocol, under one address.
+
+    For instance: actum serve --tools tools.py, then give a client http://127.0.0.1:8000/mcp
+    """
+
+    def read() -> Settings:
+        said = {"http": http, "metrics": metrics, "public": public, "issuer": issuer}
+        flags: JsonObject = {name: value for name, value in said.items() if value}
+        return options.read(
+            tools=tools, instructions=instructions, limits=limit, journal=journal, policy=policy, serve=flags
+        )
+
+    settings = read()
+    return asyncio.run(_serve(settings, lambda: read().serve, key_env, insecure=insecure))
+
+
+async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_env: str, *, insecure: bool) -> int:
+    from ..compose.serving import (  # noqa: PLC0415  # nobody else needs a web server
+        Serving,
+        log_to_stderr,
+        open_doors,
+        place_of,
+        served_agents,
+    )
+    from ..server.metrics import Metrics, counted  # noqa: PLC0415  # as above
+
+    reached = settings.serve
+    access = doors.Access(
+        verifier=verifier(
+            key_env,
+            reached.issuer,
+            reached.public,
+            settings.speaks_for_user,
+            tenant_claim=settings.tenant_claim,
+            scopes=ALL_SCOPES,
+            flag="--public",
+        ),
+        issuer=reached.issuer,
+        insecure=insecure,
+    )
+    who = msgspec.structs.replace(local(settings), scopes=ALL_SCOPES)
+    loaded = load_tools(settings.tools, Path.cwd())
+    async with options.journal(settings) as opened:
+        entered = await entrance(access, opened, place_of(reached.http)[0], scopes=ALL_SCOPES)
+        counts = Metrics()
+        journal = counted(opened, counts)
+        async with served_agents(settings, os.environ, Path.cwd(), loaded, journal) as agents:
+            serving = Serving(
+                open_doors(settings, loaded, agents, journal, who),
+                reached,
+                entered.access,
+                who=who,
+                journal=journal,
+                metrics=counts,
+                stored=entered.stored,
+                reread=reread,
+            )
+            with serving.listening() as address:
+                _tell(reached, entered.access, address, [name for name in agents.names if name])
+                log_to_stderr()
+                return ended(await serving.run())
+
+
+def _tell(reached: ServeSettings, access: Access, address: str, agents: Sequence[str]) -> None:
+    """Say where the server is, what it serves, and who may come in."""
+    terminal = Terminal()
+    public = reached.public
+    terminal.note(f"actum serves at {address}, as {public}" if public else f"actum serves at {address}")
+    new = f"{address}/mcp"
+    terminal.note(f"  MCP      {new}, for old clients {address}/sse" if reached.sse else f"  MCP      {new}")
+    terminal.note(f"  API      {address}/v1, described at {address}/openapi.json")
+    if agents:
+        terminal.note(f"  agents   {', '.join(agents)}")
+    terminal.note(f"  health   {address}/healthz, {address}/readyz")
+    if reached.metrics:
+        terminal.note(f"  metrics  http://{reached.metrics}/metrics")
+    else:
+        terminal.note(f"  metrics  {address}/metrics, scope metrics")
+    if access.verifier is not None and access.issuer:
+        terminal.note(f"  comes in: whoever shows a key, or a token of {access.issuer}")
+    elif access.verifier is not None:
+        terminal.note("  comes in: whoever shows a key")
+    elif access.insecure:
+        terminal.note("  comes in: whoever reaches it, without a key (--insecure)")
+    else:
+        terminal.note("  comes in: whoever is on this machine, without a key")

@@ -1,0 +1,175 @@
+"""What is wrong with a settings file: each mistake with its line, and what was probably meant. Pure.
+
+`read_settings` raises the first mistake of a file; `actum config check` shows all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from types import UnionType
+from typing import Union, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+
+_LINE_OF_TOML = re.compile(r"\(at line (\d+),")
+_TABLE = re.compile(r"^\s*(\[\[?)(.+?)\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'|\s*\.\s*)+?)\s*=""")
+_MARKS = ('"""', "'" * 3)
+
+
+class Mistake(Struct, frozen=True, omit_defaults=True):
+    """A mistake in a settings file.
+
+    Attributes:
+        file: the file.
+        line: the line, from 1; 0 where that is not known.
+        problem: what is wrong, in a sentence.
+        hint: what to write instead.
+    """
+
+    file: str
+    line: int
+    problem: str
+    hint: str = ""
+
+    @property
+    def text(self) -> str:
+        """The mistake on one line."""
+        where = f"{self.file}, line {self.line}" if self.line else self.file
+        return f"{where}: {self.problem}{f'. {self.hint}' if self.hint else ''}"
+
+
+class Fault(Struct, frozen=True):
+    """What is wrong with a table, and where in it.
+
+    Attributes:
+        path: the keys that lead there.
+        problem, hint: as in `Mistake`.
+    """
+
+    path: tuple[str, ...]
+    problem: str
+    hint: str = ""
+
+
+def unreadable(file: str, text: str, error: tomllib.TOMLDecodeError) -> Mistake:
+    """A file whose text is no TOML."""
+    found = _LINE_OF_TOML.search(str(error))
+    return Mistake(file, int(found[1]) if found else len(text.splitlines()), f"can not be read: {error}")
+
+
+def placed(file: str, text: str, faults: Sequence[Fault]) -> list[Mistake]:
+    """The faults of a file with their lines."""
+    lines = _lines(text)
+    return [Mistake(file, _line_of(fault.path, lines), fault.problem, fault.hint) for fault in faults]
+
+
+def faults_in(
+    kind: type[Struct], table: Mapping[str, object], what: str, path: tuple[str, ...] = ()
+) -> Iterator[Fault]:
+    """What is wrong with a table that should become a struct.
+
+    Args:
+        kind: the struct.
+        table: as it was read.
+        what: what the keys of the table are called, such as `settings`.
+        path: the keys that lead to the table.
+    """
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    left: dict[str, object] = {}
+    for key, value in table.items():
+        if key not in fields:
+            yield Fault(
+                (*path, key), f"unknown field `{key}`", f"The {what} are: {', '.join(fields)}{meant(key, fields)}"
+            )
+        else:
+            inner = _inner(fields[key].type, value)
+            for name, kind_of_it, inner_table in inner:
+                yield from faults_in(kind_of_it, inner_table, key.replace("_", " "), (*path, key, *name))
+            if not inner:
+                left[key] = value
+            elif inner[0][0] and isinstance(value, dict):  # beside tables there may stand what is none
+                for name, each in value.items():
+                    if not isinstance(each, dict):
+                        yield from _converted(kind, {key: {name: each}}, (*path, key, name), path)
+    if any(field.required for field in fields.values()):
+        yield from _converted(kind, left, path)
+        return
+    for key, value in left.items():
+        yield from _converted(kind, {key: value}, (*path, key), path)
+
+
+def _converted(
+    kind: type[Struct], table: Mapping[str, object], path: tuple[str, ...], above: tuple[str, ...] | None = None
+) -> Iterator[Fault]:
+    """The fault of a table that can not be converted. `above` leads to the table, where `path` is that of a key."""
+    try:
+        msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        inside = "".join(f".{key}" for key in (path if above is None else above))
+        yield Fault(path, str(error).replace("`$", f"`${inside}", 1))
+
+
+def meant(said: str, known: Mapping[str, object] | Sequence[str]) -> str:
+    """`. Did you mean ...?` where one of the known names is near; empty where none is."""
+    near = get_close_matches(said, list(known), n=1)
+    return f". Did you mean `{near[0]}`?" if near else ""
+
+
+def _inner(kind: object, value: object) -> list[tuple[tuple[str, ...], type[Struct], Mapping[str, object]]]:
+    """The tables inside a value that become structs: the value itself, or the values of a mapping."""
+    if not isinstance(value, dict):
+        return []
+    for option in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
+        if isinstance(option, type) and issubclass(option, Struct):
+            return [((), option, value)]
+        of = get_args(option)
+        if len(of) == 2 and isinstance(of[1], type) and issubclass(of[1], Struct):
+            return [((name,), of[1], table) for name, table in value.items() if isinstance(table, dict)]
+    return []
+
+
+def _line_of(path: tuple[str, ...], lines: Sequence[tuple[tuple[str, ...], int]]) -> int:
+    """The line of the longest beginning of a path that is written down by itself."""
+    for length in range(len(path), 0, -1):
+        for known, line in lines:
+            if known[:length] == path[:length]:
+                return line
+    return 0
+
+
+def _lines(text: str) -> list[tuple[tuple[str, ...], int]]:
+    """The path of each table and key that begins a line, with the line's number."""
+    found: list[tuple[tuple[str, ...], int]] = []
+    table: tuple[str, ...] = ()
+    open_mark = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if open_mark:
+            if line.count(open_mark) % 2:
+                open_mark = ""
+            continue
+        if header := _TABLE.match(line):
+            table = _keys(header[2])
+            found.append((table, number))
+        elif key := _KEY.match(line):
+            found.append(((*table, *_keys(key[1])), number))
+            open_mark = next((mark for mark in _MARKS if line.count(mark) % 2), "")
+    return found
+
+
+def _keys(written: str) -> tuple[str, ...]:
+    """The keys of a dotted key as TOML reads it."""
+    try:
+        table: object = tomllib.loads(f"{written} = 0")
+    except tomllib.TOMLDecodeError:
+        return ()
+    keys: list[str] = []
+    while isinstance(table, dict):
+        (key,) = table
+        keys.append(key)
+        table = table[key]
+    return tuple(keys)

@@ -1,0 +1,328 @@
+"""Servers as the settings describe them: the doors, the house around them, and where it listens.
+
+`open_doors` is the list of what one `actum.toml` serves under one address: a new protocol is one more entry there.
+
+This file loads a web server: import it only where one is to run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from ..core.errors import UsageError
+from ..core.interfaces import Journal
+from ..core.json import Json, JsonObject
+from ..runs.administration import put_on_record
+from ..runs.given_tools import Toolish
+from ..server.access import Access
+from ..server.api.api import AgentsByName, GivenAgents
+from ..server.api.door import ApiDoor
+from ..server.attempts import Attempts, recorded_in
+from ..server.door import Door
+from ..server.house import House, HouseSettings, request_id
+from ..server.identity import Identity
+from ..server.mcp.service import McpService
+from ..server.metrics import Metrics
+from ..server.open_streams import OpenStreams
+from ..server.proxies import Proxies
+from ..server.stored_keys import StoredKeys
+from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
+from .agents import make_agent, make_runner, open_agents, open_policy
+from .mcp import mcp_keys
+from .models import make_model
+from .secrets import open_secrets
+from .settings import ServeSettings, Settings
+from .tools import with_labels
+
+log = logging.getLogger("actum.server")
+
+TOOLS_SCOPE = "tools"
+API = "api"
+"""What runs of direct calls by our own API are called."""
+
+
+def open_doors(
+    settings: Settings, tools: Sequence[Toolish], agents: AgentsByName, journal: Journal, who: Identity
+) -> list[Door]:
+    """What is served under one address.
+
+    Args:
+        settings: as read.
+        tools: of `load_tools`.
+        agents: of `served_agents`.
+        journal: the one journal of the server.
+        who: on whose behalf whoever comes is served where no key is wanted.
+
+    Raises:
+        UsageError: the policy can not be read, or the key that seals calls can not be kept.
+    """
+    secrets = open_secrets(os.environ)
+    mcp = McpService(
+        with_labels(tools, settings.tool_labels),
+        instructions=settings.instructions,
+        policy=open_policy(settings),
+        limits=settings.limits,
+        secrets=secrets,
+        journal=journal,
+        who=who,
+        keys=mcp_keys(settings, os.environ),
+    )
+    api = ApiDoor(make_runner(settings, tools, name=API, journal=journal, approver=None, secrets=secrets), agents)
+    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), api]
+
+
+@asynccontextmanager
+async def served_agents(
+    settings: Settings, environment: Mapping[str, str], folder: Path, tools: Sequence[Toolish], journal: Journal
+) -> AsyncIterator[AgentsByName]:
+    """The agents that callers may run: those of `[agents.*]`, or the one of the settings where there are no tables.
+
+    The one agent has no MCP servers of the person who started the server: they would lend the person's log-ins to every
+    caller. An agent of a table has the servers that its table, or the settings around the table, name.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+        folder: where the everyday tools may look at files.
+        tools: of `load_tools`.
+        journal: the one journal of the server.
+
+    Raises:
+        UsageError: an agent can not be built.
+    """
+    if not settings.agents:
+        made = make_agent(
+            settings, make_model(settings), tools, journal=journal, approver=None, secrets=open_secrets(environment)
+        )
+        yield GivenAgents({"": made})
+        return
+    async with open_agents(settings, environment, folder, journal=journal) as agents:
+        for name in agents.names:
+            agents.get(name)  # what is wrong with it is told at the start
+        yield agents
+
+
+class Serving:
+    """A server, as the settings describe it.
+
+    Args:
+        doors: what is served.
+        serve: how it is reached.
+        access: who may come in, beside what `serve` says of names and origins.
+        who: on whose behalf whoever comes is served where no key is wanted.
+        journal: is looked at for `/readyz`, and keeps what an administrator does; None for neither.
+        metrics: counts; None for no `/metrics`.
+        stored: the keys that are kept beside the journal; None where none are wanted.
+        reread: reads the settings anew when the process is told to; None where nothing can change.
+
+    Raises:
+        UsageError: the settings contradict themselves, or the certificate can not be read.
+    """
+
+    def __init__(
+        self,
+        doors: Sequence[Door],
+        serve: ServeSettings,
+        access: Access,
+        *,
+        who: Identity | None = None,
+        journal: Journal | None = None,
+        metrics: Metrics | None = None,
+        stored: StoredKeys | None = None,
+        reread: Callable[[], ServeSettings] | None = None,
+    ) -> None:
+        self._serve, self._access, self._who = serve, access, who or Identity()
+        self._journal, self._reread, self._metrics = journal, reread, metrics
+        self._context = _tls(serve)
+        own_address = bool(serve.metrics)
+        self.house = House(
+            doors,
+            _house_settings(serve, access),
+            who=who,
+            ready=self._look if journal is not None else None,
+            metrics=metrics,
+            shows_metrics=not own_address,
+            attempts=Attempts(recorded_in(journal) if journal is not None else None),
+            streams=OpenStreams(stored) if stored is not None else None,
+        )
+        self._connections = Connections(_connection_limits(serve), _proxies(serve))
+        self._listeners: list[socket.socket] = []
+        self._reading: set[asyncio.Task[None]] = set()
+
+    @contextmanager
+    def listening(self) -> Iterator[str]:
+        """Listen until the block ends.
+
+        Returns:
+            The address.
+
+        Raises:
+            UsageError: a place is no address and port, or is taken.
+        """
+        with ExitStack() as stack:
+            places = [self._serve.http, *([self._serve.metrics] if self._serve.metrics else [])]
+            self._listeners = [stack.enter_context(_listener(place)) for place in places]
+            host, port = place_of(self._serve.http)[0], self._listeners[0].getsockname()[1]
+            scheme = "https" if self._context else "http"
+            yield f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+    async def run(self) -> int:
+        """Serve until the process is told to end; within `listening`.
+
+        Returns:
+            The number of the signal that ended it.
+        """
+        main, *others = self._listeners
+        beside = [
+            Beside(metrics_app(self._metrics, place_of(self._serve.metrics)[0]), other)
+            for other in others
+            if self._metrics is not None
+        ]
+        return await serve(
+            self.house,
+            main,
+            connections=self._connections,
+            context=self._context,
+            end_s=self._serve.end_s,
+            reload=self._told_to_reread if self._reread is not None else None,
+            beside=beside,
+        )
+
+    async def _look(self) -> bool:
+        """Whether the journal answers."""
+        assert self._journal is not None
+        await self._journal.runs(limit=1)
+        return True
+
+    # Settings read anew -----------------------------------------------------------------------------------------------
+
+    def _told_to_reread(self) -> None:
+        reading = asyncio.create_task(self.reread())
+        self._reading.add(reading)
+        reading.add_done_callback(self._reading.discard)
+
+    async def reread(self) -> None:
+        """Read the settings anew. Broken ones change nothing: the server goes on with the old ones, and the log says
+        what is wrong.
+
+        What can change while the server runs: public, names, origins, proxies, proxy_header, certificate and key_file
+        (also new files under the old names), and limits. All else needs a new start; the log says so.
+        """
+        assert self._reread is not None
+        try:
+            new = self._reread()
+            house, connections = _house_settings(new, self._access), _connection_limits(new)
+            proxies, context = _proxies(new), _tls(new)
+            if (context is None) != (self._context is None):
+                raise UsageError("certificate: TLS begins or ends with a new start only")
+            self.house.change(house)
+        except UsageError as error:
+            log.error("the settings were not read anew, the old ones hold: %s", error)  # for a person
+            return
+        self._connections.limits, self._connections.proxies = connections, proxies
+        if self._context is not None:
+            self._context.load_cert_chain(new.certificate, new.key_file or None)
+        changed = [name for name in new.__struct_fields__ if getattr(new, name) != getattr(self._serve, name)]
+        later = [name for name in changed if name in _AT_START]
+        kept = {name: getattr(self._serve, name) for name in _AT_START}
+        self._serve = msgspec.structs.replace(new, **kept)
+        log.warning("the settings were read anew; changed: %s", ", ".join(changed) or "nothing")
+        if later:
+            log.warning("these need a new start: %s", ", ".join(later))
+        if self._journal is not None:
+            names: list[Json] = [*changed]
+            arguments: JsonObject = {"changed": names}
+            await put_on_record(self._journal, "settings.read", arguments, principal=self._who.principal)
+
+
+_AT_START = ("http", "metrics", "issuer", "sse", "end_s")
+"""What of `[serve]` counts when a server starts."""
+
+
+def place_of(place: str) -> tuple[str, int]:
+    """The address and the port in `127.0.0.1:8000`, `[::1]:8000` or `:8000`, which is this machine alone.
+
+    Raises:
+        UsageError: it is of another form.
+    """
+    host, colon, port = place.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65_535:
+        raise UsageError(f"{place}: write an address and a port, as in --http 127.0.0.1:8000")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _listener(place: str) -> socket.socket:
+    host, port = place_of(place)
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise UsageError(f"{place}: {error.strerror or error}") from None
+
+
+def _house_settings(serve: ServeSettings, access: Access) -> HouseSettings:
+    limits = serve.limits
+    return HouseSettings(
+        access=msgspec.structs.replace(
+            access, names=(*access.names, *serve.names), origins=(*access.origins, *serve.origins)
+        ),
+        host=place_of(serve.http)[0],
+        public=serve.public,
+        proxies=serve.proxies,
+        proxy_header=serve.proxy_header,
+        body_bytes_max=limits.body_bytes,
+        body_s=limits.body_s,
+        header_bytes_max=limits.header_bytes,
+        requests_max=limits.requests,
+        requests_per_caller_max=limits.requests_per_caller,
+    )
+
+
+def _connection_limits(serve: ServeSettings) -> ConnectionLimits:
+    limits = serve.limits
+    return ConnectionLimits(
+        connections_max=limits.connections,
+        connections_per_address_max=limits.connections_per_address,
+        headers_s=limits.headers_s,
+        header_bytes_max=limits.header_bytes,
+    )
+
+
+def _proxies(serve: ServeSettings) -> Proxies:
+    return Proxies(serve.proxies, serve.proxy_header)
+
+
+def _tls(serve: ServeSettings) -> ssl.SSLContext | None:
+    if not serve.certificate:
+        if serve.key_file:
+            raise UsageError("key_file needs a certificate")
+        return None
+    try:
+        return tls(serve.certificate, serve.key_file)
+    except (OSError, ssl.SSLError) as error:
+        told = getattr(error, "reason", None) or error.strerror or type(error).__name__
+        raise UsageError(f"certificate {serve.certificate}: it can not be used with its key: {told}") from None
+
+
+class _RequestIds(logging.Filter):
+    """Writes the id of the request that is answered into each line of the log."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id.get() or "-"
+        return True
+
+
+def log_to_stderr() -> None:
+    """Have what the server says told on stderr, each line with the id of its request."""
+    handler = logging.StreamHandler()
+    handler.addFilter(_RequestIds())
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s [%(request_id)s] %(message)s"))
+    logging.getLogger("actum").addHandler(handler)

@@ -1,0 +1,92 @@
+"""What `actum init` writes: every setting, as a comment. A test sees to it that each setting stands here."""
+
+TEMPLATE = """\
+# The settings of actum for this folder. Take the # away from what you want to set; `actum config check` looks at the
+# file, `actum config show` says what holds. Your own settings for all folders stand in ~/.config/actum/actum.toml.
+# Keys and passwords do not belong here: see ACTUM_API_KEY, and `actum mcp add`.
+
+# The model: a name such as openai:gpt-5 or ollama:qwen3, an address with #name, or file.py:name of your own object.
+#model = "ollama:qwen3"
+# Or an address that speaks OpenAI's API; `model` is then the name there.
+#base_url = "http://127.0.0.1:8080/v1"
+# How the model says a call; see `actum dialects`.
+#dialect = "auto"
+# The system prompt.
+#instructions = "Be brief."
+# auto: where a conversation is too long for the model, leave out its beginning.
+#truncation = "disabled"
+
+# MCP servers: mine (those of `actum mcp add`), a name, an address, a file of them, or none.
+#mcp = ["mine"]
+# Seconds for which a run waits for MCP servers of which nothing is known yet.
+#mcp_wait = 5.0
+
+# The record of runs: a file, postgresql://..., or memory; and the file with the key that signs the record.
+#journal = "runs.db"
+#journal_key = "journal.key"
+# Who may call what; see docs/policy.md.
+#policy = "policy.toml"
+# Clients of `actum mcp serve` that say only what their user said.
+#speaks_for_user = ["local"]
+# What names the tenant of a user in the tokens of an issuer; dots lead inside.
+#tenant_claim = "org.id"
+
+#[model_settings]
+#temperature = 0.2
+#max_tokens = 2000
+
+# How much one run may use.
+#[limits]
+#steps = 50
+#seconds = 600
+
+# What a model costs for a million tokens.
+#[prices."openai:gpt-5"]
+#input = "1.25"
+#output = "10"
+
+# How `actum serve` is reached; see docs/serve.md.
+#[serve]
+#http = "127.0.0.1:8000"
+#public = "https://tools.example.org"     # its address as clients write it, behind a proxy
+#proxies = ["10.0.0.0/8"]                 # which proxies are believed when they say who the client is
+#certificate = "server.pem"               # TLS without a proxy
+#key_file = "server.key"
+
+#[serve.limits]
+#requests_per_caller = 100
+
+# Where the calls of tools may go; see docs/egress.md.
+#[egress]
+#allow = ["https://*.example.org"]        # nowhere else
+#deny = ["*.internal"]
+#private = ["http://intranet.example.org"]
+#proxy = "http://proxy.example.org:3128"
+
+# Where tools come from: everyday, file.py, file.py:name, module:name. A table takes them under other names.
+#[tools]
+#use = ["everyday", {from = "crm.py", prefix = "crm_", only = ["find_*"]}]
+
+# Your word on tools that somebody else wrote, whose own word is not believed. The most specific pattern wins.
+#[tools."crm_*"]
+#effects = ["read"]             # read, write, send, spend, destroy, execute
+#sinks = ["to"]                 # the parameters that say where something goes
+#trusted = ["balance"]          # the fields of the result that no stranger could have written
+#idempotent = true              # twice is as good as once
+#timeout = 30                   # seconds
+#approval = true                # every call waits for a person
+
+# Agents by name: actum run --agent desk "..."
+#[agents.desk]
+#description = "Answers questions of customers."
+#instructions = "You are the help desk."
+#tools = ["everyday"]
+#agents = ["books"]             # agents to which it may hand tasks
+#memory = "conversation"        # none: each run stands alone
+#users = ["ann", "*@example.com"]
+#roles = ["clerk"]
+
+# An agent that stands in code.
+#[agents.books]
+#python = "books.py:agent"
+"""

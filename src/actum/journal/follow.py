@@ -1,0 +1,85 @@
+"""Follows runs while another process, or another task, drives them: the entries that are there, and those to come.
+
+Whatever is shown of a run while it goes on (in a terminal, in a browser, to a subscriber) is a fold over what `follow`
+yields. A stream that was cut goes on behind the number of the last entry that arrived, in any process: entries are
+numbered within their run, so none is missing and none comes twice.
+
+The journal is asked for what is new, five times a second. Nothing has to be told by the process that writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from ..core.clock import SystemClock
+from ..core.errors import JournalError
+from ..core.interfaces import Clock, Journal
+from ..core.record import Ended, Entry, Forgotten
+
+POLL_S = 0.2
+"""So often the journal is asked for what is new."""
+FOLLOWED_MAX = 200
+"""`follow_all` follows so many of the latest runs."""
+
+
+async def follow(
+    journal: Journal,
+    run_id: str,
+    clock: Clock | None = None,
+    *,
+    after: int = -1,
+    tenant: str | None = None,
+    through_pauses: bool = False,
+) -> AsyncIterator[Entry]:
+    """The entries of a run, those to come as they come, until the run has ended.
+
+    A run that is paused, or that nobody drives any more, ends the stream as well, unless `through_pauses` says that the
+    stream waits until somebody goes on with the run.
+
+    Args:
+        journal: may be written to by another process.
+        run_id: the run. Of a run that is not there, nothing comes.
+        clock: says when to look again; the clock of the system where it is left out.
+        after: the number of the last entry that arrived before; -1 for none.
+        tenant: on behalf of which tenant the run is followed: another tenant's run is not there.
+        through_pauses: whether to wait while the run is paused, or was interrupted.
+    """
+    known = await journal.read(run_id, max(after - 1, -1), tenant=tenant)
+    if not known or (known[-1].number == after and _is_over(known[-1])):
+        return  # there is no such run, or nothing behind the entry
+    seen, alone, clock = after, False, clock or SystemClock()
+    while True:
+        entries = await journal.read(run_id, seen, tenant=tenant)
+        for entry in entries:
+            seen = entry.number
+            yield entry
+        if entries and _is_over(entries[-1]):
+            return
+        if not entries and alone:  # nobody drove it, and nothing was written before that was seen
+            return
+        alone = not through_pauses and run_id not in await journal.driven([run_id])
+        if not alone:
+            await clock.sleep(POLL_S)
+
+
+async def follow_all(journal: Journal, clock: Clock) -> AsyncIterator[tuple[str, Entry]]:
+    """What is written from now on to the latest runs, and to those that begin: the id of the run, and the entry."""
+    seen: dict[str, int] = {}
+    for run in await journal.runs(limit=FOLLOWED_MAX):
+        entries = await journal.read(run.run_id)
+        seen[run.run_id] = entries[-1].number if entries else -1
+    while True:
+        await clock.sleep(POLL_S)
+        for run in reversed(await journal.runs(limit=FOLLOWED_MAX)):
+            for entry in await journal.read(run.run_id, seen.get(run.run_id, -1)):
+                seen[run.run_id] = entry.number
+                yield run.run_id, entry
+
+
+def _is_over(latest: Entry) -> bool:
+    """Whether a run has ended with this entry."""
+    try:
+        record = latest.record
+    except JournalError:
+        return False
+    return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status != "paused")

@@ -1,0 +1,122 @@
+"""Streams that are open: each ends soon after the key with which its reader came in was revoked or has ended.
+
+A key is checked when a request comes. A stream of events may be read for hours after that, so one task looks again at
+the keys of all open streams. Only what a client reads is ended (`GET`): a call that is under way finishes, since nobody
+would know what it did.
+
+    streams = OpenStreams(stored_keys)
+    async with streams.watched():                                        # as long as the server runs
+        await streams.serve(app, identity, scope, receive, send)         # for each request
+
+This file loads a web framework: import it only where a server is to run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..core.clock import SystemClock
+from ..core.errors import JournalError
+from ..core.interfaces import Clock
+from .identity import Identity
+from .stored_keys import LOOK_S, StoredKeys
+
+log = logging.getLogger("actum.server")
+
+
+class OpenStreams:
+    """What clients read at this moment.
+
+    Args:
+        keys: tells which keys have ended.
+        clock: the time.
+    """
+
+    def __init__(self, keys: StoredKeys, *, clock: Clock | None = None) -> None:
+        self._keys = keys
+        self._clock = clock or SystemClock()
+        self._open: dict[_Stream, Identity] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def serve(self, app: ASGIApp, identity: Identity, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have a request answered; what a client reads ends with the client's key.
+
+        Args:
+            app: answers the request.
+            identity: who makes the request.
+            scope, receive, send: of the request, as ASGI has them.
+        """
+        if scope["method"] != "GET" or identity.issuer or not identity.key_id:
+            await app(scope, receive, send)
+            return
+        stream = _Stream(send)
+        self._open[stream] = identity
+        try:
+            await stream.serve(app, scope, receive)
+        finally:
+            del self._open[stream]
+
+    @asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """A block in which streams are ended whose keys have ended."""
+        watching = asyncio.create_task(self._watch(), name="keys of open streams")
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
+
+    async def _watch(self) -> None:
+        while True:
+            await self._clock.sleep(LOOK_S)
+            ended: dict[Identity, bool] = {}
+            for stream, identity in list(self._open.items()):
+                if identity not in ended:
+                    ended[identity] = await self._has_ended(identity)
+                if ended[identity]:
+                    stream.end()
+
+    async def _has_ended(self, identity: Identity) -> bool:
+        try:
+            return await self._keys.has_ended(identity)
+        except JournalError:  # nobody can tell whether the key is still valid
+            log.exception("the streams of key %s are ended: the keys can not be read", identity.key_id)
+            return True
+
+
+class _Stream:
+    """One answer that a client reads."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._task = asyncio.current_task()
+        self._is_told_to_end = False
+        self._has_begun = self._is_over = False
+
+    def end(self) -> None:
+        """End the answer, unless it is over."""
+        if self._task is not None and not self._is_told_to_end and not self._is_over:
+            self._is_told_to_end = True
+            self._task.cancel()
+
+    async def serve(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
+        try:
+            await app(scope, receive, self._tell)
+        except asyncio.CancelledError:
+            if not self._is_told_to_end or self._task is None or self._task.uncancel() > 0:
+                raise
+            if not self._has_begun:
+                await self._send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _tell(self, message: Message) -> None:
+        self._has_begun = True
+        self._is_over = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await self._send(message)

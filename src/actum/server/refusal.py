@@ -1,0 +1,85 @@
+"""A request that is refused before a door has answered it, and how the refusal is told.
+
+The general form is `application/problem+json` (RFC 9457). A door whose protocol has a form of its own is an `OwnWords`
+(`door.py`). What is told names no file, no SQL, no stack and nobody else's data.
+
+This file knows no protocol and no web server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+import msgspec
+
+from ..core.json import JsonObject
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+PROBLEM = b"application/problem+json"
+
+
+class HttpRefusal(Exception):
+    """The request is refused. A door may raise this as long as its answer has not begun; the house answers.
+
+    Args:
+        status: of the response.
+        detail: a sentence for whoever made the request.
+        headers: of the response, beside those of its body.
+    """
+
+    def __init__(self, status: int, detail: str, headers: Headers = ()) -> None:
+        super().__init__(status, detail)
+        self.status = status
+        self.detail = detail
+        self.headers = headers
+
+
+class MissingScope(HttpRefusal):
+    """The key, or the token, does not allow this.
+
+    Args:
+        scope: the name of the scope that is needed.
+    """
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(403, f"This needs a key, or a token, with the scope {scope}.")
+        self.scope = scope
+
+
+def busy(status: int, detail: str, after_s: int = 1) -> HttpRefusal:
+    """A refusal that ends by itself.
+
+    Args:
+        status: 429 where the caller alone makes too many requests, 503 where everybody together does.
+        detail: as in `HttpRefusal`.
+        after_s: when it is worth to try again.
+    """
+    return HttpRefusal(status, detail, ((b"retry-after", b"%d" % after_s),))
+
+
+def problem(refusal: HttpRefusal, request_id: str) -> bytes:
+    """The body of a refusal in the general form.
+
+    Args:
+        refusal: what is told.
+        request_id: the id under which the request stands in the log.
+    """
+    told: JsonObject = {
+        "type": "about:blank",
+        "title": phrase(refusal.status),
+        "status": refusal.status,
+        "detail": refusal.detail,
+        "code": phrase(refusal.status).lower().replace(" ", "_").replace("-", "_"),
+        "reference": request_id,
+    }
+    return msgspec.json.encode(told)
+
+
+def phrase(status: int) -> str:
+    """The name of a status, such as `Not Found`; `Error` for a number that has none."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"

@@ -1,0 +1,375 @@
+"""Toolsets around toolsets: another name, fewer tools, several as one, and the operator's word on what tools do.
+
+    tools = [prefixed("crm_", toolset), filtered("get_*", other), renamed({"search": "find_customer"}, third)]
+
+A wrapper changes the definitions that a run is shown, and translates the name of a call back on its way down. All else
+is the affair of the toolset inside: when its tools change, what was approved of them, how long its sessions live.
+Policies, approvals and the record know a tool by the name that the wrapper shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from fnmatch import fnmatchcase
+from typing import Protocol, Self, runtime_checkable
+
+import msgspec
+from msgspec import Struct
+
+from ..core.call import ToolCall, ToolResult
+from ..core.errors import BadTool, UnknownTool, UsageError
+from ..core.interfaces import Context, ProbeResult, Probing, Toolset
+from ..core.tool import Effects, Tool
+
+_MAGIC = "*?["
+
+
+class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the operator of a program says of tools that somebody else wrote. None: nothing is said.
+
+    Attributes:
+        effects: what using the tool does; an empty set for nothing at all.
+        sinks: the parameters that say where something goes or who gets it.
+        trusted: the fields of the result that nobody but the tool's owner could have written.
+        idempotent: calling the tool twice with the same arguments is as good as once.
+        timeout_s: seconds that one attempt may take.
+        approval: every call waits for a person. False lifts the word of a less specific pattern, and never the
+            tool's own.
+    """
+
+    effects: frozenset[Effects] | None = None
+    sinks: tuple[str, ...] | None = None
+    trusted: tuple[str, ...] | None = None
+    idempotent: bool | None = None
+    timeout_s: float | None = msgspec.field(default=None, name="timeout")
+    approval: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout_s is not None and not self.timeout_s > 0:
+            raise UsageError(f"timeout = {self.timeout_s!r}: give a number of seconds above 0")
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The names of the fields that are set."""
+        return tuple(name for name in self.__struct_fields__ if getattr(self, name) is not None)
+
+    def over(self, other: ToolLabels) -> ToolLabels:
+        """These labels, and the other's for what is not said here."""
+        return msgspec.structs.replace(other, **{name: getattr(self, name) for name in self.said})
+
+    def on(self, tool: Tool) -> Tool:
+        """The tool with these labels. Of the sinks only those are taken that the tool has as parameters. Where it has
+        none of them, nothing is said of its sinks: to say that it has no sinks would let more pass.
+        """
+        if not self.said:
+            return tool
+        sinks = tuple(name for name in self.sinks or () if name in tool.property_schemas())
+        return msgspec.structs.replace(
+            tool,
+            effects=tool.effects if self.effects is None else self.effects,
+            sinks=sinks if sinks or self.sinks == () else tool.sinks,
+            trusted=tool.trusted if self.trusted is None else self.trusted,
+            vouched=tool.vouched or (tool.foreign and self.trusted is not None),
+            idempotent=tool.idempotent if self.idempotent is None else self.idempotent,
+            timeout_s=tool.timeout_s if self.timeout_s is None else self.timeout_s,
+            approval=tool.approval or bool(self.approval),
+        )
+
+
+NO_LABELS = ToolLabels()
+
+
+def specificity(pattern: str) -> tuple[bool, int, int, str]:
+    """How closely a pattern of names says which tool is meant; the larger wins. A plain name is above all patterns;
+    then more letters before the first wildcard, then more letters, then the order of the alphabet.
+
+    >>> max(["*", "crm_*", "crm_send_*", "crm_send_mail"], key=specificity)
+    'crm_send_mail'
+    """
+    at = next((at for at, sign in enumerate(pattern) if sign in _MAGIC), len(pattern))
+    letters = sum(sign not in "*?[]!" for sign in pattern)
+    return at == len(pattern), at, letters, pattern
+
+
+def labels_of(name: str, labels: Mapping[str, ToolLabels]) -> ToolLabels:
+    """What all fitting patterns together say of the tool of this name: each field by the most specific pattern that
+    says something of it.
+    """
+    found = NO_LABELS
+    for pattern in sorted((each for each in labels if fnmatchcase(name, each)), key=specificity):
+        found = labels[pattern].over(found)
+    return found
+
+
+def label_problems(
+    tools: Sequence[Tool], labels: Mapping[str, ToolLabels], elsewhere: Collection[str] = ()
+) -> list[tuple[str, str]]:
+    """What can not be meant in labels, and which foreign tools nobody has said anything of.
+
+    Args:
+        tools: all tools of a run, by their own word.
+        labels: as for `labelled`.
+        elsewhere: the names of tools that other agents have under the same labels.
+
+    Returns:
+        The pattern or the tool, and what is the matter with it.
+    """
+    found: list[tuple[str, str]] = []
+    for pattern, said in labels.items():
+        fitting = [tool for tool in tools if fnmatchcase(tool.name, pattern)]
+        if not fitting:
+            if not any(fnmatchcase(name, pattern) for name in elsewhere):
+                found.append((pattern, "fits no tool there is"))
+            continue
+        sinks = set(said.sinks or ()) - {name for tool in fitting for name in tool.property_schemas()}
+        if sinks:
+            found.append((pattern, f"names the sink {min(sinks)}, which is a parameter of no tool that it fits"))
+        nearer = [
+            [labels[each].said for each in _fitting(tool, labels) if _is_nearer(each, pattern)] for tool in fitting
+        ]
+        if said.said and all(set(said.said) <= {name for one in fields for name in one} for fields in nearer):
+            found.append((pattern, "has no effect: patterns that are more specific set all of its fields"))
+        for other in sorted({each for tool in fitting for each in _fitting(tool, labels)} - {pattern}):
+            differ = [name for name in said.said if getattr(labels[other], name) not in (None, getattr(said, name))]
+            if pattern < other and specificity(pattern)[:3] == specificity(other)[:3] and differ:
+                found.append(
+                    (pattern, f"and {other} are equally specific and say different {differ[0]}: {other} holds")
+                )
+    for tool in tools:
+        if tool.foreign and labels_of(tool.name, labels).on(tool).effects is None:
+            told = f'nobody says what using it does: [tools."{tool.name}"] effects = [...] in actum.toml'
+            found.append((tool.name, told))
+    return found
+
+
+def _fitting(tool: Tool, labels: Mapping[str, ToolLabels]) -> list[str]:
+    return [pattern for pattern in labels if fnmatchcase(tool.name, pattern)]
+
+
+def _is_nearer(one: str, other: str) -> bool:
+    return specificity(one) > specificity(other)
+
+
+@runtime_checkable
+class Wrapping(Protocol):
+    """A toolset around others."""
+
+    @property
+    def inside(self) -> Sequence[Toolset]:
+        """The toolsets that are wrapped."""
+
+
+def innermost(toolset: Toolset) -> Iterator[Toolset]:
+    """The toolsets inside all wrappers; the toolset itself where nothing is wrapped."""
+    if not isinstance(toolset, Wrapping):
+        yield toolset
+        return
+    for inner in toolset.inside:
+        yield from innermost(inner)
+
+
+def prefixed(prefix: str, toolset: Toolset) -> Toolset:
+    """The toolset with a prefix before each name, so that two toolsets can have tools of one name.
+
+    Args:
+        prefix: such as `crm_`; letters, digits, `_`, `-` or `.`.
+        toolset: the toolset.
+    """
+    if not prefix:
+        raise UsageError('prefixed("", ...): give a prefix, such as "crm_"')
+    return _Wrapper(toolset, lambda tool: msgspec.structs.replace(tool, name=prefix + tool.name))
+
+
+def renamed(names: Mapping[str, str], toolset: Toolset) -> Toolset:
+    """The toolset with other names for some of its tools.
+
+    Args:
+        names: the toolset's own name by the new name, as in `{"find_customer": "search"}`.
+        toolset: the toolset.
+
+    Raises:
+        UsageError: one tool is given two new names.
+    """
+    new_names = {own: new for new, own in names.items()}
+    if len(new_names) != len(names):
+        raise UsageError("renamed(...): a tool is given two new names; give each tool one")
+    return _Wrapper(toolset, lambda tool: msgspec.structs.replace(tool, name=new_names.get(tool.name, tool.name)))
+
+
+def filtered(keep: str | Sequence[str] | Callable[[Tool], bool], toolset: Toolset) -> Toolset:
+    """Some of the tools of a toolset. The others can not be called.
+
+    Args:
+        keep: a pattern of names such as `get_*`, several patterns, or a function that says of a tool whether it stays.
+        toolset: the toolset.
+    """
+    if callable(keep):
+        return _Wrapper(toolset, lambda tool: tool if keep(tool) else None)
+    patterns = (keep,) if isinstance(keep, str) else tuple(keep)
+    return _Wrapper(toolset, lambda tool: tool if any(fnmatchcase(tool.name, each) for each in patterns) else None)
+
+
+def labelled(labels: Mapping[str, ToolLabels], toolset: Toolset) -> Toolset:
+    """The toolset with the operator's word on what its tools do. A tool's own word holds where the labels say nothing.
+
+    Args:
+        labels: by a name or a pattern of names. Of several that fit, each field is taken from the most specific
+            pattern that sets it.
+        toolset: the toolset.
+    """
+    return _Wrapper(toolset, lambda tool: labels_of(tool.name, labels).on(tool))
+
+
+def combined(*toolsets: Toolset) -> Toolset:
+    """Several toolsets as one, to be wrapped together."""
+    return _Combined(toolsets)
+
+
+class _Life:
+    """Opens and closes what is inside, where that can be opened and closed."""
+
+    def __init__(self, inside: Sequence[Toolset]) -> None:
+        self.inside = inside
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            for toolset in self.inside:
+                if isinstance(toolset, AbstractAsyncContextManager):
+                    await stack.enter_async_context(toolset)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._stack.aclose()
+
+    async def close(self) -> None:
+        """Close the toolsets inside, where they can be closed."""
+        for toolset in self.inside:
+            if isinstance(toolset, _Closable):
+                await toolset.close()
+
+    @property
+    def ends_when_cancelled(self) -> bool:
+        """Whether the call path need not close a call that goes on after it was cancelled; see `AgentTool`."""
+        return all(getattr(toolset, "ends_when_cancelled", False) for toolset in self.inside)
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+class _Wrapper(_Life):
+    """A toolset with other definitions.
+
+    Args:
+        toolset: the toolset inside.
+        shown: makes the definition that a run is shown of a toolset's own; None for a tool that is left out.
+    """
+
+    def __init__(self, toolset: Toolset, shown: Callable[[Tool], Tool | None]) -> None:
+        super().__init__((toolset,))
+        self._toolset = toolset
+        self._shown = shown
+        self._own: Mapping[str, str] = {}
+
+    @property
+    def generation(self) -> int:
+        """The generation of the toolset inside."""
+        return self._toolset.generation
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tools as a run is shown them.
+
+        Raises:
+            BadTool: two tools get one name.
+        """
+        own: dict[str, str] = {}
+        found: list[Tool] = []
+        for tool in await self._toolset.list_tools():
+            shown = self._shown(tool)
+            if shown is None:
+                continue
+            if shown.name in own:
+                raise BadTool(f"{own[shown.name]!r} and {tool.name!r} are both called {shown.name!r} by a wrapper")
+            own[shown.name] = tool.name
+            found.append(shown)
+        self._own = own
+        return tuple(found)
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Make the call under the toolset's own name.
+
+        Raises:
+            UnknownTool: the wrapper shows no such tool, or does not any more.
+        """
+        return await self._toolset.execute(await self._inner(call), context)
+
+    async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
+        """Ask the toolset inside; see `Probing`."""
+        if not isinstance(self._toolset, Probing):
+            return ProbeResult("unknown")
+        return await self._toolset.probe(await self._inner(call), context)
+
+    async def _inner(self, call: ToolCall) -> ToolCall:
+        if call.name not in self._own:
+            await self.list_tools()  # a process that goes on with a run may not have listed the tools yet
+        own = self._own.get(call.name)
+        if own is None:
+            raise UnknownTool(f"{call.name} is not there any more.")
+        return call if own == call.name else msgspec.structs.replace(call, name=own)
+
+
+class _Combined(_Life):
+    """Several toolsets as one."""
+
+    def __init__(self, toolsets: Sequence[Toolset]) -> None:
+        super().__init__(tuple(toolsets))
+        self._homes: Mapping[str, Toolset] = {}
+
+    @property
+    def generation(self) -> int:
+        """Changes when the generation of a toolset inside does; generations only grow."""
+        return sum(toolset.generation for toolset in self.inside)
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tools of all.
+
+        Raises:
+            BadTool: two tools have one name.
+        """
+        listed = await asyncio.gather(*(toolset.list_tools() for toolset in self.inside))
+        homes: dict[str, Toolset] = {}
+        for toolset, tools in zip(self.inside, listed, strict=True):
+            for tool in tools:
+                if tool.name in homes:
+                    raise BadTool(
+                        f"combined(...): two tools are called {tool.name!r}: wrap one of the toolsets in "
+                        'prefixed("x_", toolset), or use renamed(...) or filtered(...)'
+                    )
+                homes[tool.name] = toolset
+        self._homes = homes
+        return [tool for tools in listed for tool in tools]
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Make the call by the toolset that has the tool.
+
+        Raises:
+            UnknownTool: no toolset has it.
+        """
+        return await (await self._home(call.name)).execute(call, context)
+
+    async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
+        """Ask the toolset that has the tool; see `Probing`."""
+        home = await self._home(call.name)
+        return await home.probe(call, context) if isinstance(home, Probing) else ProbeResult("unknown")
+
+    async def _home(self, name: str) -> Toolset:
+        if name not in self._homes:
+            await self.list_tools()
+        if name not in self._homes:
+            raise UnknownTool(f"{name} is not there any more.")
+        return self._homes[name]

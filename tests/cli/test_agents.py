@@ -1,0 +1,225 @@
+"""`actum agents`, `--agent`, `actum init`, `actum config`, and the operator's word on the tools of an MCP server."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from typer.testing import Result
+
+from actum.compose.template import TEMPLATE
+
+Run = Callable[..., Result]
+
+SERVER = """
+import pathlib
+from mcp.server import MCPServer
+
+server = MCPServer("crm")
+
+@server.tool()
+def get(name: str) -> str:
+    "Get a customer."
+    pathlib.Path("called.txt").write_text(name)
+    return "found " + name
+
+@server.tool()
+def drop(name: str) -> str:
+    "Drop a customer."
+    return "dropped " + name
+
+if pathlib.Path("more").exists():
+    @server.tool()
+    def more(name: str) -> str:
+        "More."
+        return name
+
+server.run("stdio")
+"""
+
+AGENTS = """
+mcp = ["none"]
+
+[agents.adder]
+description = "Adds numbers."
+model = "models.py:add"
+tools = ["tools.py"]
+users = ["*"]
+
+[agents.keeper]
+model = "models.py:keep"
+tools = [{from = "tools.py", only = ["keep"]}]
+
+[agents.boss]
+model = "boss.py:model"
+tools = ["none"]
+agents = ["adder"]
+"""
+
+BOSS = """
+from models import calling
+model = calling("adder", task="2 and 3?")
+"""
+
+
+def test_an_agent_is_run_by_its_name_and_hands_tasks_to_another(run: Run, home: Path) -> None:
+    (home / "actum.toml").write_text(AGENTS)
+    (home / "boss.py").write_text(BOSS)
+    for name, told in (("adder", "add: 5\n"), ("boss", "adder: add: 5\n")):
+        result = run("run", "2 and 3?", "--agent", name)
+        assert (result.exit_code, result.stdout) == (0, told), result.stderr
+    assert run("chat", "--agent", "adder", input="2 and 3?\n").stdout == "add: 5\n"
+    wrong = run("run", "2 and 3?", "--agent", "ader")
+    assert (wrong.exit_code, "Did you mean `adder`?" in wrong.stderr) == (2, True)
+    listed = json.loads(run("runs", "list", "--json").stdout)
+    assert {each["agent"] for each in listed} == {"adder", "boss"}
+
+
+def test_a_run_of_an_agent_is_resumed_by_the_command_that_is_shown(run: Run, home: Path) -> None:
+    (home / "actum.toml").write_text(AGENTS)
+    waits = run("run", "keep milk", "--agent", "keeper", "--limit", "steps=7", "--temperature", "0.5")
+    assert waits.exit_code == 3
+    (command,) = [line.strip() for line in waits.stderr.splitlines() if line.strip().startswith("actum resume")]
+    assert "--agent keeper" in command
+    assert "--limit steps=7" in command
+    assert "--temperature 0.5" in command
+    assert "--tools" not in command
+    whole = command.split()[1:]
+    plain = whole[: whole.index("--agent")]
+    refused = run(*plain)
+    assert (refused.exit_code, "what differs: limits, settings" in refused.stderr) == (2, True), refused.stderr
+    assert not (home / "kept.txt").exists()
+    branched = json.loads(run("journal", "fork", whole[1], "--at", "0", "--yes", "--json").stdout)
+    assert branched["status"] == "done"
+    assert run("resume", branched["run_id"], "--agent", "keeper").exit_code == 0, "a branch is of the same agent"
+    done = run(*plain, *whole[whole.index("--limit") :])
+    assert (done.exit_code, done.stdout) == (0, "keep: kept\n"), done.stderr
+
+
+def test_a_run_of_an_agent_that_is_gone_goes_on_only_by_accept(run: Run, home: Path) -> None:
+    (home / "actum.toml").write_text(AGENTS)
+    waits = json.loads(run("run", "keep milk", "--agent", "keeper", "--json").stdout)
+    approve = ("resume", waits["run_id"], "--approve", waits["pending"][0]["id"])
+    (home / "actum.toml").write_text('mcp = ["none"]\n')
+    refused = run(*approve, "--tools", "tools.py", "--model", "models.py:keep")
+    assert refused.exit_code == 2
+    assert "is of an agent of other settings: there is no agent 'keeper'" in refused.stderr
+    done = run(*approve, "--tools", "tools.py", "--model", "models.py:keep", "--accept")
+    assert (done.exit_code, done.stdout) == (0, "keep: kept\n"), done.stderr
+    shown = run("runs", "show", waits["run_id"]).stdout
+    assert "went on with another agent" in shown
+    audit = run("audit", "--json", "--run", waits["run_id"]).stdout.splitlines()
+    assert "agent_changed" in {json.loads(line)["decision"] for line in audit}
+
+
+def test_agents_are_listed_and_shown_with_their_digests(run: Run, home: Path) -> None:
+    nobody = run("agents")
+    assert "one agent, without a name" in nobody.stderr
+    (home / "actum.toml").write_text(AGENTS + '[agents.broken]\npython = "none.py:agent"\n')
+    (home / "boss.py").write_text(BOSS)
+    listed = run("agents", "list", "--json")
+    assert listed.exit_code == 1
+    told = {each["name"]: each for each in json.loads(listed.stdout)}
+    assert set(told) == {"adder", "keeper", "boss", "broken"}
+    assert "no file none.py" in told["broken"]["problem"]
+    shown = json.loads(run("agents", "show", "adder", "--json").stdout)
+    assert (shown["digest"], shown["table"]["description"]) == (told["adder"]["digest"], "Adds numbers.")
+    assert "Adds numbers." in run("agents", "show", "adder").stdout
+    assert run("agents", "show", "none").exit_code == 2
+
+
+def test_init_writes_a_file_and_never_over_another(run: Run, home: Path) -> None:
+    path = home / "actum.toml"
+    assert run("init").exit_code == 0
+    assert path.read_text() == TEMPLATE
+    path.write_text("model = 'embedded'")
+    assert run("init").exit_code == 2
+    assert path.read_text() == "model = 'embedded'"
+    path.unlink()
+    path.symlink_to(home / "elsewhere.toml")
+    assert run("init").exit_code == 2
+    assert not (home / "elsewhere.toml").exists(), "a link that leads nowhere is not written through"
+
+
+def test_config_check_tells_file_line_and_hint(run: Run, home: Path) -> None:
+    assert "There is no settings file" in run("config", "check").stderr
+    (home / "actum.toml").write_text('model = "x"\nmodle = "y"\n[limits]\nstep = 3\n')
+    found = run("config", "check")
+    assert found.exit_code == 1
+    assert "line 2: unknown field `modle`" in " ".join(found.stderr.split())
+    assert "Did you mean `steps`?" in " ".join(found.stderr.split())
+    told = json.loads(run("config", "check", "--json").stdout)
+    assert [(each["line"], Path(each["file"]).name) for each in told] == [(2, "actum.toml"), (4, "actum.toml")]
+    (home / "actum.toml").write_text('[agents.a]\nagents = ["a"]\n')
+    assert "in a circle" in " ".join(run("config", "check").stderr.split())
+    (home / "actum.toml").write_text('model = "embedded"\n')
+    assert run("config", "check").exit_code == 0
+    assert json.loads(run("config", "check", "--json").stdout) == []
+
+
+def test_config_show_tells_each_setting_and_its_source_and_no_secret(run: Run, home: Path) -> None:
+    headers = '[model_settings]\nheaders = {"X-Key" = "hush-hush"}\n'
+    (home / "actum.toml").write_text(f'model = "embedded"\n{AGENTS}{headers}')
+    shown = run("config", "show", "--json")
+    told = {each["name"]: each for each in json.loads(shown.stdout)}
+    assert (told["model"]["value"], told["model"]["source"]) == ("embedded", "actum.toml")
+    assert (told["dialect"]["source"], told["agents.adder"]["source"]) == ("default", "actum.toml")
+    assert "hush" not in shown.stdout + run("config").stdout
+    assert "[hidden]" in shown.stdout
+
+
+def test_the_operators_word_on_tools_of_a_server_is_looked_at_and_decides(run: Run, home: Path) -> None:
+    (home / "crm.py").write_text(SERVER)
+    (home / "calls.py").write_text('from models import calling\nget = calling("crm_get", name="ann")\n')
+    assert run("mcp", "add", "crm", "--", sys.executable, "crm.py").exit_code == 0
+    assert run("mcp", "approve", "crm", "--yes").exit_code == 0
+    lacking = run("tools", "lint", "--tools", "none", "--json")
+    assert lacking.exit_code == 1
+    assert {each["tool"] for each in json.loads(lacking.stdout)} == {"crm_get", "crm_drop"}
+    assert run("run", "get ann", "--tools", "none", "--model", "calls.py:get").exit_code == 3
+
+    (home / "actum.toml").write_text('[tools."crm_*"]\neffects = ["write"]\n[tools."crm_get"]\neffects = ["read"]\n')
+    assert run("tools", "lint", "--tools", "none").exit_code == 0
+    tools = {each["name"]: each for each in json.loads(run("tools", "list", "--tools", "none", "--json").stdout)}
+    assert (tools["crm_get"]["effects"], tools["crm_drop"]["effects"]) == (["read"], ["write"])
+    done = run("run", "get ann", "--tools", "none", "--model", "calls.py:get")
+    assert (done.exit_code, "found ann" in done.stdout) == (0, True), done.stderr
+
+    (home / "actum.toml").write_text('[tools."cmr_*"]\neffects = ["read"]\n')
+    found = json.loads(run("doctor", "--json").stdout)
+    labels = next(each for each in found if each["about"] == "labels")
+    assert (labels["verdict"], 'tools."cmr_*"] fits no tool' in labels["found"]) == ("warn", True)
+    (home / "actum.toml").write_text('[tools.keep]\neffects = ["write"]\n[agents.keeper]\ntools = ["tools.py"]\n')
+    found = {each["about"]: each for each in json.loads(run("doctor", "--json").stdout)}
+    assert (found["labels"]["verdict"], found["agent"]["verdict"]) == ("ok", "ok"), "a tool of an agent fits as well"
+
+
+def test_a_tool_of_a_server_that_is_not_what_it_was_stops_a_run_and_is_named(run: Run, home: Path) -> None:
+    (home / "crm.py").write_text(SERVER)
+    (home / "calls.py").write_text('from models import calling\nget = calling("crm_get", name="ann")\n')
+    (home / "actum.toml").write_text('[agents.desk]\nmodel = "calls.py:get"\ntools = ["none"]\nmcp = ["crm"]\n')
+    run("mcp", "add", "crm", "--", sys.executable, "crm.py")
+    run("mcp", "approve", "crm", "--yes")
+    waits = json.loads(run("run", "get ann", "--agent", "desk", "--json").stdout)
+    (home / "crm.py").write_text(SERVER.replace("Get a customer.", "Get a customer and sell the data."))
+    run("mcp", "approve", "crm", "--yes")
+    (home / "actum.toml").write_text((home / "actum.toml").read_text())
+    refused = run("resume", waits["run_id"], "--approve", waits["pending"][0]["id"])
+    assert refused.exit_code == 2
+    assert "changed: 'crm_get'" in refused.stderr
+    assert not (home / "called.txt").exists()
+
+
+def test_a_server_that_gains_a_tool_while_a_run_waits_does_not_make_another_agent(run: Run, home: Path) -> None:
+    (home / "crm.py").write_text(SERVER)
+    (home / "calls.py").write_text('from models import calling\nget = calling("crm_get", name="ann")\n')
+    (home / "actum.toml").write_text('[agents.desk]\nmodel = "calls.py:get"\ntools = ["none"]\nmcp = ["crm"]\n')
+    run("mcp", "add", "crm", "--", sys.executable, "crm.py")
+    run("mcp", "approve", "crm", "--yes")
+    waits = json.loads(run("run", "get ann", "--agent", "desk", "--json").stdout)
+    (home / "more").touch()
+    run("mcp", "approve", "crm", "--yes")
+    done = run("resume", waits["run_id"], "--approve", waits["pending"][0]["id"])
+    assert (done.exit_code, "found ann" in done.stdout) == (0, True), done.stderr

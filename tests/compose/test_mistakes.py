@@ -1,0 +1,180 @@
+"""What is wrong with a settings file is told whole: each mistake with file, line and hint."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from actum.compose.agents import choose_agent
+from actum.compose.models import make_model
+from actum.compose.settings import (
+    AgentTable,
+    SettingsFile,
+    ToolSource,
+    find_mistakes,
+    read_anew,
+    read_settings,
+    shown_settings,
+)
+from actum.compose.template import TEMPLATE
+from actum.core.errors import UsageError
+from actum.toolsets.wrappers import ToolLabels
+
+FILE = '''modle = "x"
+instructions = """
+model = 7
+[limits]
+"""
+truncation = "sometimes"
+tools = ["everyday"]
+
+[limits]
+stepps = 3
+calls = "many"
+tools."pay*".cals = 1
+
+[model_settings]
+temperature = -1
+
+[agents.desk]
+modell = "x"
+memory = "some"
+"limits".steps = 0
+
+[agents.other.limits]
+users.runns = 1
+
+[prices."m"]
+input = "1"
+'''
+
+
+def test_every_mistake_of_a_file_has_its_line_and_what_was_meant(tmp_path: Path) -> None:
+    path = tmp_path / "actum.toml"
+    path.write_text(FILE)
+    found = {mistake.line: mistake for mistake in find_mistakes(path)}
+    expected = {
+        1: ("unknown field `modle`", "Did you mean `model`?"),
+        6: ("truncation", ""),
+        10: ("unknown field `stepps`", "Did you mean `steps`?"),
+        11: ("Expected `int | null`, got `str` - at `$.limits.calls`", ""),
+        12: ("unknown field `cals`", "Did you mean `calls`?"),
+        15: ("temperature=-1", ""),
+        18: ("unknown field `modell`", "Did you mean `model`?"),
+        19: ("memory", ""),
+        20: ("steps=0", ""),
+        23: ("unknown field `runns`", "Did you mean `runs`?"),
+        25: ("`output`", ""),
+    }
+    assert sorted(found) == sorted(expected), [mistake.text for mistake in found.values()]
+    for line, (problem, hint) in expected.items():
+        assert problem in found[line].problem, found[line]
+        assert hint in found[line].hint, found[line]
+    with pytest.raises(UsageError, match=r"actum.toml, line \d+: .*\(10 more: `actum config check`\)"):
+        read_settings(tmp_path, {}, {})
+
+
+def test_a_file_that_is_no_toml_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "actum.toml"
+    for content, line in ((b"model = 'x'\n\nmodel = \n", 3), (b"\xff\xfe", 0), (b"a = 1\na = 2", 2)):
+        path.write_bytes(content)
+        (mistake,) = find_mistakes(path)
+        assert (mistake.line, "can not be read" in mistake.problem) == (line, True), mistake
+    assert find_mistakes(tmp_path / "none.toml") == []
+
+
+def test_labels_and_places_of_tools_stand_in_one_table(tmp_path: Path) -> None:
+    path = tmp_path / "actum.toml"
+    path.write_text(
+        '[tools]\nuse = ["x.py", {from = "y.py", prefix = "y_", only = ["get_*"], rename = {a = "b"}}]\n'
+        '[tools."crm_*"]\neffects = ["read"]\ntimeout = 5\n[tools.use_it]\napproval = true\n'
+    )
+    settings = read_settings(tmp_path, {}, {})
+    source = ToolSource(source="y.py", prefix="y_", only=("get_*",), rename={"a": "b"})
+    assert settings.tools == ("x.py", source)
+    assert settings.tool_labels == {
+        "crm_*": ToolLabels(effects=frozenset({"read"}), timeout_s=5.0),
+        "use_it": ToolLabels(approval=True),
+    }
+    path.write_text('[tools."crm_*"]\n')
+    settings = read_settings(tmp_path, {}, {})
+    assert (settings.tools, settings.tool_labels) == (("everyday",), {"crm_*": ToolLabels()}), (
+        "an empty table says nothing"
+    )
+    for text, told in {
+        '[tools."crm_*"]\neffect = ["read"]': r"line 2: unknown field `effect`\. The .*Did you mean `effects`",
+        '[tools."crm_*"]\neffects = ["look"]': "line 2: Invalid enum value 'look'",
+        '[tools."crm_*"]\ntimeout = 0': "line 2: timeout = 0",
+        '[tools]\nuze = ["x"]': "line 2: unknown field `uze`.*Did you mean `use`",
+        "[tools]\nuse = 7": "Expected `array`, got `int`",
+        '[tools]\nuse = [{form = "x.py"}]': "Object (contains unknown field `form`|missing required field `from`)",
+        "tool_labels = {}": "unknown field `tool_labels`",
+        "[agents.a]\n[agents]\nb = 7": "line 3: Expected `object`, got `int`",
+        "[agents]\nb = 7\n[agents.a]\n": "line 2: Expected `object`, got `int`",
+        "agents = [1]": "Expected `object`, got `array`",
+        "agents.a = {}\nagents.b = 1": "line 2: Expected `object`, got `int`",
+        'tools."x" = "y"': "unknown field `x`",
+        "sources = {}": "unknown field `sources`",
+        "of_agents = {}": "unknown field `of_agents`",
+    }.items():
+        path.write_text(text)
+        with pytest.raises(UsageError, match=told):
+            read_settings(tmp_path, {}, {})
+
+
+def test_the_template_is_a_file_of_comments_that_names_every_setting_and_is_right_when_it_is_set(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "actum.toml"
+    path.write_text(TEMPLATE)
+    assert all(line.startswith("#") or not line for line in TEMPLATE.splitlines())
+    assert read_settings(tmp_path, {}, {}) == read_settings(tmp_path / "none", {}, {})
+    set_all = re.sub(r"^#(?! )", "", TEMPLATE, flags=re.MULTILINE)
+    path.write_text(set_all)
+    assert find_mistakes(path) == []
+    names = {re.split(r"[ .\[\]=]", line.lstrip("["))[0] for line in set_all.splitlines() if line and line[0] != "#"}
+    assert set(SettingsFile.__struct_fields__) - {"tool_labels"} <= names | {"prices"}
+    fields = {*ToolLabels.__struct_encode_fields__, *AgentTable.__struct_fields__} - set(SettingsFile.__struct_fields__)
+    assert fields - {"output"} <= names
+
+
+def test_a_server_that_reads_its_settings_anew_hears_what_differs_without_secrets(tmp_path: Path) -> None:
+    path = tmp_path / "actum.toml"
+    path.write_text(
+        'model = "a"\njournal = "postgresql://ann:hush@host/db"\n[model_settings]\nheaders = {"X-Key" = "hush1"}\n'
+        'extras = {api_key = "hush3"}\n[agents.desk]\nmodel = "x"\n[tools."crm_*"]\napproval = true\n'
+    )
+    before = read_settings(tmp_path, {}, {})
+    assert read_anew(before, tmp_path, {}, {}) == (before, ())
+    path.write_text(
+        'model = "b"\njournal = "postgresql://ann:hush@host/db"\n[model_settings]\nheaders = {"X-Key" = "hush2"}\n'
+        'extras = {api_key = "hush3"}\n[agents.books]\nmodel = "y"\n[tools."crm_*"]\napproval = false\n'
+    )
+    now, differences = read_anew(before, tmp_path, {}, {})
+    assert now.model == "b"
+    told = {each.name: (each.before, each.now) for each in differences}
+    hidden = {"headers": {"X-Key": "[hidden]"}, "extras": {"api_key": "[hidden]"}}
+    assert told == {
+        "model": ("a", "b"),
+        "model_settings": (hidden, hidden),
+        "agents.desk": ({"model": "x"}, None),
+        "agents.books": (None, {"model": "y"}),
+        'tools."crm_*"': ({"approval": True}, {"approval": False}),
+    }
+    assert "hush" not in repr(shown_settings(now))
+    assert "hush" not in repr(now)
+    path.write_text("model = 7")
+    with pytest.raises(UsageError, match="line 1"):
+        read_anew(before, tmp_path, {}, {})
+
+
+def test_an_agents_table_of_the_folder_does_not_decide_where_a_persons_key_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "actum.toml").write_text('[agents.desk]\nbase_url = "https://evil.example/v1"\nmodel = "m"\n')
+    monkeypatch.setenv("ACTUM_API_KEY", "hush")
+    settings = choose_agent(read_settings(tmp_path, {}, {}), "desk")
+    with pytest.raises(UsageError, match="ACTUM_API_KEY would be sent there"):
+        make_model(settings)

@@ -1,0 +1,182 @@
+"""Keys in the journal's database: hashed, never handed out twice, and revoked for every process at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from actum.core.errors import UnknownName, UsageError
+from actum.core.interfaces import Journal
+from actum.core.key import KeepsKeys, KeyStore, new_key
+from actum.runs.administration import put_on_record
+from actum.storage.migrations import POSTGRES, SQLITE
+from tests.postgres import PostgresServer
+
+from .conftest import Store
+
+
+def keys_of(journal: Journal) -> KeyStore:
+    assert isinstance(journal, KeepsKeys)
+    return journal.keys
+
+
+async def until(holds: Callable[[], bool], seconds: float) -> None:
+    """Wait for another process or thread, at most so long."""
+    async with asyncio.timeout(seconds):
+        while not holds():  # noqa: ASYNC110 - another process or thread makes it so
+            await asyncio.sleep(0.005)
+
+
+async def known(keys: KeyStore) -> int:
+    """The number of changes, once it is known."""
+    await until(lambda: keys.changes() is not None, 10)
+    number = keys.changes()
+    assert number is not None
+    return number
+
+
+async def test_a_key_is_kept_hashed_and_its_id_is_never_handed_out_twice(store: Store) -> None:
+    keys = keys_of(store.open())
+    text, key = new_key("ci", principal="ann", tenant="north", tools=["crm_*"], made_at=5.0, made_by="root")
+    await keys.add(key)
+    assert await keys.all() == [key] == [await keys.find("ci")]
+    assert text not in repr(key)
+    assert await keys.find("other") is None
+    with pytest.raises(UsageError, match="a key named 'ci' is there"):
+        await keys.add(new_key("ci")[1])
+    assert await keys.revoke("ci", at=7.0, by="bob")
+    assert not await keys.revoke("ci", at=9.0, by="eve")
+    (revoked,) = await keys.all()
+    assert (revoked.revoked_at, revoked.revoked_by, revoked.state(8.0)) == (7.0, "bob", "revoked")
+    with pytest.raises(UsageError, match="a key named 'ci' was revoked"):
+        await keys.add(new_key("ci")[1])
+    with pytest.raises(UnknownName, match="no key named 'nobody'"):
+        await keys.revoke("nobody", at=7.0, by="bob")
+
+
+async def test_two_that_add_one_id_at_once_get_one_key(shared: Store) -> None:
+    one, two = keys_of(shared.open()), keys_of(shared.open())
+    results = await asyncio.gather(
+        *(keys.add(new_key("ci")[1]) for keys in (one, two) for _ in range(5)), return_exceptions=True
+    )
+    assert sum(result is None for result in results) == 1
+    assert {type(result) for result in results} == {type(None), UsageError}
+    assert len(await one.all()) == 1
+
+
+_REVOKE = """
+import asyncio, sys, time
+from actum.storage.place import open_journal
+async def main():
+    journal = open_journal(sys.argv[1])
+    await journal.keys.revoke("ci", at=time.time(), by="root")
+    print(time.time(), flush=True)
+    await journal.close()
+asyncio.run(main())
+"""
+
+
+async def test_a_key_revoked_by_another_process_is_known_within_a_second_and_after_a_restart(shared: Store) -> None:
+    keys = keys_of(shared.open())
+    await keys.add(new_key("ci")[1])
+    before = await known(keys)
+    other = await asyncio.create_subprocess_exec(sys.executable, "-c", _REVOKE, shared.place, stdout=subprocess.PIPE)
+    await until(lambda: keys.changes() != before, 30)
+    noticed = time.time()
+    out, _ = await other.communicate()
+    assert other.returncode == 0
+    assert noticed - float(out) < 1.0
+    assert [key.state(noticed) for key in await keys.all()] == ["revoked"]
+    assert [key.state(noticed) for key in await keys_of(shared.open()).all()] == ["revoked"]
+
+
+async def test_a_row_that_is_changed_by_hand_is_noticed_and_a_damaged_one_opens_no_door(shared: Store) -> None:
+    keys = keys_of(shared.open())
+    for name in ("one", "two"):
+        await keys.add(new_key(name)[1])
+    before = await known(keys)
+    if "://" in shared.place:
+        with psycopg.connect(shared.place, autocommit=True) as connection:
+            connection.execute("UPDATE actum.keys SET payload = 'x' WHERE id = 'one'")
+    else:
+        with sqlite3.connect(shared.place) as file:
+            file.execute("UPDATE keys SET payload = 'x' WHERE id = 'one'")
+        file.close()
+    await until(lambda: keys.changes() != before, 10)
+    assert [key.state(0.0) for key in await keys.all()] == ["damaged", "valid"]
+    assert await keys.find("one") is None
+    assert await keys.revoke("one", at=1.0, by="root")
+
+
+async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(shared: Store) -> None:
+    journal = shared.open()
+    await put_on_record(journal, "settings.read", {}, principal="root")
+    await journal.close()
+    if "://" in shared.place:
+        with psycopg.connect(shared.place, autocommit=True) as connection:
+            connection.execute("DROP TABLE actum.keys; DROP FUNCTION actum.tell_of_keys")
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 1,))
+    else:
+        with sqlite3.connect(shared.place) as file:
+            file.executescript("DROP TABLE keys; DROP TABLE key_changes")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 1}")
+        file.close()
+    again = shared.open()
+    keys = keys_of(again)
+    assert await keys.all() == []
+    before = await known(keys)
+    await keys.add(new_key("ci")[1])
+    await until(lambda: keys.changes() != before, 10)
+    assert len(await again.runs()) == 1
+
+
+async def test_records_of_runs_do_not_count_as_changes_of_keys(shared: Store) -> None:
+    journal = shared.open()
+    keys = keys_of(journal)
+    await keys.add(new_key("ci")[1])
+    before = await known(keys)
+    await put_on_record(journal, "keys.add", {"name": "ci"}, principal="root")
+    await until(lambda: keys.changes() is not None, 10)
+    assert keys.changes() == before
+
+
+async def test_nobody_can_tell_while_the_connection_that_listens_is_away(
+    database: Store, server: PostgresServer
+) -> None:
+    keys = keys_of(database.open())
+    await keys.add(new_key("ci")[1])
+    before = await known(keys)
+    server.stop()
+    try:
+        await until(lambda: keys.changes() is None, 2)
+    finally:
+        server.start()
+    after = await known(keys)
+    assert after != before  # what was told meanwhile went unheard
+
+
+async def test_a_server_that_hangs_without_a_sign_is_away_within_a_second(
+    database: Store, server: PostgresServer
+) -> None:
+    keys = keys_of(database.open())
+    await known(keys)
+    with psycopg.connect(database.place, autocommit=True) as connection:
+        query = "SELECT pid FROM pg_stat_activity WHERE query = 'SELECT 1' AND pid != pg_backend_pid()"
+        (listening,) = (pid for (pid,) in connection.execute(query).fetchall())
+    os.kill(listening, signal.SIGSTOP)
+    try:
+        await until(lambda: keys.changes() is None, 1.0)
+        await keys.add(new_key("ci")[1])  # the other connection works
+        assert await keys.find("ci") is not None
+    finally:
+        os.kill(listening, signal.SIGCONT)
+    await known(keys)
