@@ -15,6 +15,7 @@ from actum.compose.settings import ServeLimits, ServeSettings, Settings
 from actum.core.errors import UsageError
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
+from actum.server.api.api import GivenAgents
 from actum.server.house import HouseSettings
 from actum.server.metrics import Metrics
 from actum.server.web import ConnectionLimits
@@ -62,7 +63,7 @@ async def test_a_journal_that_is_closed_makes_the_server_not_ready_but_alive() -
             raise RuntimeError("closed")
 
     for journal, status in ((MemoryJournal(), 200), (Closed(), 503)):
-        doors = open_doors(Settings(), [], journal, Identity())
+        doors = open_doors(Settings(), [], GivenAgents({}), journal, Identity())
         served = Serving(doors, ServeSettings(), Access(), journal=journal, metrics=Metrics())
         async with serving(served.house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
             assert [(await client.get(path)).status_code for path in ("/readyz", "/healthz")] == [status, 200]

@@ -64,6 +64,7 @@ from ..core.record import (
     new_id,
 )
 from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secret_store import SecretSource
 from ..core.tool import Tool
 from ..core.trace import checked_traceparent
 from ..core.user import User
@@ -118,6 +119,7 @@ class RunOptions(TypedDict, total=False):
     approver: Approver | None
     peer: Peer | None
     trace: str
+    request: str
     holder: Holder | None
     settings: ModelSettings | None
 
@@ -153,7 +155,8 @@ class Agent(Generic[Output]):
         approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
         dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
         coerce: mend arguments that nearly fit their schema (`"5"` for 5); what was mended is on record.
-        secrets: what tools may ask for with `ctx.secret(name)`, such as `os.environ`: no model sees them.
+        secrets: what tools may ask for with `ctx.secret(name)`, such as `os.environ`: no model sees them. A mapping is
+            the same for everybody; of a `SecretStore` each run gets what its own user may have.
         redaction: what is kept out of results before they are on record and told to the model.
         extra_arguments: refuse or drop arguments that a tool does not know.
         clock: the time.
@@ -187,7 +190,7 @@ class Agent(Generic[Output]):
         dialect: str = "auto",
         coerce: bool = True,
         extra_arguments: Literal["refuse", "drop"] = "refuse",
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
         settings: ModelSettings | None = None,
@@ -258,6 +261,7 @@ class Agent(Generic[Output]):
         approver: Approver | None = None,
         peer: Peer | None = None,
         trace: str = "",
+        request: str = "",
         holder: Holder | None = None,
         settings: ModelSettings | None = None,
         emit: Emit | None = None,
@@ -286,6 +290,8 @@ class Agent(Generic[Output]):
             approver: who can be asked during this run, instead of the agent's own approver.
             peer: the program at the other end, where tools may turn to its model and its user.
             trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
+            request: a digest of the request that starts the run, for a program that makes `run_id` of a key of its
+                caller; see `Started`. On record.
             holder: for whom toolsets keep sessions with servers open between calls, instead of the conversation or the
                 run; whoever passes it says when it is over.
             settings: how the model is asked in this run; the agent's settings hold for what is not set here.
@@ -345,6 +351,7 @@ class Agent(Generic[Output]):
                 seen=earlier.seen,
                 unfinished=heard.unfinished,
                 trace=checked_traceparent(trace),
+                request=request,
                 **await self._recorded(),
             )
             setting = self.runner.setting(
@@ -455,6 +462,7 @@ class Agent(Generic[Output]):
         conversation: str = "",
         principal: str | None = None,
         tenant: str | None = None,
+        request: str = "",
     ) -> str:
         """Begin a run that branches off from another: it has that run's entries up to one, and this agent's model,
         instructions and tools. `resume` goes on with it.
@@ -469,6 +477,7 @@ class Agent(Generic[Output]):
             new_run: the id of the new run.
             conversation: of the new run; its own history it has anyway. It belongs to whom the other run belongs to.
             principal, tenant: whoever asks for it, as for `resume`.
+            request: as for `run`.
 
         Returns:
             The id of the new run.
@@ -502,6 +511,7 @@ class Agent(Generic[Output]):
                 bound=(),
                 forked=run_id,
                 fork_at=at,
+                request=request,
                 **({"agent_digest": "", "agent_parts": {}} | await self._recorded()),
             )
             words = await words_of(self.journal, run_id, records)

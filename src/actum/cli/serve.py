@@ -1,10 +1,10 @@
-"""`actum serve`: what one `actum.toml` describes, served under one address: MCP now, more protocols to come."""
+"""`actum serve`: what one `actum.toml` describes, served under one address: MCP and our own API."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,7 @@ import typer
 
 from .. import server as doors
 from ..compose.settings import ServeSettings, Settings
-from ..compose.tools import load_tools, with_labels
+from ..compose.tools import load_tools
 from ..core.json import JsonObject
 from . import options
 from .callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
@@ -69,7 +69,14 @@ def serve(
 
 
 async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_env: str, *, insecure: bool) -> int:
-    from ..compose.serving import Serving, log_to_stderr, open_doors, open_login, place_of  # noqa: PLC0415  # nobody else needs a web server
+    from ..compose.serving import (  # noqa: PLC0415  # nobody else needs a web server
+        Serving,
+        log_to_stderr,
+        open_doors,
+        open_login,
+        place_of,
+        served_agents,
+    )
     from ..server.metrics import Metrics, counted  # noqa: PLC0415  # as above
 
     reached = settings.serve
@@ -87,7 +94,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         insecure=insecure,
     )
     who = msgspec.structs.replace(local(settings), scopes=ALL_SCOPES)
-    loaded = with_labels(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
+    loaded = load_tools(settings.tools, Path.cwd())
     async with options.journal(settings) as opened:
         login = open_login(settings, opened, os.environ)
         if login is not None and access.verifier is None:
@@ -96,35 +103,45 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         entered = await entrance(access, opened, place_of(reached.http)[0], scopes=ALL_SCOPES)
         counts = Metrics()
         journal = counted(opened, counts)
-        serving = Serving(
-            [*open_doors(settings, loaded, journal, who), *([login] if login is not None else [])],
-            reached,
-            entered.access,
-            who=who,
-            journal=journal,
-            metrics=counts,
-            stored=entered.stored,
-            login=login,
-            reread=reread,
-        )
-        with serving.listening() as address:
-            _tell(reached, entered.access, address)
-            log_to_stderr()
-            return ended(await serving.run())
+        async with served_agents(settings, os.environ, Path.cwd(), loaded, journal) as agents:
+            serving = Serving(
+                [*open_doors(settings, loaded, agents, journal, who), *([login] if login is not None else [])],
+                reached,
+                entered.access,
+                who=who,
+                journal=journal,
+                metrics=counts,
+                stored=entered.stored,
+                login=login,
+                reread=reread,
+            )
+            with serving.listening() as address:
+                _tell(reached, entered.access, address, [name for name in agents.names if name])
+                log_to_stderr()
+                return ended(await serving.run())
 
 
-def _tell(reached: ServeSettings, access: Access, address: str) -> None:
+def _tell(reached: ServeSettings, access: Access, address: str, agents: Sequence[str]) -> None:
     """Say where the server is, what it serves, and who may come in."""
     terminal = Terminal()
-    terminal.note(f"actum serves at {address}" + (f", as {reached.public}" if reached.public else ""))
-    terminal.note(f"  MCP      {address}/mcp" + (f", for old clients {address}/sse" if reached.sse else ""))
+    public = reached.public
+    terminal.note(f"actum serves at {address}, as {public}" if public else f"actum serves at {address}")
+    new = f"{address}/mcp"
+    terminal.note(f"  MCP      {new}, for old clients {address}/sse" if reached.sse else f"  MCP      {new}")
+    terminal.note(f"  API      {address}/v1, described at {address}/openapi.json")
+    if agents:
+        terminal.note(f"  agents   {', '.join(agents)}")
     terminal.note(f"  health   {address}/healthz, {address}/readyz")
-    where = f"http://{reached.metrics}/metrics" if reached.metrics else f"{address}/metrics, scope metrics"
-    terminal.note(f"  metrics  {where}")
+    if reached.metrics:
+        terminal.note(f"  metrics  http://{reached.metrics}/metrics")
+    else:
+        terminal.note(f"  metrics  {address}/metrics, scope metrics")
     if reached.login.issuer:
         terminal.note(f"  people   {address}/login, at {reached.login.issuer}")
-    if access.verifier is not None:
-        terminal.note("  comes in: whoever shows a key" + (f", or a token of {access.issuer}" if access.issuer else ""))
+    if access.verifier is not None and access.issuer:
+        terminal.note(f"  comes in: whoever shows a key, or a token of {access.issuer}")
+    elif access.verifier is not None:
+        terminal.note("  comes in: whoever shows a key")
     elif access.insecure:
         terminal.note("  comes in: whoever reaches it, without a key (--insecure)")
     else:

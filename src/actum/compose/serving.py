@@ -13,8 +13,9 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,6 +26,8 @@ from ..core.json import Json, JsonObject
 from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
+from ..server.api.api import AgentsByName, GivenAgents
+from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.door import Door
 from ..server.house import House, HouseSettings, request_id
@@ -38,37 +41,79 @@ from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
 from ..transport.guard import is_here
-from .agents import open_policy
+from .agents import make_agent, make_runner, open_agents, open_policy
 from .mcp import mcp_keys, secrets_of
+from .models import make_model
+from .secrets import open_secrets
 from .settings import LoginTable, ServeSettings, Settings
+from .tools import with_labels
 
 log = logging.getLogger("actum.server")
 
 TOOLS_SCOPE = "tools"
+API = "api"
+"""What runs of direct calls by our own API are called."""
 
 
-def open_doors(settings: Settings, tools: Sequence[Toolish], journal: Journal, who: Identity) -> list[Door]:
+def open_doors(
+    settings: Settings, tools: Sequence[Toolish], agents: AgentsByName, journal: Journal, who: Identity
+) -> list[Door]:
     """What is served under one address.
 
     Args:
         settings: as read.
         tools: of `load_tools`.
+        agents: of `served_agents`.
         journal: the one journal of the server.
         who: on whose behalf whoever comes is served where no key is wanted.
 
     Raises:
         UsageError: the policy can not be read, or the key that seals calls can not be kept.
     """
+    secrets = open_secrets(os.environ)
     mcp = McpService(
-        tools,
+        with_labels(tools, settings.tool_labels),
         instructions=settings.instructions,
         policy=open_policy(settings),
         limits=settings.limits,
+        secrets=secrets,
         journal=journal,
         who=who,
         keys=mcp_keys(settings, os.environ),
     )
-    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
+    api = ApiDoor(make_runner(settings, tools, name=API, journal=journal, approver=None, secrets=secrets), agents)
+    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), api]
+
+
+@asynccontextmanager
+async def served_agents(
+    settings: Settings, environment: Mapping[str, str], folder: Path, tools: Sequence[Toolish], journal: Journal
+) -> AsyncIterator[AgentsByName]:
+    """The agents that callers may run: those of `[agents.*]`, or the one of the settings where there are no tables.
+
+    The one agent has no MCP servers of the person who started the server: they would lend the person's log-ins to every
+    caller. An agent of a table has the servers that its table, or the settings around the table, name.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+        folder: where the everyday tools may look at files.
+        tools: of `load_tools`.
+        journal: the one journal of the server.
+
+    Raises:
+        UsageError: an agent can not be built.
+    """
+    if not settings.agents:
+        made = make_agent(
+            settings, make_model(settings), tools, journal=journal, approver=None, secrets=open_secrets(environment)
+        )
+        yield GivenAgents({"": made})
+        return
+    async with open_agents(settings, environment, folder, journal=journal) as agents:
+        for name in agents.names:
+            agents.get(name)  # what is wrong with it is told at the start
+        yield agents
 
 
 def open_login(

@@ -26,6 +26,7 @@ from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
 from ..toolsets.wrappers import ToolLabels
+from ..transport.egress import EgressRules
 from .mistakes import Fault, Mistake, faults_in, meant, placed, unreadable
 
 EMBEDDED = "embedded"
@@ -219,6 +220,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         speaks_for_user: clients of `actum mcp serve` that say only what their user said, so that rules take their
             values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
             id of a client of `--issuer`.
+        egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
         agents: agents by their names; see `AgentTable`.
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
         tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
@@ -241,6 +243,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prices: dict[str, Price] = {}
     mcp_wait: float = MCP_WAIT_S
     speaks_for_user: tuple[str, ...] = ()
+    egress: EgressRules = EgressRules()
     agents: dict[str, AgentTable] = {}
     tool_labels: dict[str, ToolLabels] = {}
     tenant_claim: str = ""
@@ -319,7 +322,15 @@ def _merged(layers: Sequence[_Layer], own: Path | None) -> Settings:
         for name, value in layer.values.items():
             before, sources[name] = found.get(name), layer.source
             found[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+            if name == "egress" and isinstance(before, dict) and isinstance(value, dict):
+                found[name] = before | value | _denied(before, value)
     return Settings(**msgspec.structs.asdict(_checked(found, "the settings")), sources=sources)
+
+
+def _denied(before: Mapping[str, object], later: Mapping[str, object]) -> dict[str, object]:
+    """What both tables `[egress]` deny: what a person denied in the own file, no folder opens again."""
+    lists = [table["deny"] for table in (before, later) if isinstance(table.get("deny"), list)]
+    return {"deny": [entry for entries in lists if isinstance(entries, list) for entry in entries]}
 
 
 _OF_SETTINGS = frozenset(AgentTable.__struct_fields__) & frozenset(SettingsFile.__struct_fields__) - {"agents"}
@@ -403,7 +414,7 @@ def _hidden(name: str, value: Json) -> Json:
 
 
 HIDDEN = "[hidden]"
-_ADDRESSES = frozenset({"base_url", "journal", "mcp", "model"})
+_ADDRESSES = frozenset({"base_url", "journal", "mcp", "model", "proxy"})
 
 
 def _read_file(path: Path) -> dict[str, object]:
@@ -516,6 +527,7 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
             "serve": ServeSettings,
             "limits": Limits,
             "model_settings": ModelSettings,
+            "egress": EgressRules,
         }
         what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
         known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)

@@ -63,6 +63,13 @@ TEMPLATE = """\
 #[serve.limits]
 #requests_per_caller = 100
 
+# Where the calls of tools may go; see docs/egress.md.
+#[egress]
+#allow = ["https://*.example.org"]        # nowhere else
+#deny = ["*.internal"]
+#private = ["http://intranet.example.org"]
+#proxy = "http://proxy.example.org:3128"
+
 # Where tools come from: everyday, file.py, file.py:name, module:name. A table takes them under other names.
 #[tools]
 #use = ["everyday", {from = "crm.py", prefix = "crm_", only = ["find_*"]}]

@@ -114,6 +114,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         compacts: the run only makes a summary of the conversation; see `Compacted`.
         trace: the `traceparent` of whatever asked for this run, where it belongs to a trace of other programs. Their
             word: it links, and permits nothing.
+        request: a digest of the request that started the run, where the run's id was made of a key that the caller
+            chose: the same key with another request is told apart by it. See `server.api`.
         tracestate: what came beside the `traceparent`: which agents stand above this run in other programs. It can
             lower the limit of `depth`, and raises none.
         agent_digest: digest of all that decides what the agent does; empty where the agent has no name by which another
@@ -147,6 +149,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     tracestate: str = ""
     agent_digest: str = ""
     agent_parts: dict[str, str] = {}
+    request: str = ""
 
     @property
     def belongs_to(self) -> str:

@@ -14,13 +14,18 @@ from ..journal.recording import RunState
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")
 
 
+def is_run_id(text: str) -> bool:
+    """Whether a text can be the id of a run."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
 def checked_id(run_id: str) -> str:
     """A run's id, if it can be one.
 
     Raises:
         UsageError: it can not.
     """
-    if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id):
+    if not isinstance(run_id, str) or not is_run_id(run_id):
         raise UsageError(f"run_id={run_id!r}: use 1 to 128 letters, digits, '_', '-', '.' or ':'")
     return run_id
 

@@ -40,6 +40,7 @@ from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.record import CallsRequested, InputGiven, Requester, Started, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secret_store import SecretSource, secrets_for
 from ..core.tool import Tool
 from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
 from ..core.user import User
@@ -47,7 +48,7 @@ from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
 from ..journal.recording import RunState
 from ..journal.secrets import write_answer, write_request
-from ..policy.rules import CAREFUL, DEFAULT
+from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
@@ -144,7 +145,7 @@ class Runner:
         approver: Approver | None = None,
         coerce: bool = True,
         extra_arguments: Literal["refuse", "drop"] = "refuse",
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
     ) -> None:
@@ -160,7 +161,7 @@ class Runner:
         self._approver = approver
         self._coerce = coerce
         self._extra = extra_arguments
-        self._secrets = secrets or {}
+        self._secrets: Mapping[str, str] | SecretSource = {} if secrets is None else secrets
         self._redaction = redaction
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
         self._meters = RateLimiters(self.limits, name, self.journal.counts)
@@ -235,6 +236,10 @@ class Runner:
                 warn_of_undeclared(self._supervised, self._catalog.tools)
         return self._catalog
 
+    def bars(self, tool: Tool, facts: Facts) -> bool:
+        """Whether the policy denies every call of a tool by somebody, whatever the arguments are."""
+        return isinstance(self._policy, Barring) and self._policy.bars(tool, facts)
+
     def listing(self, state: RunState) -> Callable[[], Awaitable[Catalog]]:
         """Lists the tools of a run: once a result of it was cut, with the one that reads the rest."""
         known: dict[Catalog, Catalog] = {}
@@ -270,6 +275,7 @@ class Runner:
         holder: Holder | None = None,
         trace: str = "",
         tracestate: str = "",
+        request: str = "",
         emit: Emit | None = None,
     ) -> RunResult:
         """Make calls that somebody asks for directly: a run without a model.
@@ -282,6 +288,7 @@ class Runner:
             drawn: `run_id` was just drawn by `new_id`, so that the journal need not be asked whether it has such a run.
             principal, tenant, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
             tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this.
+            request: as in `Started`.
 
         Returns:
             What the calls came to. `status` is `paused` when somebody must be asked, `stopped` at a limit.
@@ -304,6 +311,7 @@ class Runner:
             key_id=checked_text("key_id", key_id),
             trace=checked_traceparent(trace),
             tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
+            request=request,
         )
         way = way_in(started.tracestate)
         setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way)
@@ -537,7 +545,7 @@ class Runner:
             deps=setting.deps,
             attachments={**model.attachments, **state.media()},
             emit=setting.emit,
-            secrets=self._secrets,
+            secrets=secrets_for(self._secrets, started.user),
             redaction=self._redaction,
             told=set(state.secrets),
             heard=model.heard,

@@ -28,6 +28,8 @@ from ..core.user import User
 KEY_CHARS_MIN = 16
 _NO_HASH = "0" * 64
 
+Usable = Literal["tool", "model", "agent"]
+"""What a key can be made for."""
 SHARED = "shared"
 """The id of the key that everybody shares."""
 
@@ -60,7 +62,7 @@ class Identity(Struct, frozen=True, kw_only=True):
     models: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
 
-    def may_use(self, kind: Literal["tool", "model", "agent"], name: str) -> bool:
+    def may_use(self, kind: Usable, name: str) -> bool:
         """Whether this key may use a tool, a model or an agent, as far as that is not the policy's to say.
 
         Args:

@@ -27,7 +27,8 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
-from ..transport.guard import Fetched, Fetcher, Guard
+from ..transport.fetcher import Fetched, Fetcher
+from ..transport.guard import Guard
 from ..transport.http import HttpFailure
 from .identity import Identity
 

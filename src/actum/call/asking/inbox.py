@@ -133,7 +133,7 @@ async def read_inbox(journal: Journal) -> Inbox:
         if problems or run is None:
             unreadable.append(Unreadable(run_id, problems[0] if problems else "its beginning is gone"))
         elif not run.parent:
-            waiting += _waiting_in(run, entries)
+            waiting += waiting_items(run, entries)
     unreadable += [
         Unreadable(run.run_id, "it is in the list of runs, and has no entries")
         for run in await journal.runs(limit=None)
@@ -192,7 +192,7 @@ async def _waiting_under(journal: Journal, asked: OpenQuestion, tenant: str | No
     run = summary_of(asked.run_id, entries) if not faults(entries) else None
     if run is None or tenant not in (None, run.tenant) or _is_over(entries[-1]):
         return []
-    return [item for item in _waiting_in(run, entries) if item.asked.id == asked.ask_id]
+    return [item for item in waiting_items(run, entries) if item.asked.id == asked.ask_id]
 
 
 def _is_over(latest: Entry) -> bool:
@@ -204,7 +204,13 @@ def _is_over(latest: Entry) -> bool:
     return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status != "paused")
 
 
-def _waiting_in(run: RunSummary, entries: Sequence[Entry]) -> list[InboxItem]:
+def waiting_items(run: RunSummary, entries: Sequence[Entry]) -> list[InboxItem]:
+    """All that a run waits for, in the order in which the run asked.
+
+    Args:
+        run: the run.
+        entries: all its entries.
+    """
     recording = RunState(entries)
     at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, InputRequested)}
     return [InboxItem(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
@@ -229,15 +235,29 @@ async def answer_pending(journal: Journal, ask_id: str, answer: Answer, *, tenan
         JournalError: the definitions of its tools were changed, and new arguments can not be checked.
     """
     waiting = await _found(journal, ask_id, tenant)
-    run_id = waiting.run.run_id
+    await answer_in_run(journal, waiting.run.run_id, ask_id, answer)
+    return waiting
+
+
+async def answer_in_run(journal: Journal, run_id: str, ask_id: str, answer: Answer) -> RunState:
+    """Answer what a run waits for; the run goes on when it is resumed next.
+
+    Returns:
+        The state of the run with the answer.
+
+    Raises:
+        UnknownName: the run does not wait for this.
+        UsageError, Busy, JournalError: as for `answer_pending`.
+    """
     async with journal.claim(run_id):
         recording = RunState(await journal.read(run_id))
-        if answer.arguments is not None and answer.verdict == "approve" and not waiting.asked.run:
-            _check(answer.arguments, waiting.asked, await definitions(journal, recording.tools))
+        asked = recording.question(ask_id)
+        if asked is not None and answer.arguments is not None and answer.verdict == "approve" and not asked.run:
+            _check(answer.arguments, asked, await definitions(journal, recording.tools))
         (record,) = records_of(recording, {ask_id: answer}, is_shared=journal.is_shared)
         write_answer(journal, run_id, recording, record)
         await journal.sync(run_id)
-    return waiting
+    return recording
 
 
 async def _found(journal: Journal, ask_id: str, tenant: str | None) -> InboxItem:

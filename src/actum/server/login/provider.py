@@ -23,7 +23,8 @@ from ...core.clock import SystemClock
 from ...core.errors import ActumError
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonObject
-from ...transport.guard import Fetched, Fetcher, Guard, is_here
+from ...transport.fetcher import Fetched, Fetcher
+from ...transport.guard import Guard, is_here
 from ...transport.http import HttpFailure
 from ..identity import Identity
 from ..issuer import Issuer, SignedTokens

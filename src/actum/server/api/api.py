@@ -1,0 +1,342 @@
+"""`Api`: what the handlers of our own API share: tools, agents, the journal and the runs under way.
+
+Every call and every run goes the way that it also goes without a server: `Runner.call` and `Agent.run`. A request that
+names an `Idempotency-Key` makes the id of its run of that key and of the caller, so that the same request finds the run
+again: in this process, in another, and after the run has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from ...agents.agent import Agent
+from ...core.errors import Busy, JournalError, UnknownName, UsageError
+from ...core.event import RunResult
+from ...core.interfaces import Clock, Facts
+from ...core.record import Started, new_id
+from ...core.tool import Tool
+from ...journal.recording import RunState
+from ...runs.recorded import done_after
+from ...runs.runner import Emit, Runner
+from ..identity import Identity, Usable
+from .bodies import RunBegun
+from .events import Streams
+from .operation import ApiReply, ApiRequest
+from .problem import Refusal
+from .records import POLL_S, Recorded, Records
+from .work import RunJob, Work
+
+TRIES = 25
+"""So often it is looked for a run that another process is about to begin."""
+
+Begin = Callable[[Emit], Coroutine[object, object, RunResult]]
+
+
+class Start(Struct, frozen=True):
+    """A run that a request starts.
+
+    Attributes:
+        run_id: the id of the run.
+        request: a digest of the request, where the id was made of a key; empty otherwise.
+    """
+
+    run_id: str
+    request: str = ""
+
+
+class AgentsByName(Protocol):
+    """The agents of a server."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the agents; `""` is the name of an agent that is meant where none is named."""
+
+    def get(self, name: str) -> Agent[object]:
+        """The agent of a name.
+
+        Raises:
+            UnknownName: there is none.
+        """
+
+
+class GivenAgents:
+    """Agents that a program has made.
+
+    Args:
+        agents: the agents by name.
+    """
+
+    def __init__(self, agents: Mapping[str, Agent[object]]) -> None:
+        self._agents = agents
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the agents."""
+        return tuple(self._agents)
+
+    def get(self, name: str) -> Agent[object]:
+        """The agent of a name.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        if name not in self._agents:
+            raise UnknownName(f"there is no agent {name!r}")
+        return self._agents[name]
+
+
+class Api:
+    """What all handlers share.
+
+    Args:
+        runner: makes the calls of tools that are asked for directly.
+        agents: the agents; all have to write to the journal of the runner.
+        clock: the time.
+    """
+
+    def __init__(self, runner: Runner, agents: AgentsByName, clock: Clock) -> None:
+        self.runner = runner
+        self.agents = agents
+        self.clock = clock
+        self.journal = runner.journal
+        self.records = Records(runner.journal, clock)
+        self.work = Work()
+        self.streams = Streams()
+
+    # What a caller may use --------------------------------------------------------------------------------------------
+
+    async def tools(self, who: Identity) -> list[Tool]:
+        """The tools that a caller is shown, by name."""
+        facts = Facts(
+            principal=who.principal,
+            tenant=who.tenant,
+            roles=who.roles,
+            agent=self.runner.name,
+            key_id=who.key_id,
+            now=self.clock.now(),
+        )
+        tools = await self.runner.list_tools()
+        return [tool for tool in tools if who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)]
+
+    async def tool(self, who: Identity, name: str) -> Tool:
+        """A tool that a caller may name. What the policy says of a call is told when the call is made.
+
+        Raises:
+            Refusal: there is no such tool for the caller.
+        """
+        tool = next((tool for tool in await self.runner.list_tools() if tool.name == name), None)
+        if tool is None or not who.may_use("tool", name):
+            raise Refusal(404, "unknown_tool", "There is no tool of this name that this key may use.")
+        return tool
+
+    def agent(self, who: Identity, name: str) -> Agent[object]:
+        """An agent that a caller's key may use. Who else may use the agent is the agent's to say, when it is run.
+
+        Raises:
+            Refusal: there is no such agent for the caller.
+        """
+        names = self.agents.names
+        if not name and "" not in names and len(names) == 1:
+            name = names[0]
+        agent = self.agents.get(name) if name in names else None
+        if agent is None or not who.may_use("agent", name or agent.name):
+            raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
+        return agent
+
+    def agent_of(self, started: Started) -> Agent[object] | None:
+        """The agent that can go on with a run; None where this server has none."""
+        names = self.agents.names
+        name = started.agent if started.agent in names else ""
+        agent = self.agents.get(name) if name in names else None
+        return agent if agent is not None and agent.name == started.agent else None
+
+    async def check_go_on(self, who: Identity, recorded: Recorded) -> None:
+        """A caller goes on only with runs that the caller's key could start.
+
+        Raises:
+            Refusal: the key allows no such run; or the run branched off from a run that was forgotten, so that nobody
+                can tell what must not be done again.
+        """
+        state = recorded.state
+        tools = [call.name for _, requested in state.requested for call in requested.calls]
+        named: list[tuple[Usable, str]] = (
+            [("tool", tool) for tool in tools] if state.requested else [("agent", recorded.started.agent)]
+        )
+        if not all(who.may_use(kind, name) for kind, name in named):
+            raise Refusal(403, "key", "This key may not use what this run uses.", run=recorded.run_id)
+        try:
+            await done_after(self.journal, recorded.started)
+        except JournalError:
+            raise Refusal(
+                409,
+                "forgotten",
+                "This run branched off from a run that was forgotten: nothing can go on from here.",
+                run=recorded.run_id,
+            ) from None
+
+    # Runs that requests start -----------------------------------------------------------------------------------------
+
+    def start(self, asked: ApiRequest[object, object]) -> Start:
+        """The run that a request starts: a new run, or the run of its `Idempotency-Key` and its caller."""
+        if not asked.key:
+            return Start(new_id("run"))
+        who = asked.who
+        named = hashlib.sha256(_sorted.encode([who.tenant, who.principal, asked.key])).hexdigest()
+        # Keyed, so that a secret argument can not be guessed from the digest by whoever reads the journal.
+        said = _sorted.encode([asked.operation, dict(asked.names), asked.body])
+        return Start(f"run_{named[:32]}", hmac.digest(asked.key.encode(), said, "sha256").hex()[:32])
+
+    async def begin(self, start: Start, make: Begin) -> RunJob | None:
+        """Begin the run of a request, unless the same request has begun it before.
+
+        Args:
+            start: the run.
+            make: carries the run out.
+
+        Returns:
+            The job that carries the run out here; None where the run was begun before and is not under way here.
+
+        Raises:
+            Refusal: another request was made with the same `Idempotency-Key`.
+            UsageError: the run can not be begun.
+        """
+        for tried in range(TRIES):
+            if start.request and await self.was_begun(start):
+                return self.work.get(start.run_id)
+            job = self.work.get(start.run_id) or self.work.start(start.run_id, start.request, make)
+            try:
+                await self.started(job)
+                _check_same(job.request, start)
+                return job
+            except UsageError as error:
+                if not start.request or tried == TRIES - 1:
+                    raise
+                is_own = job.request == start.request
+                if is_own and not isinstance(error, Busy) and not await self.was_begun(start):
+                    raise
+            await self.clock.sleep(POLL_S / 4)  # another process is about to write the beginning of the run
+        return None
+
+    async def started(self, job: RunJob) -> RunJob:
+        """A job whose run is on record.
+
+        Raises:
+            UsageError: the run could not be begun, or gone on with.
+        """
+        await asyncio.shield(job.begun)  # others wait for it, too
+        if not job.is_recorded:
+            await wait_for(job)
+            if job.task.cancelled():
+                raise Refusal(503, "stopping", "The run was cancelled before it began.", retry_after=1.0)
+            job.task.result()  # raises what speaks against the run
+        return job
+
+    async def was_begun(self, start: Start) -> bool:
+        """Whether the run of a request is on record.
+
+        Raises:
+            Refusal: another request was made with the same `Idempotency-Key`, or its run was forgotten.
+        """
+        entries = await self.journal.read(start.run_id)
+        if not entries:
+            return False
+        try:
+            started = RunState(entries[:1]).beginning()
+        except JournalError:
+            raise Refusal(409, "forgotten", "The run of this Idempotency-Key was forgotten. Use another key.") from None
+        _check_same(started.request, start)
+        return True
+
+    async def settled(self, run_id: str, who: Identity) -> Recorded:
+        """A run that has ended, or waits for somebody. A run that nobody carries out any more is gone on with.
+
+        Raises:
+            Refusal: there is no such run for the caller.
+            UsageError: the run can not be gone on with.
+        """
+        while True:
+            job = self.work.get(run_id)
+            if job is not None:
+                await wait_for(job)
+                continue
+            recorded = await self.records.run(run_id, who)
+            if recorded.is_over:
+                return recorded
+            if await self.journal.driven([run_id]):
+                await self.clock.sleep(POLL_S)
+                continue
+            ended = recorded.state.ended
+            if ended is not None and ended.status == "paused" and recorded.state.waiting():
+                return recorded
+            job = self.go_on(recorded)
+            await wait_for(job)
+            if not job.task.cancelled() and (error := job.task.exception()) is not None:
+                raise error
+            return await self.records.run(run_id, who)
+
+    def go_on(self, recorded: Recorded, *, accept: bool = False) -> RunJob:
+        """Go on with a run that was paused or interrupted, in a task of its own.
+
+        Raises:
+            Busy: the run is under way here.
+            UsageError: this server has no agent of the run's name.
+        """
+        run_id, (tenant, principal) = recorded.run_id, recorded.started.user
+        if recorded.state.requested:
+            runner = self.runner
+            return self.work.start(
+                run_id,
+                recorded.started.request,
+                lambda emit: runner.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit),
+            )
+        agent = self.agent_of(recorded.started)
+        if agent is None:
+            raise no_agent(recorded)
+        return self.work.start(
+            run_id,
+            recorded.started.request,
+            lambda emit: agent.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit),
+        )
+
+    async def begun(self, run_id: str, who: Identity) -> ApiReply:
+        """The answer to a request that started a run. It says nothing of how the run stands, so that the same request
+        is always answered the same.
+        """
+        await self.journal.sync(run_id)
+        started = (await self.records.run(run_id, who)).started
+        place = f"/v1/runs/{run_id}"
+        body = RunBegun(id=run_id, agent=started.agent, session=started.conversation, events=f"{place}/events")
+        return ApiReply(body, 202, place)
+
+
+async def wait_for(job: RunJob) -> None:
+    """Wait until a job has ended, however it ends. Whoever waits may be cancelled; the job is not."""
+    await asyncio.wait([job.task])
+
+
+def no_agent(recorded: Recorded) -> UsageError:
+    """The error of a run that no agent of this server can go on with."""
+    return UsageError(f"this server has no agent {recorded.started.agent!r}, which the run belongs to")
+
+
+def _check_same(request: str, start: Start) -> None:
+    """Raises:
+    Refusal: the run was started by another request.
+    """
+    if request != start.request:
+        raise Refusal(
+            409,
+            "key_used",
+            "This Idempotency-Key was used for another request. Use a new key for a new request.",
+            run=start.run_id,
+        )
+
+
+_sorted = msgspec.json.Encoder(order="sorted")

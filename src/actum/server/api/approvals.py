@@ -1,0 +1,107 @@
+"""`/v1/approvals`: what waits for a person, and the answers.
+
+A call that was asked for by a program is approved by a person, and not by that program: answers to approvals need the
+scope `approve`. What is asked of the user of a run is answered by that user.
+"""
+
+from __future__ import annotations
+
+from ...call.asking.inbox import InboxItem, answer_in_run
+from ...core.call import Problem
+from ...core.errors import Busy, ReplayDiverged, UnknownName, UsageError
+from ...core.interfaces import Answer as GivenAnswer
+from ...core.pending import AskedKind, Pending
+from ...core.record import Verdict
+from ...journal.recording import MIDWAY, RunState
+from ..identity import Identity
+from ..scopes import allows
+from . import views
+from .api import Api
+from .bodies import AnswerBody, Answered, Approval, ApprovalPage, ApprovalsQuery
+from .operation import ApiReply, ApiRequest
+from .problem import Refusal, not_found
+from .runs import wants
+
+OF_THE_USER: frozenset[AskedKind] = frozenset({"answer", "elicitation", "result", "roots"})
+"""What the user of a run answers without the scope `approve`."""
+
+
+async def list_approvals(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> ApiReply:
+    """What waits for a person, the oldest first."""
+    if asked.query.run:
+        return ApiReply(ApprovalPage(items=await _of_run(api, asked.query.run, asked.who), next=None))
+    items, following = await api.records.waiting(asked.query, asked.who)
+    return ApiReply(ApprovalPage(items=tuple(map(views.approval, items)), next=following))
+
+
+async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
+    """What one run waits for; nothing where there is no such run for the caller."""
+    try:
+        recorded = await api.records.run(run_id, who, beyond_own=("approve",))
+    except Refusal:
+        return ()
+    return views.waiting_in(await api.records.summary(recorded), recorded)
+
+
+async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiReply:
+    """Answer something that waits, and go on with its run where that was all that it waited for."""
+    ask_id, who, body = asked.names["id"], asked.who, asked.body
+    item = await api.records.waiting_under(ask_id, who)
+    if item.asked.kind not in OF_THE_USER and not allows(who, ("approve",)):
+        raise wants("approve", "to answer this")
+    _check_person(item.asked.pending, who.principal or "user", body.verdict)
+    given = GivenAnswer(
+        body.verdict, body.text, who.principal or "user", arguments=body.arguments, for_run=body.for_run
+    )
+    state = await _answer(api, item, given)
+    is_complete = ask_id in state.answers
+    goes_on = is_complete and not state.waiting() and await _go_on(api, item.run.run_id, who)
+    return ApiReply(
+        Answered(id=ask_id, run=item.run.run_id, verdict=body.verdict, is_complete=is_complete, goes_on=goes_on)
+    )
+
+
+def _check_person(pending: Pending, by: str, verdict: Verdict) -> None:
+    """Whether this person may answer.
+
+    Raises:
+        Refusal: others have to.
+    """
+    if pending.approvers and by not in pending.approvers:
+        raise Refusal(403, "approver", f"You may not answer this: {', '.join(pending.approvers)} may.")
+    if pending.not_by and by == pending.not_by and verdict == "approve":
+        raise Refusal(
+            403, "approver", "You may not approve this: the run is on your behalf, and another person has to."
+        )
+
+
+async def _answer(api: Api, item: InboxItem, given: GivenAnswer) -> RunState:
+    """Put an answer on record.
+
+    Raises:
+        Refusal: the arguments do not fit the tool or the form.
+        UsageError: what waits takes another answer.
+    """
+    kind = item.asked.kind
+    try:
+        return await answer_in_run(api.journal, item.run.run_id, item.asked.id, given)
+    except UnknownName:
+        raise not_found("approval") from None
+    except (Busy, ReplayDiverged):
+        raise
+    except UsageError as error:
+        is_form = kind in MIDWAY and given.verdict == "answer"
+        is_edit = kind == "approval" and given.verdict == "approve" and given.arguments is not None
+        if not is_form and not is_edit:
+            raise
+        problem = Problem("arguments", "schema", str(error))
+        raise Refusal(422, "invalid", f"The arguments do not fit: {error}.", problems=(problem,)) from None
+
+
+async def _go_on(api: Api, run_id: str, who: Identity) -> bool:
+    """Go on with a run that has all its answers; False where another server has to."""
+    try:
+        api.go_on(await api.records.run(run_id, who, beyond_own=("approve",)))
+    except UsageError:
+        return False
+    return True

@@ -1,0 +1,366 @@
+"""The door of our own API: routes made of the table of operations, and everything that a request can be wrong in.
+
+Who asks, how large a request may be and how long it may take is looked at by the house before a request comes here.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version as installed_version
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import ClientDisconnect
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ...core.call import Problem
+from ...core.clock import SystemClock
+from ...core.errors import ActumError, Busy, JournalError, ReplayDiverged, UnknownName, UsageError
+from ...core.interfaces import Clock
+from ...core.json import Json, JsonProblem, parse
+from ...core.record import new_id
+from ...runs.runner import Runner
+from ..door import identity_of
+from ..identity import Identity
+from ..scopes import allows
+from .api import AgentsByName, Api, GivenAgents
+from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
+from .operation import AnswerKind, ApiReply, ApiRequest, Operation
+from .problem import Refusal, encoded, not_found
+from .table import OPERATIONS
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+log = logging.getLogger("actum.api")
+
+DRAIN_S = 10.0
+"""So long runs may go on when the server stops."""
+
+_KEY = re.compile(KEY_PATTERN)
+_EVENT = re.compile(LAST_EVENT_PATTERN)
+_PLACE = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
+_encode = msgspec.json.Encoder().encode
+
+
+class ApiDoor:
+    """The door of our own API.
+
+    Args:
+        runner: the tools, and all that calls of them are judged by and written down in.
+        agents: the agents, such as `GivenAgents({"desk": agent})`; all have to write to the journal of the runner.
+        clock: the time.
+        drain_s: so long runs may go on when the server stops; those that take longer are cancelled.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        agents: AgentsByName | None = None,
+        *,
+        clock: Clock | None = None,
+        drain_s: float = DRAIN_S,
+    ) -> None:
+        self._api = Api(runner, agents or GivenAgents({}), clock or SystemClock())
+        self._drain_s = drain_s
+        self._document = whole_document()
+        self._routes: list[BaseRoute] = [
+            Route(path, endpoint=_Place(self._api, {each.method.upper(): each for each in operations}))
+            for path, operations in by_path(OPERATIONS).items()
+        ]
+        self._routes.append(Route("/openapi.json", endpoint=_Document(self._document)))
+        self._routes.append(Route("/v1/{rest:path}", endpoint=_nowhere))
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Everything that the API answers to."""
+        return self._routes
+
+    @property
+    def open_paths(self) -> Sequence[str]:
+        """The paths that are for those who have no key yet."""
+        return (DOCUMENT.path,)
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Runs that requests start go on within this block."""
+        try:
+            yield
+        finally:
+            self._api.streams.end()
+            await self._api.work.close(self._drain_s)
+
+    async def end_streams(self) -> None:
+        """End the streams of events and start no more runs."""
+        self._api.work.refuse_new()
+        self._api.streams.end()
+
+
+def by_path(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
+    """The operations by their paths."""
+    found: dict[str, list[Operation]] = {}
+    for operation in operations:
+        found.setdefault(operation.path, []).append(operation)
+    return found
+
+
+async def _described_by_itself(api: object, asked: object) -> ApiReply:
+    raise NotImplementedError("the document is answered by its own route")
+
+
+DOCUMENT = Operation(
+    id="getDocument",
+    method="get",
+    path="/openapi.json",
+    tag="server",
+    summary="Get this document.",
+    replies={200: AnswerKind(means="The document.", body={}, example={"openapi": "3.1.1"})},
+    handler=_described_by_itself,
+    is_open=True,
+)
+
+
+def whole_document() -> bytes:
+    """The document of the API of this version, as JSON for people to read, too."""
+    made = document([*OPERATIONS, DOCUMENT], version=installed_version("actum"))
+    return msgspec.json.format(_encode(made), indent=2) + b"\n"
+
+
+class _Document:
+    """Answers the document.
+
+    Args:
+        body: the document.
+    """
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            await _refuse(send, _wrong_method(("GET",)))
+        else:
+            await _send(send, 200, self._body, b"application/json")
+
+
+async def _nowhere_app(scope: Scope, receive: Receive, send: Send) -> None:
+    await _refuse(send, Refusal(404, "unknown_path", "There is nothing at this path. /openapi.json lists the paths."))
+
+
+class _Nowhere:
+    """Answers what is asked at a path of ours that there is not."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await _nowhere_app(scope, receive, send)
+
+
+_nowhere = _Nowhere()
+
+
+class _Place:
+    """One path: chooses the operation by the method, reads the request, and answers.
+
+    Args:
+        api: what the handlers share.
+        operations: the operations of the path, by method.
+    """
+
+    def __init__(self, api: Api, operations: Mapping[str, Operation]) -> None:
+        self._api = api
+        self._operations = operations
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        operation = self._operations.get(method)
+        if operation is None:
+            await _refuse(send, _wrong_method(self._operations))
+            return
+        who = identity_of(scope)
+        if not allows(who, operation.scopes):
+            await _refuse(send, _missing_scope(operation))
+            return
+        raw = b"" if operation.body is None else await _bytes(receive)  # what the house says against it passes through
+        try:
+            answer = await operation.handler(self._api, _read(operation, who, scope, raw))
+        except Exception as error:  # noqa: BLE001  # the client hears of it, and the log of what nobody expected
+            await _refuse(send, _refusal(error))
+            return
+        if isinstance(answer, ApiReply):
+            body = b"" if answer.body is None else _encode(answer.body)
+            headers = [(b"location", answer.location.encode())] if answer.location else []
+            await _send(send, answer.status, body, b"application/json", headers)
+        else:
+            app: ASGIApp = answer
+            await app(scope, receive, send)
+
+
+def _wrong_method(allowed: Iterable[str]) -> Refusal:
+    names = sorted({*allowed, *({"HEAD"} if "GET" in allowed else ())})
+    told = ", ".join(names)
+    return Refusal(405, "method", f"This path takes {told}.", headers={"Allow": told})
+
+
+# Reading a request ----------------------------------------------------------------------------------------------------
+
+
+def _missing_scope(operation: Operation) -> Refusal:
+    wanted = (*operation.scopes, "admin")
+    return Refusal(403, "scope", f"This needs a key with one of the scopes {', '.join(wanted)}.", scope=wanted)
+
+
+def _read(operation: Operation, who: Identity, scope: Scope, raw: bytes) -> ApiRequest[object, object]:
+    """A request, checked.
+
+    Raises:
+        Refusal: it is not as the operation wants it.
+    """
+    key, last_event = "", -1
+    if operation.takes_key and (found := _header(scope, b"idempotency-key")) is not None:
+        if not _KEY.fullmatch(found):
+            raise Refusal(400, "header", "Idempotency-Key: use 1 to 255 visible ASCII characters.")
+        key = found
+    if operation.takes_last_event and (found := _header(scope, b"last-event-id")):
+        if not _EVENT.fullmatch(found):
+            raise Refusal(400, "header", "Last-Event-ID: use the id of an event, which is a number.")
+        last_event = int(found)
+    query = _query(operation.query, scope) if operation.query is not None else None
+    body = _body(operation, scope, raw) if operation.body is not None else None
+    names: Mapping[str, str] = scope.get("path_params", {})
+    return ApiRequest(operation.id, who, names, query, body, key=key, last_event=last_event)
+
+
+def _header(scope: Scope, wanted: bytes) -> str | None:
+    """The value of a header; None where it is not there.
+
+    Raises:
+        Refusal: it is there twice.
+    """
+    found = [value.decode("latin-1") for name, value in scope["headers"] if name == wanted]
+    if len(found) > 1:
+        raise Refusal(400, "header", f"{wanted.decode().title()}: given twice.")
+    return found[0].strip() if found else None
+
+
+def _query(kind: type[Struct], scope: Scope) -> Struct:
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    given: dict[str, str] = {}
+    for name, value in pairs:
+        if name in given:
+            raise _invalid(Problem(name[:100], "unique", "the parameter once"))
+        given[name] = value
+    try:
+        query = msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise _invalid(_problem(error)) from None
+    for name in kind.__struct_fields__:
+        value = getattr(query, name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise _invalid(Problem(name, "type", "a number"))
+    return query
+
+
+def _body(operation: Operation, scope: Scope, raw: bytes) -> Struct:
+    assert operation.body is not None
+    if not raw and operation.body_is_optional:
+        return msgspec.convert({}, operation.body)
+    kind = (_header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(415, "content_type", "The body has to be JSON: send Content-Type: application/json.")
+    try:
+        value, _ = parse(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise Refusal(400, "malformed", f"The body is not UTF-8: byte {error.start}.") from None
+    except JsonProblem as problem:
+        raise Refusal(400, "malformed", f"The body is not JSON: {problem}.") from None
+    if isinstance(value, dict):  # 26.0 is an integer to JSON Schema
+        value = {name: int(field) if _is_integral(field) else field for name, field in value.items()}
+    try:
+        return msgspec.convert(value, operation.body)
+    except msgspec.ValidationError as error:
+        raise _invalid(_problem(error)) from None
+
+
+def _is_integral(value: Json) -> TypeIs[float]:
+    return isinstance(value, float) and value.is_integer()
+
+
+async def _bytes(receive: Receive) -> bytes:
+    chunks: list[bytes] = []
+    while True:
+        message: Message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+def _problem(error: msgspec.ValidationError) -> Problem:
+    """What msgspec says is wrong, with the place taken out of the sentence."""
+    found = _PLACE.match(str(error))
+    words, place = (found[1], found[2]) if found else (str(error), "")
+    return Problem(place, "schema", words)
+
+
+def _invalid(problem: Problem) -> Refusal:
+    where = f"{problem.path}: " if problem.path else ""
+    return Refusal(422, "invalid", f"A value does not fit: {where}{problem.expected}.", problems=(problem,))
+
+
+# Answering ------------------------------------------------------------------------------------------------------------
+
+
+def _refusal(error: Exception) -> Refusal:
+    """What a client is told of an error. Words of errors that may name files or addresses stay in the log."""
+    match error:
+        case Refusal():
+            return error
+        case Busy():
+            return Refusal(409, "busy", f"{_sentence(error)}", retry_after=1.0)
+        case ReplayDiverged():
+            return Refusal(409, "changed", _sentence(error))
+        case UnknownName():
+            return not_found("thing")  # the words may name the journal
+        case UsageError():
+            return Refusal(409, "conflict", _sentence(error))
+        case _:
+            return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> Refusal:
+    """What a client is told of an error that the log has under a reference."""
+    reference = new_id("err")
+    log.error("%s: %s", reference, error, exc_info=error)
+    if isinstance(error, JournalError):
+        return Refusal(
+            503, "record", "The record can not be read or written now.", reference=reference, retry_after=5.0
+        )
+    what = "The run could not be carried out." if isinstance(error, ActumError) else "Something went wrong."
+    return Refusal(
+        500, "internal", f"{what} The log of the server has the cause under {reference}.", reference=reference
+    )
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    status, body, headers = encoded(refusal)
+    await _send(send, status, body, headers[0][1], headers[1:])
+
+
+async def _send(send: Send, status: int, body: bytes, kind: bytes, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    about = [(b"content-length", b"%d" % len(body)), *headers] if status != 204 else [*headers]
+    if body:
+        about.append((b"content-type", kind))
+    await send({"type": "http.response.start", "status": status, "headers": about})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,135 @@
+"""One operation of our own API: where it stands, what it takes and what it answers. Routes and the document are made
+from operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Generic, Literal, TypeVar
+
+from msgspec import Struct
+from starlette.types import ASGIApp
+
+from ...core.json import JsonObject
+from ..identity import Identity
+
+Body = TypeVar("Body", covariant=True)
+Query = TypeVar("Query", covariant=True)
+
+Method = Literal["get", "post", "delete"]
+
+
+class ApiRequest(Generic[Query, Body]):
+    """A request that was read and checked.
+
+    Attributes:
+        operation: the id of the operation.
+        who: the caller.
+        names: what stands in the path, by the names of the path's parameters.
+        query: the query parameters.
+        body: the body.
+        key: the `Idempotency-Key`; empty where the request has none.
+        last_event: the number of the last event that the client has; -1 where it has none.
+    """
+
+    __slots__ = ("body", "key", "last_event", "names", "operation", "query", "who")
+
+    def __init__(
+        self,
+        operation: str,
+        who: Identity,
+        names: Mapping[str, str],
+        query: Query,
+        body: Body,
+        *,
+        key: str = "",
+        last_event: int = -1,
+    ) -> None:
+        self.operation = operation
+        self.who = who
+        self.names = names
+        self.query = query
+        self.body = body
+        self.key = key
+        self.last_event = last_event
+
+
+class ApiReply(Struct, frozen=True):
+    """What a request is answered.
+
+    Attributes:
+        body: the body; None where there is none.
+        status: the HTTP status.
+        location: where what was made is found; empty where nothing was made.
+    """
+
+    body: Struct | JsonObject | None
+    status: int = 200
+    location: str = ""
+
+
+Handler = Callable[..., Awaitable[ApiReply | ASGIApp]]
+"""Takes the `Api` and an `ApiRequest` with the types of the operation. An `ASGIApp` is what answers a stream."""
+
+
+class AnswerKind(Struct, frozen=True, kw_only=True):
+    """One kind of answer of an operation.
+
+    Attributes:
+        means: what the answer means.
+        body: its type; None for an answer without a body.
+        example: a body.
+        media_type: of the body.
+        has_location: whether the header `Location` names what was made.
+    """
+
+    means: str
+    body: object = None
+    example: object = None
+    media_type: str = "application/json"
+    has_location: bool = False
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One operation.
+
+    Attributes:
+        id: the name of the operation; programs that are generated from the document call it so.
+        method, path: where it stands.
+        tag: the group of the operation.
+        summary: what it does, in a line.
+        description: what a caller should know beyond that.
+        scopes: the scopes of which one is needed.
+        query, body: the types of the query parameters and of the body; None for none.
+        body_is_optional: whether an empty body means the defaults.
+        names: what each parameter of the path means.
+        takes_key: whether it starts something, and takes an `Idempotency-Key`.
+        takes_last_event: whether it takes a `Last-Event-ID`.
+        example: a body.
+        replies: what it answers when nothing is wrong, by status.
+        errors: the statuses of the errors that are its own, beside those that follow from what it takes.
+        links: operations that go on with what is answered: the status, the name of the operation's path parameter, and
+            where the value stands in the body.
+        handler: what answers.
+        is_open: whether no key is wanted.
+    """
+
+    id: str
+    method: Method
+    path: str
+    tag: str
+    summary: str
+    description: str = ""
+    scopes: tuple[str, ...] = ()
+    query: type[Struct] | None = None
+    body: type[Struct] | None = None
+    body_is_optional: bool = False
+    names: Mapping[str, str] = {}
+    takes_key: bool = False
+    takes_last_event: bool = False
+    example: JsonObject | None = None
+    replies: Mapping[int, AnswerKind]
+    errors: tuple[int, ...] = ()
+    links: Mapping[str, tuple[int, str, str]] = {}
+    handler: Handler
+    is_open: bool = False

@@ -1,0 +1,126 @@
+"""`/v1/runs`: questions to agents, and what becomes of them."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp
+
+from ...core.call import TextPart
+from ...core.message import UserMessage
+from ...core.record import Ended
+from ..scopes import allows
+from . import views
+from .api import Api, no_agent
+from .bodies import ForkBody, ResumeBody, RunBody, RunPage, RunsQuery
+from .events import EventStream
+from .operation import ApiReply, ApiRequest
+from .problem import Refusal
+from .records import Recorded
+
+
+async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
+    """Have an agent answer a question."""
+    who, body = asked.who, asked.body
+    agent = api.agent(who, body.agent)
+    start = api.start(asked)
+    # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
+    question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
+    await api.begin(
+        start,
+        lambda emit: agent.run(
+            question,
+            conversation=body.session,
+            principal=who.principal,
+            tenant=who.tenant,
+            roles=who.roles,
+            key_id=who.key_id,
+            run_id=start.run_id,
+            request=start.request,
+            emit=emit,
+        ),
+    )
+    return await api.begun(start.run_id, who)
+
+
+async def list_runs(api: Api, asked: ApiRequest[RunsQuery, None]) -> ApiReply:
+    """The caller's runs, the latest first."""
+    query = asked.query
+    if query.principal not in ("", asked.who.principal) and not allows(asked.who, ("admin",)):
+        raise wants("admin", "to see the runs of another user")
+    runs, following, count = await api.records.runs(query, asked.who)
+    return ApiReply(RunPage(items=tuple(map(views.run_info, runs)), next=following, count=count))
+
+
+async def get_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """How a run stands."""
+    return await shown(api, await api.records.run(asked.names["id"], asked.who))
+
+
+async def cancel_run(api: Api, asked: ApiRequest[None, object]) -> ApiReply:
+    """Cancel a run, wherever it waits; what it is doing right now may have happened."""
+    run_id = asked.names["id"]
+    recorded = await api.records.run(run_id, asked.who)
+    if not recorded.is_over and not await api.work.cancel(run_id):
+        async with api.journal.claim(run_id):  # Busy where another process carries it out
+            recorded = await api.records.run(run_id, asked.who)
+            if not recorded.is_over:
+                api.journal.append(run_id, Ended("stopped", "", "cancelled"))
+                await api.journal.sync(run_id)
+    return await shown(api, await api.records.run(run_id, asked.who))
+
+
+async def resume_run(api: Api, asked: ApiRequest[None, ResumeBody]) -> ApiReply:
+    """Go on with a run that was paused or interrupted."""
+    if asked.body.accept and not allows(asked.who, ("admin",)):
+        raise wants("admin", "to go on with a run although its tools or instructions have changed")
+    recorded = await api.records.run(asked.names["id"], asked.who)
+    await api.check_go_on(asked.who, recorded)
+    if not recorded.is_over and api.work.get(recorded.run_id) is None:
+        job = api.go_on(recorded, accept=asked.body.accept)
+        await api.started(job)
+    return await api.begun(recorded.run_id, asked.who)
+
+
+async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
+    """Begin a run that branches off from another, and go on with it."""
+    who, body = asked.who, asked.body
+    recorded = await api.records.run(asked.names["id"], who)
+    agent = api.agent_of(recorded.started)
+    if agent is None:
+        raise no_agent(recorded)
+    await api.check_go_on(who, recorded)
+    start = api.start(asked)
+    if not start.request or not await api.was_begun(start):
+        await agent.fork(
+            recorded.run_id,
+            body.at,
+            question=body.question,
+            result=body.result,
+            new_run=start.run_id,
+            conversation=body.session,
+            principal=recorded.started.principal,
+            tenant=who.tenant,
+            request=start.request,
+        )
+    branch = await api.records.run(start.run_id, who)
+    if not branch.is_over and api.work.get(start.run_id) is None and not await api.journal.driven([start.run_id]):
+        await api.started(api.go_on(branch))
+    return await api.begun(start.run_id, who)
+
+
+async def follow_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply | ASGIApp:
+    """The events of a run as they come."""
+    recorded = await api.records.run(asked.names["id"], asked.who)
+    if recorded.is_over and asked.last_event >= recorded.entries[-1].number:
+        return ApiReply(None, 204)  # tells a browser not to come again
+    stream = EventStream(api.records, recorded.run_id, asked.who, asked.last_event)
+    return api.streams.opened(stream)
+
+
+async def shown(api: Api, recorded: Recorded) -> ApiReply:
+    """A run as it stands."""
+    return ApiReply(views.run(await api.records.summary(recorded), recorded))
+
+
+def wants(scope: str, what: str) -> Refusal:
+    """The refusal for a request that needs another scope."""
+    return Refusal(403, "scope", f"The scope {scope!r} is needed {what}.", scope=(scope,))

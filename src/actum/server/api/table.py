@@ -1,0 +1,457 @@
+"""The operations of our own API: the one table that the routes and the document are made from."""
+
+from __future__ import annotations
+
+from . import approvals, audit, runs, sessions, tools
+from .bodies import (
+    AnswerBody,
+    Answered,
+    ApprovalPage,
+    ApprovalsQuery,
+    AuditPage,
+    AuditQuery,
+    CallAnswer,
+    CallBody,
+    CallWaits,
+    CancelBody,
+    ForkBody,
+    OwnerQuery,
+    ResumeBody,
+    RunBegun,
+    RunBody,
+    RunDetails,
+    RunEvent,
+    RunPage,
+    RunsQuery,
+    SessionForgotten,
+    SessionMessages,
+    SessionPage,
+    SessionsQuery,
+    ToolPage,
+    ToolSchema,
+    ToolsQuery,
+)
+from .operation import AnswerKind, Operation
+
+_RUN = "run_9f2c4d1e8b7a6c5d4e3f"
+_ASK = "ask_5b1f0c7d2e9a8b3c4d6f"
+_ASKED_AT = 1_790_000_000.25
+
+_APPROVAL = {
+    "id": _ASK,
+    "kind": "approval",
+    "run": _RUN,
+    "agent": "desk",
+    "principal": "ann",
+    "message": "pay wants to spend: approve?",
+    "tool": "pay",
+    "arguments": {"to": "Ada", "amount": 20},
+    "origins": {},
+    "asked_at": _ASKED_AT,
+    "expires": None,
+    "verdicts": ["approve", "deny"],
+    "approvers": [],
+    "needs": 1,
+    "agreed": [],
+    "schema": None,
+    "url": "",
+}
+_TOOL = {
+    "name": "add",
+    "title": "",
+    "description": "Add two numbers.",
+    "effects": ["read"],
+    "approval": False,
+}
+_RUN_INFO = {
+    "id": _RUN,
+    "status": "done",
+    "kind": "agent",
+    "agent": "desk",
+    "model": "openai:gpt-5",
+    "question": "What is 2 and 3?",
+    "session": "c1",
+    "principal": "ann",
+    "parent": "",
+    "started": _ASKED_AT,
+    "ended": _ASKED_AT + 1,
+}
+_RUN_WHOLE = _RUN_INFO | {
+    "text": "5",
+    "stop_reason": "",
+    "usage": {"input_tokens": 41, "output_tokens": 7},
+    "calls": [
+        {
+            "call": "1.0",
+            "tool": "add",
+            "arguments": {"a": 2, "b": 3},
+            "is_over": True,
+            "result": 5,
+            "error": None,
+        }
+    ],
+    "approvals": [],
+    "forked": "",
+}
+_BEGUN = {"id": _RUN, "agent": "desk", "session": "c1", "events": f"/v1/runs/{_RUN}/events"}
+_EVENT = {
+    "id": "0",
+    "event": "started",
+    "data": f'{{"run":"{_RUN}","number":0,"at":{_ASKED_AT},"type":"started","text":"What is 2 and 3?"}}',
+}
+_RUN_NAME = {"id": "The id of a run."}
+
+_TOOLS, _RUNS = ("tools",), ("runs",)
+_RUNS_OR_TOOLS = ("runs", "tools")
+_WAITING = ("approve", "runs", "tools")
+
+_REPLY_BEGUN = AnswerKind(
+    means="The run is on record and under way. `Location` names it.", body=RunBegun, example=_BEGUN, has_location=True
+)
+_LINKS_OF_RUN = {
+    "getRun": (202, "id", "/id"),
+    "cancelRun": (202, "id", "/id"),
+    "resumeRun": (202, "id", "/id"),
+    "forkRun": (202, "id", "/id"),
+}
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        id="listTools",
+        method="get",
+        path="/v1/tools",
+        tag="tools",
+        summary="List or search the tools that you may use.",
+        scopes=_TOOLS,
+        query=ToolsQuery,
+        replies={200: AnswerKind(means="The tools.", body=ToolPage, example={"items": [_TOOL], "next": None})},
+        handler=tools.list_tools,
+    ),
+    Operation(
+        id="getTool",
+        method="get",
+        path="/v1/tools/{name}",
+        tag="tools",
+        summary="Get a tool with the schemas of its arguments and its result.",
+        scopes=_TOOLS,
+        names={"name": "The name of a tool."},
+        replies={
+            200: AnswerKind(
+                means="The tool.",
+                body=ToolSchema,
+                example=_TOOL
+                | {
+                    "parameters": {
+                        "type": "object",
+                        "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+                        "required": ["a", "b"],
+                    },
+                    "result": {"type": "integer"},
+                },
+            )
+        },
+        handler=tools.get_tool,
+    ),
+    Operation(
+        id="callTool",
+        method="post",
+        path="/v1/tools/{name}/call",
+        tag="tools",
+        summary="Call a tool.",
+        description=(
+            "The answer is 200 also where the tool failed: `error` says why, and what the call may have changed. 403 "
+            "with the code `permission_denied`: the policy denies the call. 202: the call waits for a person; its run "
+            "goes on when the person has answered. A client that hangs up does not end the call."
+        ),
+        scopes=_TOOLS,
+        names={"name": "The name of a tool."},
+        body=CallBody,
+        takes_key=True,
+        example={"arguments": {"a": 2, "b": 3}},
+        replies={
+            200: AnswerKind(
+                means="The call has its outcome.",
+                body=CallAnswer,
+                example={"run": _RUN, "tool": "add", "result": 5, "content": [], "error": None},
+            ),
+            202: AnswerKind(
+                means="The call waits for a person. `Location` names its run.",
+                body=CallWaits,
+                example={"run": _RUN, "approval": _ASK, "approvals": [_APPROVAL]},
+                has_location=True,
+            ),
+        },
+        handler=tools.call_tool,
+    ),
+    Operation(
+        id="listRuns",
+        method="get",
+        path="/v1/runs",
+        tag="runs",
+        summary="List your runs, the latest first.",
+        scopes=_RUNS_OR_TOOLS,
+        query=RunsQuery,
+        replies={
+            200: AnswerKind(
+                means="The runs.", body=RunPage, example={"items": [_RUN_INFO], "next": None, "count": None}
+            )
+        },
+        handler=runs.list_runs,
+    ),
+    Operation(
+        id="startRun",
+        method="post",
+        path="/v1/runs",
+        tag="runs",
+        summary="Have an agent answer a question.",
+        description=(
+            "The answer comes as soon as the run is on record. `GET /v1/runs/{id}` tells how the run stands, and "
+            "`GET /v1/runs/{id}/events` tells what happens in it. A client that hangs up does not end the run."
+        ),
+        scopes=_RUNS,
+        body=RunBody,
+        takes_key=True,
+        example={"agent": "desk", "question": "What is 2 and 3?", "session": "c1"},
+        replies={202: _REPLY_BEGUN},
+        errors=(404, 409),
+        links=_LINKS_OF_RUN,
+        handler=runs.start_run,
+    ),
+    Operation(
+        id="getRun",
+        method="get",
+        path="/v1/runs/{id}",
+        tag="runs",
+        summary="Get a run: how it stands, its calls, and what it waits for.",
+        scopes=_RUNS_OR_TOOLS,
+        names=_RUN_NAME,
+        replies={200: AnswerKind(means="The run.", body=RunDetails, example=_RUN_WHOLE)},
+        handler=runs.get_run,
+    ),
+    Operation(
+        id="followRun",
+        method="get",
+        path="/v1/runs/{id}/events",
+        tag="runs",
+        summary="Follow a run: what has happened in it, and what happens, as server-sent events.",
+        description=(
+            "The data of each event is a `RunEvent` as JSON. The id of an event is the number of an entry in the "
+            "record of the run: send the last id as `Last-Event-ID` to go on behind it. The stream ends with the run; "
+            "204 says that nothing more will come."
+        ),
+        scopes=_RUNS_OR_TOOLS,
+        names=_RUN_NAME,
+        takes_last_event=True,
+        replies={
+            200: AnswerKind(means="The events.", body=RunEvent, example=_EVENT, media_type="text/event-stream"),
+            204: AnswerKind(means="The run is over, and the client has all its events."),
+        },
+        handler=runs.follow_run,
+    ),
+    Operation(
+        id="cancelRun",
+        method="post",
+        path="/v1/runs/{id}/cancel",
+        tag="runs",
+        summary="Cancel a run.",
+        description=(
+            "What a tool is doing right now may have happened: the outcome of its call says so. 409: another server "
+            "carries the run out."
+        ),
+        scopes=_RUNS_OR_TOOLS,
+        names=_RUN_NAME,
+        body=CancelBody,
+        body_is_optional=True,
+        example={},
+        replies={200: AnswerKind(means="The run as it stands now.", body=RunDetails, example=_RUN_WHOLE)},
+        errors=(409,),
+        handler=runs.cancel_run,
+    ),
+    Operation(
+        id="resumeRun",
+        method="post",
+        path="/v1/runs/{id}/resume",
+        tag="runs",
+        summary="Go on with a run that was interrupted or paused.",
+        description=(
+            "What the run has done is not done again, and a run that is over stays as it is: the same request can be "
+            "sent again without an `Idempotency-Key`."
+        ),
+        scopes=_RUNS_OR_TOOLS,
+        names=_RUN_NAME,
+        body=ResumeBody,
+        body_is_optional=True,
+        example={"accept": False},
+        replies={202: _REPLY_BEGUN},
+        errors=(409,),
+        handler=runs.resume_run,
+    ),
+    Operation(
+        id="forkRun",
+        method="post",
+        path="/v1/runs/{id}/fork",
+        tag="runs",
+        summary="Begin a run that branches off from another run, and go on with it.",
+        description=(
+            "The new run has the entries of the other run up to the entry `at`. Calls of tools that the other run made "
+            "after that entry ask for approval."
+        ),
+        scopes=_RUNS,
+        names=_RUN_NAME,
+        body=ForkBody,
+        takes_key=True,
+        example={"at": 0, "question": "What is 2 and 4?"},
+        replies={202: _REPLY_BEGUN},
+        errors=(409,),
+        handler=runs.fork_run,
+    ),
+    Operation(
+        id="listApprovals",
+        method="get",
+        path="/v1/approvals",
+        tag="approvals",
+        summary="List what waits for a person, the oldest first.",
+        description="With the scope `approve` all that waits in your tenant; without it what your own runs wait for.",
+        scopes=_WAITING,
+        query=ApprovalsQuery,
+        replies={200: AnswerKind(means="What waits.", body=ApprovalPage, example={"items": [_APPROVAL], "next": None})},
+        handler=approvals.list_approvals,
+    ),
+    Operation(
+        id="answerApproval",
+        method="post",
+        path="/v1/approvals/{id}",
+        tag="approvals",
+        summary="Approve or deny a call, or answer what is asked.",
+        description=(
+            "The run goes on by itself when nothing is left to be answered. Without the scope `approve` you can answer "
+            "what your own runs ask of their user, and approve nothing."
+        ),
+        scopes=_WAITING,
+        names={"id": "The id of what waits."},
+        body=AnswerBody,
+        example={"verdict": "approve"},
+        replies={
+            200: AnswerKind(
+                means="The answer is on record.",
+                body=Answered,
+                example={"id": _ASK, "run": _RUN, "verdict": "approve", "is_complete": True, "goes_on": True},
+            )
+        },
+        errors=(409,),
+        handler=approvals.answer_approval,
+    ),
+    Operation(
+        id="listSessions",
+        method="get",
+        path="/v1/sessions",
+        tag="sessions",
+        summary="List your sessions, the one that was talked in last first.",
+        scopes=_RUNS,
+        query=SessionsQuery,
+        replies={
+            200: AnswerKind(
+                means="The sessions.",
+                body=SessionPage,
+                example={
+                    "items": [
+                        {
+                            "id": "c1",
+                            "owner": "ann",
+                            "runs": 2,
+                            "began": _ASKED_AT,
+                            "latest": _ASKED_AT + 60,
+                            "question": "What is 2 and 3?",
+                            "status": "done",
+                        }
+                    ],
+                    "next": None,
+                },
+            )
+        },
+        handler=sessions.list_sessions,
+    ),
+    Operation(
+        id="listMessages",
+        method="get",
+        path="/v1/sessions/{id}/messages",
+        tag="sessions",
+        summary="Get the messages of a session, in order.",
+        scopes=_RUNS,
+        names={"id": "The id of a session."},
+        query=OwnerQuery,
+        replies={
+            200: AnswerKind(
+                means="The messages.",
+                body=SessionMessages,
+                example={
+                    "items": [
+                        {"role": "user", "text": "What is 2 and 3?", "calls": [], "tool": "", "error": None},
+                        {"role": "agent", "text": "5", "calls": [], "tool": "", "error": None},
+                    ],
+                    "next": None,
+                },
+            )
+        },
+        handler=sessions.list_messages,
+    ),
+    Operation(
+        id="forgetSession",
+        method="delete",
+        path="/v1/sessions/{id}",
+        tag="sessions",
+        summary="Forget a session: delete for good what its runs say.",
+        scopes=_RUNS,
+        names={"id": "The id of a session."},
+        query=OwnerQuery,
+        replies={
+            200: AnswerKind(
+                means="The session is forgotten.",
+                body=SessionForgotten,
+                example={"id": "c1", "runs": 2, "records": 11},
+            )
+        },
+        errors=(409,),
+        handler=sessions.forget_session,
+    ),
+    Operation(
+        id="listAudit",
+        method="get",
+        path="/v1/audit",
+        tag="audit",
+        summary="List who did what, when, with what, and why it was allowed.",
+        scopes=("audit",),
+        query=AuditQuery,
+        replies={
+            200: AnswerKind(
+                means="The lines of the audit, the latest runs first.",
+                body=AuditPage,
+                example={
+                    "items": [
+                        {
+                            "at": _ASKED_AT,
+                            "run": _RUN,
+                            "number": 2,
+                            "head": "5f0c",
+                            "decision": "allowed",
+                            "principal": "ann",
+                            "agent": "desk",
+                            "tool": "add",
+                            "arguments": {"a": 2, "b": 3},
+                            "rule": "",
+                            "by": "",
+                            "waited_s": None,
+                            "attempt": 1,
+                            "outcome": "",
+                            "effect": "",
+                            "key": "",
+                            "text": "",
+                        }
+                    ],
+                    "next": None,
+                },
+            )
+        },
+        handler=audit.list_audit,
+    ),
+)

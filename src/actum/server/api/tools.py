@@ -1,0 +1,168 @@
+"""`/v1/tools`: the tools that a caller may use, and calls of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ...core.call import ToolCall, ToolResult
+from ...core.errors import UsageError
+from ...core.event import RunResult
+from ...core.tool import Tool
+from ...journal.lists import read_cursor, write_cursor
+from ...journal.recording import CallRef
+from ...runs.run import outcome as outcome_of
+from ..identity import Identity
+from . import views
+from .api import Api, wait_for
+from .bodies import CallAnswer, CallBody, CallWaits, ToolPage, ToolsQuery
+from .operation import ApiReply, ApiRequest
+from .problem import Refusal
+from .records import Recorded
+
+CALL = "call"
+_BUSY = frozenset({"user_runs", "user_tokens", "user_cost"})
+"""The limits of a user for which a call is not begun."""
+
+
+class CallOutcome(Struct, frozen=True):
+    """What became of a call.
+
+    Attributes:
+        result: the result; None where the call has none.
+        is_waiting: whether the call waits for a person.
+        text: what the user is told where there is no result.
+        reason: why the run of the call was stopped.
+    """
+
+    result: ToolResult | None
+    is_waiting: bool
+    text: str
+    reason: str
+
+
+async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
+    """The tools that the caller may use; those that fit the words best come first."""
+    query = asked.query
+    tools = sorted(await api.tools(asked.who), key=lambda tool: tool.name)
+    if query.query.strip():
+        return ApiReply(ToolPage(items=tuple(map(views.tool_info, found(tools, query.query, query.limit))), next=None))
+    try:
+        last = read_cursor(query.cursor, str) if query.cursor else ""
+    except UsageError:
+        raise Refusal(404, "cursor", "This cursor is not known here: begin the list anew.") from None
+    behind = [tool for tool in tools if tool.name > last]
+    part = behind[: query.limit]
+    following = write_cursor(part[-1].name) if len(behind) > len(part) else None
+    return ApiReply(ToolPage(items=tuple(map(views.tool_info, part)), next=following))
+
+
+def found(tools: Sequence[Tool], words: str, limit: int) -> list[Tool]:
+    """The tools that fit some words, the best first.
+
+    Args:
+        tools: the tools.
+        words: the words; a tool fits better the more of them it has, and a word in the name counts most.
+        limit: so many at most.
+    """
+    wanted = words.lower().split()
+
+    def fit(tool: Tool) -> int:
+        name, about = tool.name.lower(), f"{tool.title} {tool.description}".lower()
+        return sum(3 * (word in name) + (word in about) for word in wanted)
+
+    scored = [(fit(tool), tool) for tool in tools]
+    best = sorted((each for each in scored if each[0]), key=lambda each: (-each[0], each[1].name))
+    return [tool for _, tool in best[:limit]]
+
+
+async def get_tool(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """A tool with its schemas."""
+    return ApiReply(views.tool_schema(await api.tool(asked.who, asked.names["name"])))
+
+
+async def call_tool(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
+    """Make a call: what it came to, or what it waits for."""
+    who, name = asked.who, asked.names["name"]
+    await api.tool(who, name)
+    start = api.start(asked)
+    calls = [ToolCall(CALL, name, asked.body.arguments)]
+    job = await api.begin(
+        start,
+        lambda emit: api.runner.call(
+            calls,
+            by="client",
+            speaks_for=who.speaks_for,
+            principal=who.principal,
+            tenant=who.tenant,
+            roles=who.roles,
+            key_id=who.key_id,
+            run_id=start.run_id,
+            request=start.request,
+            emit=emit,
+        ),
+    )
+    if job is not None:
+        await wait_for(job)
+    if job is None or job.task.cancelled() or (start.request and isinstance(job.task.exception(), UsageError)):
+        outcome = of_record(await api.settled(start.run_id, who))  # another server was quicker to begin the run
+    else:
+        outcome = of_result(job.task.result())
+    return await told(api, who, start.run_id, name, outcome)
+
+
+def of_result(result: RunResult) -> CallOutcome:
+    """What became of the call of a run that has just ended or paused."""
+    outcome = result.calls[-1][1] if result.calls and result.status != "paused" else None
+    return CallOutcome(outcome, result.status == "paused", result.text, result.stop_reason)
+
+
+def of_record(recorded: Recorded) -> CallOutcome:
+    """What became of the call of a run that is on record.
+
+    Raises:
+        Refusal: the run failed.
+    """
+    state, ended = recorded.state, recorded.state.ended
+    if ended is None or not recorded.is_over:
+        return CallOutcome(None, True, "", "")
+    if ended.status == "failed":
+        raise Refusal(500, "failed", views.FAILED, run=recorded.run_id)
+    if not state.requested or ended.reason in _BUSY:
+        return CallOutcome(None, False, ended.text, ended.reason)
+    cause, requested = state.requested[-1]
+    return CallOutcome(outcome_of(state, CallRef(cause, 0), requested.calls[0]), False, ended.text, ended.reason)
+
+
+async def told(api: Api, who: Identity, run_id: str, tool: str, outcome: CallOutcome) -> ApiReply:
+    """The answer to a request for a call.
+
+    Raises:
+        Refusal: the call was not made because of the request: the policy denies it, its arguments do not fit, or the
+            caller is busy.
+    """
+    if outcome.is_waiting:
+        recorded = await api.records.run(run_id, who)
+        waiting = views.waiting_in(await api.records.summary(recorded), recorded)
+        first = waiting[0].id if waiting else ""
+        return ApiReply(CallWaits(run=run_id, approval=first, approvals=waiting), 202, f"/v1/runs/{run_id}")
+    result = outcome.result
+    if result is None:
+        if outcome.reason in _BUSY:
+            raise Refusal(429, outcome.reason, outcome.text, run=run_id, effect="none", retry_after=60.0)
+        result = ToolResult(CALL, error=views.not_made(outcome.reason, outcome.text))
+    error = result.error
+    if error is not None:
+        refusal = views.refusal_of(error, run_id)
+        if refusal is not None:
+            raise refusal
+    return ApiReply(
+        CallAnswer(
+            run=run_id,
+            tool=tool,
+            result=views.value(result),
+            content=result.content,
+            error=views.failure(error),
+        )
+    )

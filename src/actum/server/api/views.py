@@ -1,0 +1,379 @@
+"""The record of a run as callers see it: the types of `bodies`, made of entries and of the state that they fold to.
+
+What is for the operator alone is left out: where in a tool's code an error happened, the instructions of an agent, what
+a check of the policy found, and the words of an error that ended a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import UNSET, structs
+
+from ...call.asking.inbox import VERDICTS, InboxItem, waiting_items
+from ...core.call import Failure, ToolCall, ToolResult
+from ...core.errors import JournalError, tell_problem
+from ...core.json import Json, JsonObject
+from ...core.message import Message, Reply, ToolMessage, Usage, UserMessage
+from ...core.pending import Pending
+from ...core.record import (
+    CallCompleted,
+    CallParked,
+    CallRefused,
+    CallsRequested,
+    Ended,
+    Entry,
+    InputGiven,
+    InputRequested,
+    Intended,
+    ModelReplied,
+    PrecheckDone,
+    Record,
+    RunSummary,
+    Sampled,
+    Started,
+)
+from ...core.tool import Tool
+from ...journal.conversations import Conversation
+from ...journal.recording import CallRef, RunState
+from .bodies import (
+    Approval,
+    CallFailure,
+    EventType,
+    RunCall,
+    RunDetails,
+    RunEvent,
+    RunInfo,
+    RunKind,
+    RunStatus,
+    SaidCall,
+    SessionInfo,
+    SessionMessage,
+    ToolInfo,
+    ToolSchema,
+)
+from .problem import Refusal
+from .records import Recorded
+
+FAILED = "The run failed. The operator of the server finds the cause in the record of the run."
+
+_STATUSES: Mapping[str, RunStatus] = {
+    "running": "running",
+    "waiting": "waiting",
+    "paused": "paused",
+    "interrupted": "interrupted",
+    "done": "done",
+    "stopped": "stopped",
+    "failed": "failed",
+    "forgotten": "forgotten",
+}
+
+
+_KINDS: Mapping[str, RunKind] = {"agent": "agent", "call": "call", "administration": "administration"}
+
+
+def tool_info(tool: Tool) -> ToolInfo:
+    """A tool in a list."""
+    return ToolInfo(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        effects=None if tool.effects is None else tuple(sorted(tool.effects)),
+        approval=tool.approval,
+    )
+
+
+def tool_schema(tool: Tool) -> ToolSchema:
+    """A tool with its schemas."""
+    info = tool_info(tool)
+    return ToolSchema(
+        name=info.name,
+        title=info.title,
+        description=info.description,
+        effects=info.effects,
+        approval=info.approval,
+        parameters=tool.parameters,
+        result=tool.result,
+    )
+
+
+def failure(error: Failure | None) -> CallFailure | None:
+    """Why a call failed."""
+    if error is None:
+        return None
+    return CallFailure(
+        code=error.code,
+        message=error.message,
+        effect=error.effect,
+        retry_after=error.retry_after,
+        reference=error.reference,
+        problems=error.problems,
+    )
+
+
+def value(result: ToolResult) -> Json:
+    """What a call came to as one value; None where it failed."""
+    if result.error is not None:
+        return None
+    return result.text if result.structured is UNSET else result.structured
+
+
+def approval(item: InboxItem) -> Approval:
+    """What waits for a person."""
+    pending = item.asked.pending
+    return Approval(
+        id=pending.id,
+        kind=pending.kind,
+        run=item.run.run_id,
+        agent=item.run.agent,
+        principal=item.run.principal,
+        message=pending.message,
+        tool=pending.call.name if pending.call is not None else "",
+        arguments=pending.call.arguments if pending.call is not None else None,
+        origins=pending.origins,
+        asked_at=item.at,
+        expires=pending.expires or None,
+        verdicts=VERDICTS[pending.kind],
+        approvers=pending.approvers,
+        needs=pending.needs,
+        agreed=item.agreed,
+        schema=pending.schema,
+        url=pending.url,
+    )
+
+
+def waiting_in(line: RunSummary, recorded: Recorded) -> tuple[Approval, ...]:
+    """All that a run waits for."""
+    return tuple(map(approval, waiting_items(line, recorded.entries)))
+
+
+def run_info(line: RunSummary) -> RunInfo:
+    """A run in a list of runs."""
+    return RunInfo(
+        id=line.run_id,
+        status=_STATUSES.get(line.status, "unreadable"),
+        agent=line.agent,
+        kind=_KINDS.get(line.kind, "agent"),
+        model=line.model,
+        question=line.question,
+        session=line.conversation,
+        principal=line.principal,
+        parent=line.parent,
+        started=line.started,
+        ended=line.ended,
+    )
+
+
+def run(line: RunSummary, recorded: Recorded) -> RunDetails:
+    """A run, with its calls and what it waits for."""
+    info, state, ended = run_info(line), recorded.state, recorded.state.ended
+    is_under_way = ended is None or info.status in ("running", "waiting", "interrupted")
+    return RunDetails(
+        id=info.id,
+        status=info.status,
+        agent=info.agent,
+        kind=info.kind,
+        model=info.model,
+        question=info.question,
+        session=info.session,
+        principal=info.principal,
+        parent=info.parent,
+        started=info.started,
+        ended=info.ended,
+        text="" if ended is None or is_under_way else _words(ended),
+        stop_reason="" if ended is None or is_under_way else ended.reason,
+        usage=sum((replied.reply.usage for _, replied in state.replies), Usage()),
+        calls=tuple(
+            _run_call(state, CallRef(cause, index), call)
+            for cause, calls in state.calls.items()
+            for index, call in enumerate(calls)
+        ),
+        approvals=waiting_in(line, recorded),
+        forked=recorded.started.forked,
+    )
+
+
+def _run_call(state: RunState, place: CallRef, call: ToolCall) -> RunCall:
+    known = state.outcome(place)
+    result = known[0] if known is not None else None
+    return RunCall(
+        call=place.name,
+        tool=call.name,
+        arguments=call.arguments,
+        is_over=result is not None,
+        result=None if result is None else value(result),
+        error=None if result is None else failure(result.error),
+    )
+
+
+def session(talk: Conversation) -> SessionInfo:
+    """A conversation in a list."""
+    return SessionInfo(
+        id=talk.id,
+        owner=talk.owner,
+        runs=talk.runs,
+        began=talk.began,
+        latest=talk.latest,
+        question=talk.question,
+        status=_STATUSES.get(talk.status, "unreadable"),
+    )
+
+
+def session_message(message: Message) -> SessionMessage:
+    """A message of a conversation."""
+    match message:
+        case Reply():
+            return SessionMessage(role="agent", text=message.text, calls=_said(message.calls))
+        case ToolMessage():
+            result = message.result
+            return SessionMessage(role="tool", text=result.text, tool=message.name, error=failure(result.error))
+        case UserMessage() if message.source in ("user", "agent"):
+            return SessionMessage(role="user", text=message.text)
+        case _:
+            return SessionMessage(role="server", text=message.text)
+
+
+def _said(calls: tuple[ToolCall, ...]) -> tuple[SaidCall, ...]:
+    return tuple(SaidCall(tool=call.name, arguments=call.arguments) for call in calls)
+
+
+def _words(ended: Ended) -> str:
+    """What a caller is told at the end of a run. The words of an error are for the operator."""
+    return FAILED if ended.status == "failed" else ended.text
+
+
+# Events ---------------------------------------------------------------------------------------------------------------
+
+
+class EventFold:
+    """Makes the events of a run out of its entries, each of which is one event.
+
+    Args:
+        run_id: the run.
+    """
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._tools: dict[CallRef, str] = {}
+
+    def take(self, entry: Entry) -> RunEvent:
+        """The event of an entry. Every entry has to be given, from the first."""
+        try:
+            record = entry.record
+        except JournalError:
+            return self._event(entry, "deleted")
+        match record:
+            case ModelReplied(reply=reply):
+                self._note(entry.number, reply.calls)
+                return self._event(entry, "model_replied", text=reply.text, calls=_said(reply.calls), usage=reply.usage)
+            case CallsRequested(calls=calls):
+                self._note(entry.number, calls)
+                return self._event(entry, "calls_requested", calls=_said(calls))
+            case Intended() | CallCompleted() | CallRefused() | PrecheckDone() | CallParked() | Sampled():
+                return self._of_call(entry, record)
+            case InputRequested(pending=pending):
+                return self._asked(entry, record, pending)
+            case _:
+                return self._of_run(entry, record)
+
+    def _of_run(self, entry: Entry, record: Record) -> RunEvent:
+        match record:
+            case Started():
+                return self._event(entry, "started", text=record.question)
+            case InputGiven():
+                event = self._event(entry, "input_given", text=record.text, arguments=record.arguments)
+                return structs.replace(event, approval=record.id, verdict=record.verdict, by=record.by)
+            case Ended():
+                event = self._event(entry, "ended", text=_words(record), usage=record.usage)
+                return structs.replace(event, status=record.status, reason=record.reason)
+            case _:
+                return self._event(entry, _RARE.get(str(record.__struct_config__.tag), "other"))
+
+    def _of_call(
+        self, entry: Entry, record: Intended | CallCompleted | CallRefused | PrecheckDone | CallParked | Sampled
+    ) -> RunEvent:
+        place = CallRef(record.cause, record.index)
+        match record:
+            case Intended():
+                event = self._event(entry, "intended", arguments=record.arguments)
+                event = structs.replace(event, attempt=record.attempt)
+            case CallCompleted():
+                event = self._event(entry, "call_completed", result=record.result)
+                event = structs.replace(event, is_final=record.final)
+            case CallRefused():
+                event = self._event(entry, "call_refused", result=record.result)
+            case PrecheckDone():
+                event = self._event(entry, "precheck_done")
+            case CallParked():
+                event = self._event(entry, "call_parked")
+            case _:  # a Sampled
+                event = self._event(entry, "sampled", usage=record.reply.usage)
+        return structs.replace(event, call=place.name, tool=self._tools.get(place, ""))
+
+    def _asked(self, entry: Entry, record: InputRequested, pending: Pending) -> RunEvent:
+        event = self._event(entry, "input_requested", text=pending.message)
+        event = structs.replace(event, approval=pending.id, kind=pending.kind)
+        if pending.call is None:
+            return event
+        place = CallRef(record.cause, record.index)
+        return structs.replace(event, call=place.name, tool=pending.call.name, arguments=pending.call.arguments)
+
+    def _note(self, number: int, calls: tuple[ToolCall, ...]) -> None:
+        self._tools |= {CallRef(number, index): call.name for index, call in enumerate(calls)}
+
+    def _event(
+        self,
+        entry: Entry,
+        kind: EventType,
+        *,
+        text: str = "",
+        calls: tuple[SaidCall, ...] = (),
+        arguments: JsonObject | None = None,
+        result: ToolResult | None = None,
+        usage: Usage | None = None,
+    ) -> RunEvent:
+        return RunEvent(
+            run=self._run_id,
+            number=entry.number,
+            at=entry.at,
+            type=kind,
+            text=text,
+            calls=calls,
+            arguments=arguments,
+            result=None if result is None else value(result),
+            error=None if result is None else failure(result.error),
+            usage=usage,
+        )
+
+
+_RARE: Mapping[str, EventType] = {
+    "tools_changed": "tools_changed",
+    "agent_changed": "agent_changed",
+    "compacted": "compacted",
+    "forgotten": "forgotten",
+}
+
+
+# Calls that were refused ----------------------------------------------------------------------------------------------
+
+
+def refusal_of(error: Failure, run_id: str) -> Refusal | None:
+    """The refusal where a call was not made because of the request; None where the error is the call's outcome."""
+    match error.code:
+        case "permission_denied":
+            return Refusal(403, error.code, error.message, run=run_id, effect=error.effect)
+        case "invalid_arguments":
+            told = "; ".join(map(tell_problem, error.problems)) or error.message
+            words = f"The arguments do not fit: {told}"
+            return Refusal(422, error.code, words, problems=error.problems, run=run_id, effect=error.effect)
+        case "rate_limited" if error.limit:  # a limit of ours; the limit of a tool's service is an outcome
+            wait_s = error.retry_after or 1.0
+            return Refusal(429, error.code, error.message, run=run_id, effect=error.effect, retry_after=wait_s)
+        case _:
+            return None
+
+
+def not_made(reason: str, text: str) -> Failure:
+    """The error of a call that has no outcome, because its run was stopped."""
+    code = "cancelled" if reason in ("", "cancelled") else "budget_exceeded"
+    return Failure(code, text or "The call was stopped.", "unknown" if code == "cancelled" else "none")

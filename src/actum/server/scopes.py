@@ -1,0 +1,37 @@
+"""What a key can be allowed to do on a server: the table of scopes.
+
+Every route that wants a scope names one of this table. A key without scopes may do nothing for which a server wants a
+scope. Knows no protocol and no web server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .identity import Identity
+
+SCOPES: dict[str, str] = {
+    "tools": "List tools and call them.",
+    "runs": "Start runs of agents and read, resume, cancel and fork the caller's own runs; the caller's own sessions.",
+    "approve": "See and answer everything that waits for a person in the caller's tenant.",
+    "audit": "Read the audit of the caller's tenant.",
+    "metrics": "Read the metrics of the server.",
+    "admin": "All of the above, for every user of the caller's tenant.",
+}
+"""Each scope, and what it allows."""
+
+ALL_SCOPES = tuple(SCOPES)
+"""The scopes of a caller who may do everything, such as the user of a server that only this machine can reach."""
+
+
+def allows(who: Identity, wanted: Collection[str]) -> bool:
+    """Whether a caller may use what wants one of these scopes.
+
+    Args:
+        who: the caller.
+        wanted: the scopes, of which one is enough; empty where every caller may.
+
+    >>> allows(Identity(scopes=("runs",)), ("runs", "tools")), allows(Identity(), ("runs",))
+    (True, False)
+    """
+    return not wanted or "admin" in who.scopes or any(scope in who.scopes for scope in wanted)

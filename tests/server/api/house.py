@@ -1,0 +1,227 @@
+"""A small house around the door of our own API: it knows some keys and puts their callers into the scope.
+
+The house of `actum serve` does more; what a request is refused for before it comes to the door is tested there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import httpx
+from starlette.applications import Starlette
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from actum import Agent, Context, tool
+from actum.call.limits.limits import Limits
+from actum.core.call import ToolCall
+from actum.core.errors import ToolError
+from actum.core.interfaces import Decision, Facts, Journal, Model, Policy
+from actum.core.json import JsonObject
+from actum.core.message import Reply
+from actum.core.tool import Tool
+from actum.journal.memory import MemoryJournal
+from actum.runs.runner import Runner
+from actum.server.api.api import GivenAgents
+from actum.server.api.door import ApiDoor
+from actum.server.api.problem import Refusal, encoded
+from actum.server.door import IDENTITY
+from actum.server.identity import Identity
+from actum.server.scopes import ALL_SCOPES
+from actum.testing import ScriptedModel
+from tests.web import serving
+
+ANN = Identity(principal="ann", key_id="k-ann", scopes=("tools", "runs"))
+BOB = Identity(principal="bob", key_id="k-bob", scopes=("tools", "runs"))
+ANN_OF_NORTH = Identity(principal="ann", tenant="north", key_id="k-north", scopes=ALL_SCOPES)
+APPROVER = Identity(principal="eve", key_id="k-eve", scopes=("approve",))
+ADMIN = Identity(principal="root", key_id="k-root", scopes=ALL_SCOPES)
+NOBODY = Identity(principal="ann", key_id="k-none")
+
+
+class Narrow(Identity, frozen=True):
+    """A caller whose key allows some names only."""
+
+    def may_use(self, kind: str, name: str) -> bool:
+        return name == "add"
+
+
+CALLERS: Mapping[str, Identity] = {
+    "ann": ANN,
+    "bob": BOB,
+    "north": ANN_OF_NORTH,
+    "eve": APPROVER,
+    "root": ADMIN,
+    "none": NOBODY,
+    "narrow": Narrow(principal="ann", key_id="k-narrow", scopes=("tools", "runs")),
+    "boss-ann": Identity(principal="ann", scopes=("approve",)),
+    "zoe": Identity(principal="zoe", scopes=("approve",)),
+    "user": Identity(principal="ann", scopes=("tools", "runs"), speaks_for="user"),
+}
+"""The callers by their keys."""
+
+
+class Bank:
+    """Tools whose use can be counted, and held until a test lets them go.
+
+    Attributes:
+        calls: the names of the tools that were used, in order.
+        is_open: `slow` returns when this is set.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.is_open = asyncio.Event()
+        self.entered = asyncio.Event()
+
+    @property
+    def tools(self) -> Sequence[object]:
+        """The tools."""
+
+        @tool(effects=["read"])
+        def add(a: int, b: int) -> int:
+            """Add two numbers."""
+            self.calls.append("add")
+            return a + b
+
+        @tool(effects=["spend"], approval=True)
+        def pay(to: str, amount: int) -> str:
+            """Pay somebody."""
+            self.calls.append("pay")
+            return f"paid {amount} to {to}"
+
+        @tool(effects=["read"])
+        def fail(why: str) -> str:
+            """Fail for a reason."""
+            self.calls.append("fail")
+            raise ToolError(why)
+
+        @tool(effects=["read"])
+        def crash() -> str:
+            """Crash in the code of the tool."""
+            self.calls.append("crash")
+            raise RuntimeError("in /srv/secret/place.py")
+
+        @tool(effects=["destroy"])
+        def drop() -> str:
+            """Do what the policy denies."""
+            self.calls.append("drop")
+            return "dropped"
+
+        @tool(effects=["read"])
+        async def slow() -> str:
+            """Wait until somebody opens."""
+            self.calls.append("slow")
+            self.entered.set()
+            await self.is_open.wait()
+            return "opened"
+
+        @tool(effects=["read"])
+        async def ask(ctx: Context) -> str:
+            """Ask the user for a name."""
+            form: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+            told = await ctx.elicit("What is your name?", form)
+            return f"{told.action}: {told.content.get('name')}"
+
+        return [add, pay, fail, crash, drop, slow, ask]
+
+
+class NoDrop:
+    """A policy that denies `drop` and lets everything else through."""
+
+    def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
+        if call.name == "drop":
+            return Decision("deny", "no-drop", "Nothing is dropped here.")
+        return Decision("ask" if tool.approval else "allow", "rest")
+
+
+def answering(*replies: Reply | str) -> ScriptedModel:
+    """A model that says these, one after another."""
+    return ScriptedModel(list(replies))
+
+
+class House:
+    """A server with our own API, and a client of it.
+
+    Attributes:
+        bank: the tools.
+        journal: the journal.
+        door: the door.
+        client: sends requests to it.
+        url: the origin where it is.
+    """
+
+    def __init__(self, bank: Bank, journal: Journal, door: ApiDoor, client: httpx.AsyncClient, url: str) -> None:
+        self.bank = bank
+        self.journal = journal
+        self.door = door
+        self.client = client
+        self.url = url
+
+    async def ask(
+        self, method: str, path: str, body: object = None, *, who: str = "ann", **headers: str
+    ) -> httpx.Response:
+        """Send a request. `key_` of the headers is the `Idempotency-Key`."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        named["authorization"] = f"Bearer {who}"
+        return await self.client.request(method, path, json=body, headers=named)
+
+    async def until(self, run_id: str, *statuses: str, who: str = "root") -> dict[str, object]:
+        """A run, as soon as it stands so."""
+        told: dict[str, object] = {}
+        for _ in range(400):
+            told = (await self.ask("GET", f"/v1/runs/{run_id}", who=who)).json()
+            if told.get("status") in statuses:
+                return told
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"run {run_id} is {told}")
+
+
+class Keyed:
+    """Puts the caller of a key into the scope; without a key of ours the answer is 401.
+
+    Args:
+        app: what is behind it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] != "/openapi.json":
+            named = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ")
+            who = CALLERS.get(named)
+            if who is None:
+                refusal = Refusal(401, "unauthorized", "A key is needed.", headers={"WWW-Authenticate": "Bearer"})
+                status, body, headers = encoded(refusal)
+                await send({"type": "http.response.start", "status": status, "headers": headers})
+                await send({"type": "http.response.body", "body": body})
+                return
+            scope[IDENTITY] = who
+        await self._app(scope, receive, send)
+
+
+def app_of(door: ApiDoor) -> ASGIApp:
+    """The door as an application."""
+    return Keyed(Starlette(routes=list(door.routes), lifespan=lambda _: door.lifespan()))
+
+
+@asynccontextmanager
+async def house(
+    model: Model | None = None,
+    *,
+    journal: Journal | None = None,
+    bank: Bank | None = None,
+    policy: Policy | None = None,
+    limits: Limits | None = None,
+    drain_s: float = 0.1,
+) -> AsyncIterator[House]:
+    """A server with some tools and an agent called `desk`."""
+    bank = bank or Bank()
+    journal = journal or MemoryJournal()
+    runner = Runner(bank.tools, name="api", policy=policy or NoDrop(), limits=limits, journal=journal)  # type: ignore[arg-type]
+    agent = Agent(model or answering("Hello."), bank.tools, name="desk", policy=policy or NoDrop(), journal=journal)  # type: ignore[arg-type]
+    door = ApiDoor(runner, GivenAgents({"desk": agent}), drain_s=drain_s)
+    async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=20.0) as client:
+        yield House(bank, journal, door, client, url)

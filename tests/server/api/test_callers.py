@@ -1,0 +1,175 @@
+"""Who reaches what: every route of the door with every caller who may not have it."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from actum.core.call import ToolCall
+from actum.core.interfaces import Decision, Facts
+from actum.core.tool import Tool
+from actum.server.api.table import OPERATIONS
+from actum.server.identity import Identity
+from actum.server.scopes import SCOPES, allows
+
+from .house import House, answering, house
+from .test_runs import calls
+
+BODIES: dict[str, object] = {
+    "callTool": {"arguments": {"a": 1, "b": 1}},
+    "startRun": {"question": "Hello?"},
+    "cancelRun": {},
+    "resumeRun": {},
+    "forkRun": {"at": 0},
+    "answerApproval": {"verdict": "approve"},
+}
+TO_OTHERS: dict[str, tuple[int, int]] = {
+    "listTools": (200, 200),
+    "getTool": (200, 200),
+    "callTool": (200, 200),
+    "listRuns": (200, 200),
+    "startRun": (202, 202),
+    "getRun": (404, 404),
+    "followRun": (404, 404),
+    "cancelRun": (404, 404),
+    "resumeRun": (404, 404),
+    "forkRun": (404, 404),
+    "listApprovals": (200, 200),
+    "answerApproval": (404, 404),
+    "listSessions": (200, 200),
+    "listMessages": (404, 404),
+    "forgetSession": (404, 404),
+    "listAudit": (403, 200),
+}
+"""What another user, and an administrator of another tenant who has the same name, are answered about things of ann.
+An operation that is not listed here fails the test: say who may have it.
+"""
+
+
+async def test_what_belongs_to_somebody_else_is_not_there() -> None:
+    """Every route x another user, another tenant, a key without the scope, no key."""
+    async with house(answering(calls("pay", to="Ada", amount=1), *["Hi."] * 20)) as it:
+        names = await things_of_ann(it)
+        before = len(await it.journal.runs(principal="ann", tenant="", limit=None))
+        routes = {route.path for route in it.door.routes if isinstance(route, Route)}
+        assert routes == {each.path for each in OPERATIONS} | {"/openapi.json", "/v1/{rest:path}"}
+        assert {each.id for each in OPERATIONS} == TO_OTHERS.keys()
+        for operation in OPERATIONS:
+            path = operation.path.format(**names[operation.tag])
+            others, elsewhere = TO_OTHERS[operation.id]
+            for who, expected in (("bob", others), ("north", elsewhere), ("none", 403), ("nobody", 401)):
+                answer = await it.ask(operation.method, path, BODIES.get(operation.id), who=who)
+                assert answer.status_code == expected, (operation.id, who, answer.text)
+                assert names["runs"]["id"] not in answer.text, (operation.id, who)
+                assert names["approvals"]["id"] not in answer.text, (operation.id, who)
+                if expected == 403:
+                    assert answer.json()["code"] == "scope"
+                    assert operation.scopes[0] in answer.json()["scope"]
+        # Nothing of ann was touched.
+        assert len(await it.journal.runs(principal="ann", tenant="", limit=None)) == before
+        told = (await it.ask("GET", f"/v1/runs/{names['runs']['id']}")).json()
+        assert (told["status"], [each["id"] for each in told["approvals"]]) == ("paused", [names["approvals"]["id"]])
+        assert it.bank.calls == ["add", "add"]
+
+
+async def things_of_ann(it: House) -> dict[str, dict[str, str]]:
+    """A session with a run of ann that waits for a person, and the names of these by the tags of operations."""
+    run = (await it.ask("POST", "/v1/runs", {"question": "Pay Ada.", "session": "c1"})).json()["id"]
+    told = await it.until(run, "paused")
+    waiting = told["approvals"]
+    assert isinstance(waiting, list)
+    return {
+        "tools": {"name": "add"},
+        "runs": {"id": run},
+        "approvals": {"id": waiting[0]["id"]},
+        "sessions": {"id": "c1"},
+        "audit": {},
+    }
+
+
+async def test_not_found_and_not_yours_are_answered_alike() -> None:
+    async with house(answering(calls("pay", to="Ada", amount=1))) as it:
+        names = await things_of_ann(it)
+        for who in ("bob", "north"):
+            for method, path in (
+                ("GET", "/v1/runs/{}"),
+                ("GET", "/v1/runs/{}/events"),
+                ("POST", "/v1/runs/{}/cancel"),
+                ("GET", "/v1/sessions/{}/messages"),
+                ("DELETE", "/v1/sessions/{}"),
+            ):
+                theirs = await it.ask(
+                    method, path.format(names["sessions" if "sessions" in path else "runs"]["id"]), who=who
+                )
+                none = await it.ask(method, path.format("none"), who=who)
+                assert (theirs.status_code, theirs.content) == (none.status_code, none.content)
+                assert theirs.headers.keys() == none.headers.keys()
+
+
+async def test_an_administrator_sees_all_of_the_own_tenant_and_an_approver_what_waits() -> None:
+    async with house(answering(calls("pay", to="Ada", amount=1))) as it:
+        names = await things_of_ann(it)
+        assert (await it.ask("GET", f"/v1/runs/{names['runs']['id']}", who="root")).status_code == 200
+        assert len((await it.ask("GET", "/v1/runs?principal=ann", who="root")).json()["items"]) == 1
+        assert (await it.ask("GET", "/v1/runs?principal=ann", who="bob")).status_code == 403
+        assert len((await it.ask("GET", "/v1/sessions?owner=ann", who="root")).json()["items"]) == 1
+        assert len((await it.ask("GET", "/v1/approvals", who="eve")).json()["items"]) == 1
+        assert len((await it.ask("GET", "/v1/approvals", who="ann")).json()["items"]) == 1
+        assert (await it.ask("GET", f"/v1/runs/{names['runs']['id']}", who="eve")).status_code == 403
+        assert (await it.ask("GET", "/v1/runs", who="north")).json()["items"] == []
+
+
+def test_every_scope_of_an_operation_is_in_the_table() -> None:
+    assert {scope for operation in OPERATIONS for scope in operation.scopes} <= SCOPES.keys()
+    assert allows(Identity(scopes=("admin",)), ("metrics",))
+    assert not allows(Identity(scopes=("tools",)), ("metrics",))
+
+
+async def test_a_key_for_some_names_uses_no_others() -> None:
+    async with house(answering(calls("slow"))) as it:
+        listed = (await it.ask("GET", "/v1/tools", who="narrow")).json()["items"]
+        assert [each["name"] for each in listed] == ["add"]
+        body = {"arguments": {"a": 1, "b": 1}}
+        assert (await it.ask("POST", "/v1/tools/add/call", body, who="narrow")).status_code == 200
+        for name in ("fail", "none"):
+            for answer in (
+                await it.ask("GET", f"/v1/tools/{name}", who="narrow"),
+                await it.ask("POST", f"/v1/tools/{name}/call", {}, who="narrow"),
+            ):
+                assert (answer.status_code, answer.json()["code"]) == (404, "unknown_tool")
+        refused = await it.ask("POST", "/v1/runs", {"agent": "desk", "question": "Hi."}, who="narrow")
+        assert (refused.status_code, refused.json()["code"]) == (404, "unknown_agent")
+        waits = (await it.ask("POST", "/v1/tools/pay/call", {"arguments": {"to": "A", "amount": 1}})).json()["run"]
+        resumed = await it.ask("POST", f"/v1/runs/{waits}/resume", who="narrow")
+        assert (resumed.status_code, resumed.json()["code"]) == (403, "key")
+        assert it.bank.calls == ["add"]
+
+
+class TwoOf:
+    """A policy for which `pay` needs two of three persons, and not the user of the run."""
+
+    def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
+        if call.name != "pay":
+            return Decision("allow", "rest")
+        return Decision("ask", "two", approvers=("eve", "root", "ann"), quorum=2, not_by="ann")
+
+
+async def test_persons_approve_together_and_nobody_for_himself() -> None:
+    async with house(policy=TwoOf()) as it:
+        body = {"arguments": {"to": "Ada", "amount": 20}}
+        waits = (await it.ask("POST", "/v1/tools/pay/call", body)).json()
+        path, yes = f"/v1/approvals/{waits['approval']}", {"verdict": "approve"}
+        own = await it.ask("POST", path, yes, who="boss-ann")
+        assert (own.status_code, own.json()["code"]) == (403, "approver")
+        stranger = await it.ask("POST", path, yes, who="zoe")
+        assert (stranger.status_code, stranger.json()["code"]) == (403, "approver")
+        first = (await it.ask("POST", path, yes, who="eve")).json()
+        assert (first["is_complete"], first["goes_on"]) == (False, False)
+        assert (await it.ask("POST", path, yes, who="eve")).status_code == 409
+        odd = await it.ask("POST", path, {"verdict": "done"}, who="root")
+        assert (odd.status_code, odd.json()["code"]) == (409, "conflict")
+        wrong = await it.ask("POST", path, {"verdict": "approve", "arguments": {"to": 5}}, who="root")
+        assert (wrong.status_code, wrong.json()["problems"][0]["path"]) == (422, "arguments")
+        second = (await it.ask("POST", path, yes, who="root")).json()
+        assert (second["is_complete"], second["goes_on"]) == (True, True)
+        await it.until(waits["run"], "done")
+        assert it.bank.calls == ["pay"]

@@ -1,0 +1,50 @@
+"""Every request of the guide to our own API is answered as the guide says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from actum.testing import ScriptedModel
+
+from .house import House, house
+
+GUIDE = Path(__file__).parents[3] / "docs" / "api.md"
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+async def test_every_request_of_the_guide_works() -> None:
+    commands = [line for block in BLOCK.findall(GUIDE.read_text("utf-8")) for line in block.splitlines()]
+    assert len(commands) > 15
+    model = ScriptedModel(lambda request: "It is 5.")
+    async with house(model) as it:
+        waits = await it.ask("POST", "/v1/tools/pay/call", {"arguments": {"to": "A", "amount": 1}}, who="root")
+        names = {"KEY": "root", "ACTUM": it.url, "APPROVAL": waits.json()["approval"], "RUN": ""}
+        for command in commands:
+            status, told = await sent(it, command, names)
+            assert status in (200, 202), (command, told)
+            if status == 202:
+                names["RUN"] = re.findall(r'"id":"(run_\w+)"', told)[0]
+                await it.until(names["RUN"], "done")
+
+
+async def sent(it: House, command: str, names: dict[str, str]) -> tuple[int, str]:
+    """The status and the body that a `curl` command is answered."""
+    words = shlex.split(re.sub(r"\$([A-Z]+)", lambda found: names[found[1]], command))
+    assert words.pop(0) == "curl"
+    method, headers, body = "GET", {}, None
+    while words[0].startswith("-"):
+        match words.pop(0):
+            case "-H":
+                name, _, value = words.pop(0).partition(": ")
+                headers[name] = value
+            case "-d":
+                method, body = "POST", words.pop(0)
+            case "-X":
+                method = words.pop(0)
+            case option:
+                assert option == "-N"
+    answer = await it.client.request(method, words.pop(0), headers=headers, content=body)
+    assert not words
+    return answer.status_code, answer.text

@@ -1,0 +1,47 @@
+"""Schemathesis calls our own API as its document says, and against it: nothing is found."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from actum.testing import ScriptedModel
+
+from .house import Bank, house
+
+EXAMPLES_MAX = 4
+CONFIG = """
+[[operations]]
+include-operation-id = "callTool"
+# The document can not say the schema of the arguments, which is that of the tool.
+checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
+[[operations]]
+include-operation-id = "answerApproval"
+# Nor can it say the schema of a form, or of other arguments for a call.
+checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+"""
+
+
+async def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
+    config = tmp_path / "schemathesis.toml"
+    config.write_text(CONFIG)
+    bank = Bank()
+    bank.is_open.set()
+    async with house(ScriptedModel(lambda request: "Hello."), bank=bank) as it:
+        waits = await it.ask("POST", "/v1/tools/ask/call", {}, who="root")  # something that can be answered
+        assert waits.status_code == 202
+        run = await it.ask("POST", "/v1/runs", {"question": "Hi.", "session": "c1"}, who="root")
+        await it.until(run.json()["id"], "done")
+        command = [
+            *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(config)),
+            *("run", f"{it.url}/openapi.json", "-H", "Authorization: Bearer root"),
+            *("--max-examples", str(EXAMPLES_MAX), "--seed", "1", "--no-color"),
+            *("--request-timeout", "1", "--generation-database", "none"),
+        ]
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=tmp_path
+        )
+        output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()
