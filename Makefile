@@ -22,7 +22,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test coverage quick test-local conformance check format bench train-embedded promote-embedded lock clean
+.PHONY: help setup demo test escape coverage quick test-local conformance check format bench train-embedded promote-embedded lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ demo: $(READY) ## watch questions become calls and answers: no key, no network
 
 test: $(READY) ## run the tests; make test ARGS='-k journal' runs some
 	$(PYTEST) $(ARGS)
+
+escape: $(READY) ## try to get out of the sandbox: the escape suite alone
+	$(BIN)/pytest -n 0 --no-cov tests/sandbox/test_escape.py $(ARGS)
 
 coverage: $(READY) ## run the tests and show what they cover
 	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term $(ARGS)

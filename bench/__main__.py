@@ -13,6 +13,7 @@ from .bfcl import NotFetched
 from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
 from .door import house_table, keys_table
+from .egress import egress_table
 from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
@@ -40,6 +41,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "door-house": ("CPU that the house costs a request", house_table),
     "mcp-server": ("CPU of a call at an MCP server", server_table),
     "mcp-gateway": ("CPU of a call at an MCP gateway", gateway_table),
+    "egress": ("CPU of a guarded HTTPS call over a kept connection", egress_table),
     "api": ("CPU of a call through our own API", api_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }

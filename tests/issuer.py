@@ -46,6 +46,8 @@ class Issuer:
         method: how clients are registered to show a secret.
         error: the error code with which the token endpoint refuses everything, once.
         status: with which the token endpoint answers everything; 0 for as it should.
+        id_claims: claims of ID tokens that are other than they should be; None leaves one out.
+        id_token: the whole ID token, in place of the right one.
         asked: what came, by endpoint.
     """
 
@@ -60,6 +62,8 @@ class Issuer:
     method: str = "none"
     error: str = ""
     status: int = 0
+    id_claims: JsonObject = field(default_factory=dict)
+    id_token: str = ""
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     _clients: dict[str, str] = field(default_factory=dict)
     _scopes: dict[str, str] = field(default_factory=dict)
@@ -161,7 +165,7 @@ class Issuer:
                 digest = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest())
                 if asked is None or digest.decode().rstrip("=") != asked["code_challenge"]:
                     return _refused("invalid_grant")
-                return self._grant(asked.get("scope", ""), asked["resource"])
+                return self._grant(asked.get("scope", ""), asked.get("resource", ""), said=asked)
             case "refresh_token":
                 known = self._refresh.pop(form["refresh_token"], None)
                 return self._grant(known["scope"], known["resource"]) if known else _refused("invalid_grant")
@@ -193,7 +197,9 @@ class Issuer:
         url_like = name.startswith("https://")
         return url_like or (name in self._clients and self._clients[name] == secret)
 
-    def _grant(self, scope: str, resource: str, *, refresh: bool = True) -> Response:
+    def _grant(
+        self, scope: str, resource: str, *, refresh: bool = True, said: dict[str, str] | None = None
+    ) -> Response:
         scope = scope if self.granted is None else self.granted
         claims: JsonObject = {"aud": resource, "scope": scope, "jti": secrets.token_urlsafe(4)}
         if self.lifetime_s is not None:
@@ -201,6 +207,9 @@ class Issuer:
         body: JsonObject = {"access_token": self.sign(claims), "token_type": "bearer", "scope": scope}
         if self.lifetime_s is not None:
             body["expires_in"] = self.lifetime_s
+        if said is not None and "openid" in scope.split():
+            about: JsonObject = {"aud": said["client_id"], "nonce": said.get("nonce", ""), "client_id": None}
+            body["id_token"] = self.id_token or self.sign({**about, **self.id_claims})
         if refresh:
             token = f"rt-{secrets.token_urlsafe(12)}"
             self._refresh[token] = {"scope": scope, "resource": resource}

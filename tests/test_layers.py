@@ -22,7 +22,8 @@ STACK = (
     {"kinds"},  # for those who write tools
     {"errors", "events", "messages"},  # names of core, for programs
     {"dialects"},
-    {"transport", "storage", "sandbox"},
+    {"transport", "storage"},
+    {"sandbox"},
     {"toolsets", "models"},
     {"policy", "journal"},
     {"call"},
@@ -31,6 +32,7 @@ STACK = (
     {"workflow", "evals", "learn", "market"},
     {"server"},
     {"compose"},
+    {"secrets"},  # for programs that keep secrets of users
     {"cli"},
 )
 """The rooms from the ground up. A room may import what is below it, and nothing beside it."""
@@ -89,10 +91,13 @@ DOORS: dict[str, set[str]] = {
     "actum.models.constrained": {"llguidance", "numpy"},
     "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
     "actum.policy.condition": {"cel"},
+    "actum.sandbox.launcher": {"site"},
     "actum.schema.shape": {"pydantic"},
     "actum.schema.signature": {"docstring_parser"},
     "actum.storage.place": {"actum.storage.postgres", "actum.storage.sqlite"},
     "actum.storage.postgres": {"psycopg"},
+    "actum.storage.secret_file": {"cryptography.hazmat.primitives.ciphers.aead"},
+    "actum.storage.secret_key": {"keyring"},
 }
 """Which file imports which modules late, inside a function, because they are heavy, optional, or change the process.
 
@@ -113,8 +118,8 @@ PURE = {"core", "schema", "protocols", "dialects", "policy", "actum_embedded"}
 DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
 
 HEAVY = {
-    *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
-    *("a2a", "cel", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
+    *("fastapi", "h11", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
+    *("a2a", "cel", "celery", "cryptography", "grpc", "keyring", "mcp", "openai", "opentelemetry", "psycopg"),
     *("actum_embedded", "importlib.metadata", "importlib_metadata"),
     *("llguidance", "numpy", "prompt_toolkit", "pydantic", "rich", "torch", "transformers", "typer"),
 }

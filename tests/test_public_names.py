@@ -12,6 +12,7 @@ import pytest
 import actum.errors
 import actum.events
 import actum.messages
+import actum.secrets
 
 SRC = Path(__file__).parents[1] / "src"
 
@@ -46,7 +47,7 @@ PUBLIC = [
 ]
 """What a program may rest on. A name that is added or taken away here is a line in the changelog."""
 
-MODULES = (actum.errors, actum.events, actum.messages)
+MODULES = (actum.errors, actum.events, actum.messages, actum.secrets)
 """More names that a program may rest on, by subject. Beside these, guides may name rooms, such as `actum.storage`."""
 
 ROOT = Path(__file__).parents[1]

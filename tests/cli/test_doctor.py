@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from actum.cli.doctor import PROXY_VARIABLES
+
 Run = Callable[..., Result]
 
 
@@ -17,7 +19,9 @@ def findings(result: Result) -> dict[str, dict[str, str]]:
     return {finding["about"]: finding for finding in json.loads(result.stdout)}
 
 
-def test_on_a_bare_machine_all_is_well_but_for_the_model(run: Run) -> None:
+def test_on_a_bare_machine_all_is_well_but_for_the_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in PROXY_VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
     result = run("doctor", "--json")
     found = findings(result)
     assert result.exit_code == 0
@@ -27,14 +31,15 @@ def test_on_a_bare_machine_all_is_well_but_for_the_model(run: Run) -> None:
 
 def test_every_line_has_its_verdict(run: Run) -> None:
     told = run("doctor").stdout
-    assert [line.split()[1] in ("ok", "warn") for line in told.splitlines()] == [True] * 10
+    assert [line.split()[1] in ("ok", "warn") for line in told.splitlines()] == [True] * 13
+    assert "sandbox" in told
 
 
 def test_of_keys_it_tells_the_names_and_never_the_values(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     result = run("doctor")
     assert "OPENAI_API_KEY" in result.stdout
-    assert "secret" not in result.stdout + result.stderr
+    assert "very-secret" not in result.stdout + result.stderr
 
 
 def test_a_journal_that_can_not_be_used_is_bad_and_comes_with_advice(run: Run, home: Path) -> None:
@@ -62,6 +67,30 @@ def test_a_model_is_asked_to_use_a_tool(run: Run, home: Path) -> None:
     assert findings(run("doctor", "--json", "--model", "door.py:model"))["calls"]["verdict"] == "ok"
     assert findings(run("doctor", "--json", "--model", "models.py:nothing"))["calls"]["verdict"] == "warn"
     assert findings(run("doctor", "--json", "--model", "models.py:away"))["model"]["verdict"] == "bad"
+
+
+def test_it_tells_where_tools_may_go_and_what_a_proxy_means_without_its_password(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in PROXY_VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    assert findings(run("doctor", "--json"))["egress"]["verdict"] == "ok"
+    (home / "actum.toml").write_text(
+        '[egress]\nallow = ["api.example.com"]\nproxy = "http://ann:hunter2@p.corp:3128"\n'
+    )
+    told = run("doctor")
+    assert "allow: api.example.com" in told.stdout
+    found = findings(run("doctor", "--json"))["egress"]
+    assert (found["verdict"], "http://p.corp:3128, which looks names up itself" in found["found"]) == ("warn", True)
+    assert "hunter2" not in told.stdout + told.stderr
+    (home / "actum.toml").write_text("")
+    monkeypatch.setenv("HTTPS_PROXY", "http://ann:hunter2@p.corp:3128")
+    unused = run("doctor", "--json")
+    assert findings(unused)["egress"]["verdict"] == "warn"
+    assert "hunter2" not in unused.stdout
+    (home / "actum.toml").write_text('[egress]\nallow = ["https://a.example/path"]\n')
+    broken = findings(run("doctor", "--json"))["settings"]
+    assert "allow: 'https://a.example/path' was expected to be a host" in broken["found"]
 
 
 @pytest.mark.row("T4")

@@ -58,6 +58,17 @@ NOT_IN_SOURCE = (
     "{why} (on record",
     "there is no dialect",
     "the settings: ",
+    "{file}, line ",
+    "{file}: can not be read",
+    "a key named ",
+    "others than this machine reach {host}, and no key",
+    "others than this machine reach {host}, and there is no key",
+    "the journal {name} is signed",
+    "the journal {name} can not be opened: it was written",
+    "{first_why} (",
+    "there is no agent {name}; there are: {known}. Did",
+    "there is no agent {name}; there are: none",
+    "[agents.{agent}]: there is no agent",
 )
 """How the messages begin that come from Typer, or are put together out of several texts."""
 
@@ -166,6 +177,27 @@ def test_a_message_is_chinese_or_english_as_a_whole(process: Process, monkeypatc
     assert tr_message("asking for help") == "asking for help"  # a tool's words, not what the spinner says
     monkeypatch.setenv("ACTUM_LANG", "en")
     assert tr_message(known) == known
+
+
+def test_mistakes_in_settings_agents_and_keys_are_told_in_chinese(process: Process, tmp_path: Path) -> None:
+    environment = {"ACTUM_LANG": "zh", "PYTHONIOENCODING": "utf-8", "ACTUM_JOURNAL": str(tmp_path / "runs.db")}
+    settings = tmp_path / "actum.toml"
+    settings.write_text("model =\n[agents.crm]\n", "utf-8")
+    assert process("config", "check", **environment).stderr.endswith("值的写法不对（第 1 行第 8 列）\n")
+    settings.write_text('modl = "embedded"\n[agents."a b"]\n', "utf-8")
+    refused = process("run", "x", **environment).stderr
+    assert "第 1 行：没有 `modl` 这一项。是不是 `model`？" in refused
+    assert refused.endswith("（还有 1 处：`actum config check`）\n")
+    settings.write_text('[agents.crm]\ndescription = "客户"\nusers = ["ann", "bob"]\n', "utf-8")
+    assert process("agents", "show", "crmm", **environment).stderr == (
+        "actum: 没有智能体 'crmm'（是不是 `crm`？）；现有：crm\n"
+    )
+    shown = [line.split() for line in process("agents", "show", "crm", **environment).stdout.splitlines()]
+    assert shown[:3] == [["智能体", "crm"], ["description", "客户"], ["users", "ann,", "bob"]]
+    assert process("keys", "revoke", "ci", **environment).stderr == (
+        "actum: 没有密钥 'ci'：`actum keys list` 列出所有密钥\n"
+    )
+    assert process("serve", "--http", "0.0.0.0:0", **environment).stderr.startswith("actum: 其他机器可以访问 0.0.0.0")
 
 
 def test_a_message_that_holds_itself_many_times_is_given_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

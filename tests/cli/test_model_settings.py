@@ -88,14 +88,14 @@ def narrow(most: int, script: list[Said]) -> Callable[[JsonObject], Said]:
 
 
 def test_an_overflow_is_told_with_what_helps_and_no_resume_that_can_not(run: Run) -> None:
-    with ChatServer(narrow(400, ["Hello.", "Summed up.", "Fine."])) as server:
+    with ChatServer(narrow(600, ["Hello.", "Summed up.", "Fine."])) as server:
         model = ("-m", f"{server.url}#m", "--tools", "none")
         alone = run("run", "x" * 900, *model)
         assert alone.exit_code == 1
         assert "too long for the model" in alone.stderr
         assert "resume" not in alone.stderr
         talk = (*model, "--conversation", "c")
-        assert run("run", "y" * 100, *talk).stdout == "Hello.\n"
+        assert run("run", "y" * 400, *talk).stdout == "Hello.\n"
         second = run("run", "z" * 250, *talk)
         assert "--truncation auto" in second.stderr
         assert "actum conversations compact c" in second.stderr

@@ -31,7 +31,8 @@ from actum.storage.tokens import TokenStore
 from actum.toolsets.mcp.auth import OAuth
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.issuer import discover
-from actum.transport.guard import Fetcher, Guard
+from actum.transport.fetcher import Fetcher
+from actum.transport.guard import Guard
 
 DESCRIPTION = "https://conformance-test.local/client-metadata.json"
 """The name that the suite's issuer takes for a client with a description of its own; nobody looks it up."""

@@ -134,5 +134,10 @@ async def test_a_key_revoked_by_a_command_is_dead_at_two_servers_within_a_second
             assert await listed(again, ci) == 401
             assert await listed(again, late) == ["crm_find", "pay_list"]
     acts = [json.loads(line) for line in (await machine.types("audit", "--json")).splitlines()]
-    assert [line["tool"] for line in acts] == ["keys.add", "keys.add", "keys.add", "keys.revoke"]
+    assert [line["tool"] for line in acts if line["tool"].startswith("keys.")] == [
+        "keys.add",
+        "keys.add",
+        "keys.add",
+        "keys.revoke",
+    ]
     assert not any(key.rpartition("_")[2] in json.dumps(acts) for key in (ci, other, late))

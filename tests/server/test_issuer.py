@@ -16,7 +16,8 @@ from actum.core.key import new_key
 from actum.server.identity import Authenticator, Identity, Keys
 from actum.server.issuer import KEYS_ANEW_S, AskedTokens, Issuer, SignedTokens
 from actum.testing import FakeClock
-from actum.transport.guard import Fetcher, Guard
+from actum.transport.fetcher import Fetcher
+from actum.transport.guard import Guard
 from tests.issuer import OTHER_KEY
 from tests.issuer import Issuer as RealIssuer
 from tests.web import serving

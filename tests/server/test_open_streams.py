@@ -26,7 +26,7 @@ class Served:
     """An app that answers with a stream or a slow call, behind the keys of its readers."""
 
     def __init__(self, store: MemoryKeys) -> None:
-        self.streams = OpenStreams(StoredKeys(store))
+        self.streams = OpenStreams([StoredKeys(store)])
         self.go_on = asyncio.Event()
         self._app = Starlette(
             routes=[

@@ -12,6 +12,9 @@ import msgspec
 import pytest
 
 from actum.core.errors import UsageError
+from actum.core.user import User
+from actum.storage.secret_file import SecretFile
+from actum.storage.secret_key import GivenKey, SecretKey
 from actum.storage.tokens import Granted, Registration, TokenStore
 
 SERVER, ISSUER = "https://mcp.example.org/mcp", "https://login.example.org"
@@ -143,3 +146,102 @@ def test_many_processes_that_keep_at_once_lose_nothing(store: TokenStore) -> Non
     assert [process.wait() for process in running] == [0, 0, 0]
     kept = msgspec.json.decode(store.path.read_bytes())["granted"]
     assert sorted((one["user"], one["server"][-1]) for one in kept) == [(u, n) for u in "abc" for n in "01234"]
+
+
+KEY = SecretKey(b"0123456789abcdef" * 4, "the test")
+
+
+def sealed(tmp_path: Path, key: SecretKey | None = KEY) -> TokenStore:
+    vault = SecretFile(tmp_path / "state" / "secrets.json", GivenKey(key))
+    return TokenStore(tmp_path / "state" / "tokens.json", vault=vault, warns=True)
+
+
+def test_with_a_key_no_login_lies_in_plain_text(tmp_path: Path) -> None:
+    store = sealed(tmp_path)
+    store.keep(grant("of-ada", "ada"))
+    store.keep(registration(user="ada"))
+    again = sealed(tmp_path)
+    assert again.granted("ada", SERVER) == grant("of-ada", "ada")
+    assert again.registration("ada", ISSUER) == registration(user="ada")
+    assert (again.granted("bob", SERVER), again.granted("", SERVER), again.is_plain) == (None, None, False)
+    whole = b"".join(path.read_bytes() for path in (tmp_path / "state").iterdir())
+    assert not {word for word in (b"of-ada", b"rt-secret", b"cs-secret") if word in whole}
+    again.drop(grant("another token", "ada"))
+    assert store.granted("ada", SERVER) == grant("of-ada", "ada")
+    again.drop(grant("of-ada", "ada"))
+    assert store.granted("ada", SERVER) is None
+
+
+def test_no_tool_can_ask_for_a_login(tmp_path: Path) -> None:
+    store = sealed(tmp_path)
+    store.keep(grant("of-ada", "ada"))
+    vault = SecretFile(tmp_path / "state" / "secrets.json", GivenKey(KEY))
+    assert dict(vault.of(User("", "ada"))) == {}
+    assert (vault.get(SERVER, User("", "ada")), vault.entries()) == (None, [])
+
+
+def test_a_plain_file_is_taken_over_once_and_its_bytes_are_overwritten(store: TokenStore, tmp_path: Path) -> None:
+    store.keep(grant("at-1"))
+    store.keep(registration())
+    copy = tmp_path / "same bytes"
+    copy.hardlink_to(store.path)
+    assert sealed(tmp_path).granted("", SERVER) == grant("at-1")
+    assert not store.path.exists()
+    assert set(copy.read_bytes()) == {0}
+    assert sealed(tmp_path).registration("", ISSUER) == registration()
+    with pytest.warns(UserWarning, match="logins are kept in plain text"):
+        sealed(tmp_path, None).keep(grant("at-2"))  # a process without the key
+    assert sealed(tmp_path).granted("", SERVER) == grant("at-2"), "what was written later holds"
+    assert {path.name for path in store.path.parent.iterdir()} == {
+        ".tokens.json.lock",
+        "secrets.json",
+        "secrets.json.count",
+        "secrets.json.lock",
+    }
+
+
+@pytest.mark.parametrize("left", ["tokens.json", ".tokens.json.taken"])
+def test_whoever_is_killed_while_taking_over_leaves_what_the_next_one_finishes(
+    store: TokenStore, tmp_path: Path, left: str
+) -> None:
+    store.keep(grant("at-1"))
+    plain = store.path.read_bytes()
+    sealed(tmp_path).granted("", SERVER)
+    (tmp_path / "state" / left).write_bytes(plain)
+    assert sealed(tmp_path).granted("", SERVER) == grant("at-1")
+    assert not (tmp_path / "state" / left).exists()
+
+
+def test_a_damaged_plain_file_is_neither_taken_over_nor_deleted(store: TokenStore, tmp_path: Path) -> None:
+    store.path.parent.mkdir()
+    store.path.write_bytes(b"{")
+    with pytest.raises(UsageError, match="can not be read"):
+        sealed(tmp_path).granted("", SERVER)
+    assert store.path.read_bytes() == b"{"
+
+
+def test_with_another_key_logins_are_neither_read_nor_written_in_plain_text(tmp_path: Path) -> None:
+    sealed(tmp_path).keep(grant("at-1"))
+    other = sealed(tmp_path, SecretKey(b"fedcba9876543210" * 4, "the test"))
+    with pytest.raises(UsageError, match="does not open"):
+        other.granted("", SERVER)
+    with pytest.raises(UsageError, match="does not open"):
+        other.keep(grant("at-2"))
+    assert not (tmp_path / "state" / "tokens.json").exists()
+
+
+def test_processes_that_take_over_at_once_lose_nothing(store: TokenStore, tmp_path: Path) -> None:
+    for number in range(20):
+        store.keep(grant(f"at-{number}", server=f"https://r{number}"))
+    program = (
+        "import sys, pathlib; from actum.storage.tokens import TokenStore\n"
+        "from actum.storage.secret_file import SecretFile\n"
+        "from actum.storage.secret_key import GivenKey, SecretKey\n"
+        "place = pathlib.Path(sys.argv[1])\n"
+        "vault = SecretFile(place / 'secrets.json', GivenKey(SecretKey(sys.argv[2].encode(), 'k')))\n"
+        "store = TokenStore(place / 'tokens.json', vault=vault)\n"
+        "assert all(store.granted('', f'https://r{n}').access_token == f'at-{n}' for n in range(20))\n"
+    )
+    arguments = [sys.executable, "-W", "error", "-c", program, str(store.path.parent), KEY.reveal().decode()]
+    running = [subprocess.Popen(arguments) for _ in range(3)]
+    assert [process.wait() for process in running] == [0, 0, 0]

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.schema.canonical import is_public
-from actum.transport.guard import AddressRefused, Fetcher, Guard, GuardedTransport, check_link
+from actum.transport.fetcher import Fetcher
+from actum.transport.guard import AddressRefused, Guard, check_link
 from actum.transport.http import HttpFailure
+from actum.transport.httpx2_transport import GuardedTransport
 
 Answer = Callable[[str], bytes]
 

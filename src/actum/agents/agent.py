@@ -64,6 +64,7 @@ from ..core.record import (
     new_id,
 )
 from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secret_store import SecretSource
 from ..core.tool import Tool
 from ..core.trace import checked_traceparent
 from ..core.user import User
@@ -154,7 +155,8 @@ class Agent(Generic[Output]):
         approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
         dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
         coerce: mend arguments that nearly fit their schema (`"5"` for 5); what was mended is on record.
-        secrets: what tools may ask for with `ctx.secret(name)`, such as `os.environ`: no model sees them.
+        secrets: what tools may ask for with `ctx.secret(name)`, such as `os.environ`: no model sees them. A mapping is
+            the same for everybody; of a `SecretStore` each run gets what its own user may have.
         redaction: what is kept out of results before they are on record and told to the model.
         extra_arguments: refuse or drop arguments that a tool does not know.
         clock: the time.
@@ -188,7 +190,7 @@ class Agent(Generic[Output]):
         dialect: str = "auto",
         coerce: bool = True,
         extra_arguments: Literal["refuse", "drop"] = "refuse",
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
         settings: ModelSettings | None = None,

@@ -16,9 +16,10 @@ from ..core.errors import ActumError
 from ..core.json import Json
 from ..journal.memory import MemoryJournal
 from . import options
+from .language import tr, tr_message
 from .options import JsonFlag
 from .run import DONE, FAILED
-from .show.terminal import Terminal, styled
+from .show.terminal import Terminal
 
 app = typer.Typer(help="The agents of actum.toml: list them, show one.", invoke_without_command=True)
 
@@ -43,8 +44,8 @@ def list_agents(as_json: JsonFlag = False) -> int:
         problem = made if isinstance(made, str) else ""
         digest = "" if isinstance(made, str) else made.digest
         who: list[str] = [*table.users, *(f"role:{role}" for role in table.roles)]
-        about = problem or table.description or table.python
-        rows.append((name, ", ".join(who) or "anybody", digest[:DIGEST_SHOWN], about))
+        about = tr_message(problem) or table.description or table.python
+        rows.append((name, ", ".join(who) or tr("anybody"), digest[:DIGEST_SHOWN], about))
         told.append({"name": name, "users": list(table.users), "roles": list(table.roles), "digest": digest})
         if problem:
             told[-1] = {"name": name, "problem": problem}
@@ -83,12 +84,9 @@ def show_agent(
         }
         terminal.json(about)
         return
-    terminal.line("agent", styled((name, "bold yellow")), "yellow")
-    for key, value in table.items() if isinstance(table, dict) else ():
-        terminal.line(key, _text(value))
-    terminal.line("digest", made.digest)
-    for each, digest in made.parts.items():
-        terminal.line(each, styled((digest, "dim")))
+    said = [(key, _text(value)) for key, value in table.items()] if isinstance(table, dict) else []
+    rows = [(tr("agent"), name), *said, (tr("digest"), made.digest), *made.parts.items()]
+    terminal.table("", "", rows=rows)
 
 
 async def _look(settings: Settings, name: str) -> AgentRef | str:
@@ -101,4 +99,4 @@ async def _look(settings: Settings, name: str) -> AgentRef | str:
 
 
 def _text(value: Json) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -37,6 +37,7 @@ from . import (
     policy,
     run,
     runs,
+    secrets,
     serve,
     tools,
     transcode,
@@ -66,7 +67,7 @@ ORDER = (
         "resume",
         "approvals",
     ),
-    *("conversations", "audit", "journal", "keys", "dialects", "transcode", "config", "doctor"),
+    *("conversations", "audit", "secrets", "journal", "keys", "dialects", "transcode", "config", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -123,6 +124,7 @@ app.command("serve")(serve.serve)
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)
+app.add_typer(secrets.app, name="secrets")
 app.add_typer(journal.app, name="journal")
 app.add_typer(keys.app, name="keys")
 app.command()(dialects.dialects)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from ..compose.agents import list_tools, make_runner
+from ..compose.secrets import open_secrets
 from ..core.call import ToolCall
 from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse, parse_object
@@ -51,7 +53,12 @@ def call(
             tool = find_tool(await list_tools(loaded.tools, settings.tool_labels), name)
             arguments = read_arguments(tool, words, said(args))
             runner = make_runner(
-                settings, loaded.tools, name="call", journal=opened, approver=TerminalApprover(terminal, yes=yes)
+                settings,
+                loaded.tools,
+                name="call",
+                journal=opened,
+                approver=TerminalApprover(terminal, yes=yes),
+                secrets=open_secrets(os.environ),
             )
             trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)  # the answer would be the result again
             called = ToolCall(id="call_1", name=tool.name, arguments=arguments)

@@ -150,6 +150,19 @@ WORDS = {
     "tools": "工具",
     "wait": "待批",
     "at": "地址",
+    "for whom": "谁可以用",
+    "anybody": "任何人",
+    "digest": "摘要",
+    "what it is": "说明",
+    "user": "用户",
+    "tenant": "租户",
+    "scopes": "权限",
+    "may use": "可以使用",
+    "until": "有效期至",
+    "valid": "有效",
+    "revoked": "已吊销",
+    "expired": "已过期",
+    "default": "默认",
     "dialect": "方言",
     "how a model says a call": "模型表达调用的方式",
     # what `actum doctor` looks at
@@ -162,8 +175,33 @@ WORDS = {
     "journal": "日志",
     "record": "记录",
     "clients": "客户端",
+    "egress": "外发",
     "local": "本机",
     "calls": "调用",
+    # secrets
+    "secrets": "机密",
+    "set": "设置时间",
+    "kept in": "保存在",
+    "file": "文件",
+    "environment": "环境变量",
+    "(shared)": "（共享）",
+    "The value of {name} (it is not shown): ": "请输入 {name} 的值（不会显示）：",
+    "The secret {name} is set, in {path}. Its key: {key}.": "机密 {name} 已设置，保存在 {path}。密钥来自：{key}。",
+    "There are no secrets yet. Try: actum secrets set crm_key": "还没有机密。试试：actum secrets set crm_key",
+    "The secret {name} is removed.": "机密 {name} 已删除。",
+    "There is no secret {name} of this owner: `actum secrets list` tells which there are.": (
+        "这个所有者没有机密 {name}：`actum secrets list` 列出所有机密。"
+    ),
+    "One key opens {path} now, and all values are encrypted anew.": (
+        "现在只有一个密钥能打开 {path}，所有值都已重新加密。"
+    ),
+    (
+        "Two keys open {path} now. Set ACTUM_SECRETS_KEY_FILE or ACTUM_SECRETS_KEY to the new key everywhere, then: "
+        "actum secrets rekey --finish"
+    ): (
+        "现在有两个密钥能打开 {path}。请在所有地方把 ACTUM_SECRETS_KEY_FILE 或 ACTUM_SECRETS_KEY 换成新密钥，然后："
+        "actum secrets rekey --finish"
+    ),
 }
 """Each text of the command line in Chinese."""
 
@@ -196,7 +234,7 @@ HELP = {
     "Whose conversation it is, where it is not your own; '' for those of programs that name no principal.": (
         "这次对话属于谁（不是自己的时候）；'' 表示没有写明主体的程序的对话。"
     ),
-    "For the users of this tenant, whom your server serves.": "给你的服务器所服务的这个租户的用户。",
+    "For the users of this tenant, whom your server serves.": "代表您的服务器所服务的这个租户的用户。",
     "Only what belongs to this tenant; '' for what belongs to none.": ("只看属于这个租户的；'' 表示不属于任何租户的。"),
     "Go on after this run, or after its record N; with a new --conversation, in a branch of its own.": (
         "接在这次运行之后，或者接在它的第 N 条记录之后；写一个新的 --conversation 就另开一个分支。"
@@ -375,12 +413,13 @@ HELP = {
         "今后没有指定模型时就用这个模型。不会发送任何内容。"
     ),
     (
-        "asked, approved, denied, answered, resolved, checked, allowed, done, failed, refused, forked, forgotten, "
-        "deleted, damaged."
+        "asked, approved, denied, answered, resolved, checked, allowed, done, failed, refused, administered, forked, "
+        "agent_changed, forgotten, deleted, damaged."
     ): (
         "asked（已询问）、approved（已批准）、denied（已拒绝）、answered（已回答）、resolved（已澄清）、"
-        "checked（已检查）、allowed（已允许）、done（已完成）、failed（失败）、refused（未放行）、forked（已分支）、"
-        "forgotten（已遗忘）、deleted（已删除）、damaged（已损坏）。"
+        "checked（已检查）、allowed（已允许）、done（已完成）、failed（失败）、refused（未放行）、"
+        "administered（管理操作）、forked（已分支）、agent_changed（智能体已变化）、forgotten（已遗忘）、"
+        "deleted（已删除）、damaged（已损坏）。"
     ),
     "Print CSV with a header.": "输出带表头的 CSV。",
     (
@@ -568,18 +607,63 @@ HELP = {
     "So many of the latest turns stay as they are. Default: 2, or none where all is too long.": (
         "最近的这么多轮保持原样。默认 2，全部太长时为 0。"
     ),
+    "Secrets for tools: set one, list them, remove one.": "供工具使用的机密：设置、列出、删除。",
+    "Set a secret. The value is asked for and not shown; without a terminal it is read from stdin. For instance: actum "
+    "secrets set crm_key, or: actum secrets set crm_key --user ann < key.txt": (
+        "设置一个机密。值在提示后输入，不会显示；没有终端时从标准输入读取。例如：actum secrets set crm_key，"
+        "或者：actum secrets set crm_key --user ann < key.txt"
+    ),
+    "List the secrets: names, owners, when each was set. Values are never shown.": (
+        "列出机密：名称、所有者、设置时间。从不显示值。"
+    ),
+    "Remove a secret. A variable of the environment can not be removed here.": (
+        "删除一个机密。环境变量不能在这里删除。"
+    ),
+    (
+        "Change the key of the secrets: first both keys are valid, and with --finish only the new one. The new key is "
+        "named by ACTUM_SECRETS_NEW_KEY_FILE or ACTUM_SECRETS_NEW_KEY. Without them, a key in the system keyring is "
+        "replaced at once."
+    ): (
+        "更换机密的密钥：先是新旧密钥都有效，加 --finish 后只有新密钥有效。新密钥由 ACTUM_SECRETS_NEW_KEY_FILE 或 "
+        "ACTUM_SECRETS_NEW_KEY 给出。两者都没有设置时，系统钥匙串里的密钥会立即更换。"
+    ),
+    "The name of the secret.": "机密的名称。",
+    "Whose secret it is. Default: everybody shares it.": "这是谁的机密。默认：所有人共享。",
+    "The tenant that the secret belongs to.": "机密所属的租户。",
+    "With the new key: the old one opens nothing any more.": "使用新密钥：旧密钥不再有效。",
+    "With the old key: the new one opens nothing any more.": "使用旧密钥：新密钥不再有效。",
     "An agent of actum.toml, by its name; see `actum agents list`.": (
-        "actum.toml 中的代理，按名称；见 `actum agents list`。"
+        "actum.toml 里的智能体，写名称；见 `actum agents list`。"
     ),
     (
         "Serve what actum.toml describes, by every protocol, under one address. For instance: "
         "actum serve --tools tools.py, then give a client http://127.0.0.1:8000/mcp"
     ): (
-        "把 actum.toml 描述的内容，用所有协议，在同一个地址上对外提供。\n\n例如：actum serve --tools "
-        "tools.py，然后把 http://127.0.0.1:8000/mcp 交给客户端"
+        "把 actum.toml 描述的内容在同一个地址上以各种协议提供服务。\n\n"
+        "例如：actum serve --tools tools.py，然后让客户端使用 http://127.0.0.1:8000/mcp"
     ),
     "Where it listens. Default: 127.0.0.1:8000.": "监听的地址。默认 127.0.0.1:8000。",
     "Serve /metrics there, without a key, and nowhere else.": "只在这个地址提供 /metrics，不需要密钥。",
     "The server as clients write it, where a proxy stands before it.": ("前面有代理时，客户端看到的服务器地址。"),
+    # settings, agents, and serving
+    "Write a commented actum.toml into this folder. A file that is there is left alone.": (
+        "在当前文件夹写一个带注释的 actum.toml。已有的文件保持不变。"
+    ),
+    "The settings: check the files, show what holds.": "设置：检查设置文件、显示生效的设置。",
+    "Say what is wrong with the settings files, with line and hint. Exit code 1 when something is.": (
+        "指出设置文件的问题，写明行号和建议。有问题时退出码为 1。"
+    ),
+    "Show each setting that holds, and where it comes from. Secrets are hidden.": (
+        "显示每一项生效的设置和它的来处。机密不会显示。"
+    ),
+    "The agents of actum.toml: list them, show one.": "actum.toml 里的智能体：列出、查看。",
+    "The agent's name.": "智能体的名称。",
+    "List the agents, with who may use them. Exit code 1 when one of them can not be built.": (
+        "列出智能体和可以使用它们的人。有智能体无法创建时退出码为 1。"
+    ),
+    "Show one agent: its settings, and the digest of each part. Secrets are hidden.": (
+        "显示一个智能体：它的设置和各部分的摘要。机密不会显示。"
+    ),
+    "Every request must show the key in this variable.": "每个请求都必须带上这个变量里的密钥。",
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""

@@ -41,6 +41,48 @@ REASONS = {
     "Expected `{wanted}`, got `{given}` - at `$.{field}`": "{field} 应为 {wanted}，而不是 {given}",
     "Object contains unknown field `{field}`": "没有 `{field}` 这一项",
     "Object contains unknown field `{field}` - at `$.{table}`": "{table} 里没有 `{field}` 这一项",
+    "{list}: {entry} is a network; only `deny` takes networks. Name the hosts - at `$.egress`": (
+        "{list}：{entry} 是网段，只有 `deny` 可以写网段。请写出主机名"
+    ),
+    "private: '*' would open every private address. Name the hosts - at `$.egress`": (
+        "private：'*' 会放开所有内网地址。请写出主机名"
+    ),
+    "{list}: {entry} was expected to be a host such as api.example.com:8443, without a path - at `$.egress`": (
+        "{list}：{entry} 应是主机，例如 api.example.com:8443，不带路径"
+    ),
+    "{list}: {entry}: a * stands only at the beginning, as in *.example.com - at `$.egress`": (
+        "{list}：{entry}：* 只能写在开头，例如 *.example.com"
+    ),
+    "deny: {entry} is no network - at `$.egress`": "deny：{entry} 不是网段",
+    "proxy: an address such as http://proxy.corp:3128 was expected - at `$.egress`": (
+        "proxy：应为地址，例如 http://proxy.corp:3128"
+    ),
+    "unknown field `{field}`": "没有 `{field}` 这一项",
+    "`{field}` beside `python`": "`python` 旁边不能有 `{field}`",
+    "The agent stands in code, with its own {field}. Beside python: {known}": (
+        "这个智能体写在代码里，有自己的 {field}。python 旁边可以写：{known}"
+    ),
+    "the agent {name} can not be called so": "智能体不能叫 {name}",
+    "an agent's name has 1 to 64 letters, digits, `_`, `-` or `.`": (
+        "智能体的名称由 1 到 64 个字母、数字、`_`、`-` 或 `.` 组成"
+    ),
+    "What tools do is said by [tools.{name}]": "工具的影响请写在 [tools.{name}] 里",
+    "Expected `{wanted}`, got `{given}`": "应为 {wanted}，而不是 {given}",
+    "can not be read: {why}": "无法读取：{why}",
+    "{toml_why} (at line {line}, column {column})": "{toml_why}（第 {line} 行第 {column} 列）",
+    "{toml_why} (at end of document)": "{toml_why}（在文件末尾）",
+    "Expected '=' after a key in a key/value pair": "键的后面应有 =",
+    "Expected newline or end of document after a statement": "一项写完后应当换行",
+    "Expected ']' at the end of a table declaration": "表名的末尾应有 ]",
+    "Invalid value": "值的写法不对",
+    "Invalid statement": "这一行的写法不对",
+    "Invalid initial character for a key part": "键的开头字符不对",
+    "Unclosed array": "数组没有结束",
+    "Unclosed inline table": "内联表没有结束",
+    "Unterminated string": "字符串没有结束",
+    "Illegal character {character}": "不允许的字符 {character}",
+    "Cannot overwrite a value": "同一项写了两次",
+    "Cannot declare {key} twice": "{key} 声明了两次",
     # of a connection
     "its certificate is not trusted": "它的证书不受信任",
     "it does not speak TLS: is its address http:// and not https://?": (
@@ -56,6 +98,14 @@ REASONS = {
     ),
     "it can not be reached": "无法连接",
     "the proxy does not let this through": "代理不允许这个请求",
+    "the proxy wants a name and password, or others": "代理要求用户名和密码，或者用户名和密码不对",
+    "the proxy can not be reached": "无法连接代理",
+    "{address} is denied by [egress] in the settings": "设置中的 [egress] 禁止访问 {address}",
+    "{address} is not allowed: `allow` of [egress] in the settings does not name this address": (
+        "不允许访问 {address}：设置中 [egress] 的 `allow` 没有列出这个地址"
+    ),
+    "its address is not one of the open internet": "地址不属于公共互联网",
+    "its address does not begin with https://": "地址不是以 https:// 开头",
     "its address is not of the kind http:// or https://": "地址不是 http:// 或 https:// 开头",
     "its address is not well formed": "地址格式不对",
     "its answer is not HTTP: is its address https:// and not http://?": (
@@ -208,6 +258,17 @@ MESSAGES = {
         "{place} 是 {kind}；模型应为有 name 和异步方法 reply() 的对象"
     ),
     "{model}: {why}": "{model}：{why}",
+    "base_url has a '#': give the address alone, and the name of the model as the model": (
+        "base_url 里有 #：这里只写地址，模型名请写在 model 里"
+    ),
+    "the name of the model has an address already: leave base_url out": "模型名里已经有地址：请去掉 base_url",
+    "{name} is at no endpoint: key, base_url, timeout_s and headers are for models at one": (
+        "{name} 不使用接口：key、base_url、timeout_s 和 headers 只用于通过接口使用的模型"
+    ),
+    "dialect {dialect} is none of a completions endpoint: name a text dialect, or none": (
+        "方言 {dialect} 不能用于 completions 接口：请写一种文本方言，或者不写"
+    ),
+    "local:{name} can not be loaded: no reason given": "无法加载 local:{name}：没有给出原因",
     "dialect {dialect} is for models that are named by their provider or address": (
         "方言 {dialect} 只能用于按提供方或地址指定的模型"
     ),
@@ -243,6 +304,147 @@ MESSAGES = {
     "{word} is no time: write 24h, 90d, 2026-11-01 or 2026-11-01T12:30": (
         "{word} 不是时间：请写 24h、90d、2026-11-01 或 2026-11-01T12:30"
     ),
+    "{file}: can not be read: {why}": "无法读取 {file}：{why}",
+    "{file}, line {line}: can not be read: {why}": "{file} 第 {line} 行无法读取：{why}",
+    "{file}, line {line}: {why}": "{file} 第 {line} 行：{why}",
+    "{file}, line {line}: {why}. {hint_why}": "{file} 第 {line} 行：{why}。{hint_why}",
+    "{file}, line {line}: {why}. The {what} are: {known}": "{file} 第 {line} 行：{why}。可以写的有：{known}",
+    "{file}, line {line}: {why}. The {what} are: {known}. Did you mean `{near}`?": (
+        "{file} 第 {line} 行：{why}。是不是 `{near}`？可以写的有：{known}"
+    ),
+    "{first_why} ({count} more: `actum config check`)": "{first_why}（还有 {count} 处：`actum config check`）",
+    "Nothing is wrong with {files}.": "{files} 没有问题。",
+    "There is no settings file; `actum init` writes one.": "没有设置文件；`actum init` 会写一个。",
+    "{path} is there already, and was left as it is: `actum config check` looks at it": (
+        "{path} 已经存在，保持不变：用 `actum config check` 检查"
+    ),
+    "wrote {path}: everything in it is a comment. Take the # away from what you want to set": (
+        "已写好 {path}：里面全是注释，要设置哪一项就去掉它前面的 #"
+    ),
+    "{word} is over: write a time that is still to come, such as 30d or 2030-01-31": (
+        "{word} 已经过去：请写将来的时间，例如 30d 或 2030-01-31"
+    ),
+    "{place} failed while it was loaded: {problem}": "加载 {place} 时出错：{problem}",
+    # agents by name
+    "there is no agent {name}": "没有智能体 {name}",
+    "there is no agent {name}; there are: {known}": "没有智能体 {name}；现有：{known}",
+    "there is no agent {name}; there are: {known}. Did you mean `{near}`?": (
+        "没有智能体 {name}（是不是 `{near}`？）；现有：{known}"
+    ),
+    "there is no agent {name}; there are: none, since the settings have no [agents.{same}]": (
+        "没有智能体 {name}：设置里没有 [agents.{same}]"
+    ),
+    "[agents.{agent}]: there is no agent {name}; there are: {known}": (
+        "[agents.{agent}]：没有智能体 {name}；现有：{known}"
+    ),
+    "[agents.{agent}]: there is no agent {name}; there are: {known}. Did you mean `{near}`?": (
+        "[agents.{agent}]：没有智能体 {name}（是不是 `{near}`？）；现有：{known}"
+    ),
+    "[agents.{agent}]: there is no agent {name}; there are: none": (
+        "[agents.{agent}]：没有智能体 {name}；没有别的智能体"
+    ),
+    "[agents.{agent}]: python = {place}: write package.module:agent or file.py:agent": (
+        "[agents.{agent}]：python = {place}：请写成 package.module:agent 或 file.py:agent"
+    ),
+    "[agents.{agent}]: output = {place}: write file.py:Name or module:Name of a class": (
+        "[agents.{agent}]：output = {place}：请用 file.py:Name 或 module:Name 指定一个类"
+    ),
+    "[agents.{agent}]: {place} is {kind}; needed is an object Agent(...)": (
+        "[agents.{agent}]：{place} 是 {kind}；需要的是一个 Agent(...) 对象"
+    ),
+    "agents hand tasks to each other in a circle, and each would wait for itself: {circle}": (
+        "智能体循环交托任务，最后会等待自己：{circle}"
+    ),
+    "run {run} is of an agent of other settings: {why}. --accept goes on without it": (
+        "运行 {run} 属于另一份设置里的智能体：{why}。加上 --accept 就不用它而继续"
+    ),
+    "There is one agent, without a name. [agents.NAME] in actum.toml gives names; see docs/agents.md.": (
+        "只有一个没有名称的智能体。在 actum.toml 里写 [agents.名称] 就有了名称，见 docs/agents.md。"
+    ),
+    "{place}: bare definitions can not be wrapped; name it without prefix, rename and only": (
+        "{place}：单独的工具定义不能套包装：请去掉 prefix、rename 和 only"
+    ),
+    # keys and serving
+    "a journal in memory keeps no keys beyond this command: name a file or a database by --journal": (
+        "内存里的日志在命令结束后不会保留密钥：请用 --journal 指定文件或数据库"
+    ),
+    "--issuer needs {flag}: this server's address, which its tokens are meant for": (
+        "--issuer 需要 {flag}：本服务器的地址，即令牌的受众"
+    ),
+    "{place}: write an address and a port, as in --http 127.0.0.1:8000": (
+        "{place}：请写地址和端口，例如 --http 127.0.0.1:8000"
+    ),
+    "actum serves at {address}": "actum 正在 {address} 提供服务",
+    "actum serves at {address}, as {public}": "actum 正在 {address} 提供服务，对外地址为 {public}",
+    "MCP      {address}": "MCP      {address}",
+    "MCP      {address}, for old clients {older}/sse": "MCP      {address}，旧客户端用 {older}/sse",
+    "API      {address}/v1, described at {same}/openapi.json": "API      {address}/v1，说明见 {same}/openapi.json",
+    "agents   {names}": "智能体   {names}",
+    "health   {address}/healthz, {same}/readyz": "健康检查 {address}/healthz，{same}/readyz",
+    "metrics  http://{place}/metrics": "指标     http://{place}/metrics",
+    "metrics  {address}/metrics, scope metrics": "指标     {address}/metrics，需要权限 metrics",
+    "comes in: whoever shows a key": "可以访问：出示密钥的任何人",
+    "comes in: whoever shows a key, or a token of {issuer}": "可以访问：出示密钥或 {issuer} 签发的令牌的任何人",
+    "comes in: whoever reaches it, without a key (--insecure)": (
+        "可以访问：能连接到它的任何人，不需要密钥（--insecure）"
+    ),
+    "comes in: whoever is on this machine, without a key": "可以访问：本机上的任何人，不需要密钥",
+    (
+        "others than this machine reach {host}, and nobody would have to show who they are: have tokens checked, "
+        "listen at 127.0.0.1, or say insecure if you mean it"
+    ): "其他机器可以访问 {host}，却不需要证明身份：请检查令牌，或只监听 127.0.0.1；确实要这样时请写 --insecure",
+    (
+        "others than this machine reach {host}, and no key is valid any more: `actum keys add NAME` makes a key and "
+        "shows it once; --insecure lets everybody in"
+    ): (
+        "其他机器可以访问 {host}，但已经没有有效的密钥：`actum keys add 名称` 创建并显示一次密钥；"
+        "--insecure 允许任何人访问"
+    ),
+    (
+        "others than this machine reach {host}, and there is no key for them yet: `actum keys add NAME` makes a key "
+        "and shows it once; --insecure lets everybody in"
+    ): (
+        "其他机器可以访问 {host}，但还没有给它们的密钥：`actum keys add 名称` 创建并显示一次密钥；"
+        "--insecure 允许任何人访问"
+    ),
+    (
+        "a key named {name} is there, and a name is never used for a second key, since the record names keys: choose "
+        "another name"
+    ): "已经有名为 {name} 的密钥。记录里写的是密钥的名称，所以名称不会重复使用：请换一个名称",
+    (
+        "a key named {name} was revoked, and a name is never used for a second key, since the record names keys: "
+        "choose another name"
+    ): "名为 {name} 的密钥已吊销。记录里写的是密钥的名称，所以名称不会重复使用：请换一个名称",
+    "there is no key named {name}: `actum keys list` shows them": "没有密钥 {name}：`actum keys list` 列出所有密钥",
+    "{name} is no name for a key: letters, digits and hyphens, 40 at most": (
+        "{name} 不能作密钥的名称：只能用字母、数字和连字符，最多 40 个"
+    ),
+    "--scope {scope}: a scope is one word, without blanks and quotes": (
+        "--scope {scope}：权限是一个词，不能有空格和引号"
+    ),
+    "--{flag} {word}: write a name, with {most} characters at most": "--{flag} {word}：请写名称，最多 {most} 个字符",
+    "an empty pattern of names fits nothing: leave it out to allow all names": (
+        "空的名称通配什么也不匹配：要允许所有名称，请不要写"
+    ),
+    "this journal keeps no keys: name a file or a database for it": "这个日志不保存密钥：请为日志指定文件或数据库",
+    "public: {address} is no address, such as https://tools.example.org": (
+        "public：{address} 不是地址；地址的写法如 https://tools.example.org"
+    ),
+    "an issuer of tokens needs a resource: this server's address, which its tokens are for": (
+        "指定令牌的签发方时，还要写本服务器的地址（resource），即令牌的受众"
+    ),
+    "proxies: {word} is neither an address nor a network, such as 10.0.0.5 or 10.1.0.0/16": (
+        "proxies：{word} 既不是地址也不是网段；写法如 10.0.0.5 或 10.1.0.0/16"
+    ),
+    "the key has {length} characters, and needs {least}: `openssl rand -hex 32`": (
+        "密钥只有 {length} 个字符，至少要 {least} 个：可以用 `openssl rand -hex 32` 生成"
+    ),
+    "the keys could not be read within {seconds} seconds": "没能在 {seconds} 秒内读出密钥",
+    "folder {name}: there is no folder {path}": "文件夹 {name}：没有文件夹 {path}",
+    "certificate {file}: it can not be used with its key: {why}": "证书 {file} 无法与它的密钥一起使用：{why}",
+    "certificate {file}: it can not be used with its key: {reason}": "证书 {file} 无法与它的密钥一起使用：{reason}",
+    "certificate: TLS begins or ends with a new start only": "certificate：启用或停用 TLS 需要重新启动",
+    "key_file needs a certificate": "key_file 需要同时设置 certificate",
     # the journal
     (
         "the key of the journal in {file} has {length} bytes, and needs {least}: make one with `openssl rand -hex 32 > "
@@ -255,6 +457,35 @@ MESSAGES = {
     ),
     "the journal {name} was written by a newer actum (schema {version}): update actum": (
         "日志 {name} 是更新版本的 actum 写的（schema {version}）：请升级 actum"
+    ),
+    (
+        "the journal {name} is signed, and nothing can be forgotten without its key: what is deleted would have to be "
+        "signed, or `actum journal verify` finds a fault. Open it with its key (ACTUM_JOURNAL_KEY_FILE)"
+    ): (
+        "日志 {name} 已签名，没有它的密钥就不能遗忘任何内容：删除也要签名，否则 `actum journal verify` 会报错。"
+        "请用它的密钥打开（ACTUM_JOURNAL_KEY_FILE）"
+    ),
+    (
+        "the journal {name} can not be opened: it was written by {writer} (journal format {old}), and this version "
+        "reads format {new} alone. The journal is not damaged: `actum journal verify` checks it, and `actum journal "
+        "export` and `actum journal heads` export it"
+    ): (
+        "无法打开日志 {name}：它由 {writer} 写成（日志格式 {old}），而这个版本只读取格式 {new}。日志没有损坏："
+        "`actum journal verify` 可以校验它，`actum journal export` 和 `actum journal heads` 可以导出它"
+    ),
+    (
+        "{path} was deleted or replaced while runs were under way, so that another process may go on with the same "
+        "runs: this process stops. Resume the runs when no other process works on them"
+    ): (
+        "有运行正在执行时，{path} 被删除或替换，别的进程可能会继续同样的运行：这个进程停止。"
+        "请在没有别的进程处理时再恢复这些运行"
+    ),
+    "another process holds the tokens in {path}": "另一个进程正在使用 {path} 里的令牌",
+    "can not open the journal {name}: this address is not well-formed": "无法打开日志 {name}：地址格式不对",
+    "{run} is under way: wait until it has ended or paused": "{run} 正在执行：请等它结束或暂停",
+    "run {run} has a model: go on with it by its agent": "运行 {run} 使用模型：请用它的智能体继续",
+    "run_id={id}: use 1 to 128 letters, digits, '_', '-', '.' or ':'": (
+        "run_id={id}：请用 1 到 128 个字母、数字、_、-、. 或 :"
     ),
     "the journal {name} failed: {why}": "日志 {name} 出错：{why}",
     "a journal in PostgreSQL needs psycopg: pip install 'actum[postgres]'": (
@@ -288,6 +519,7 @@ MESSAGES = {
     # approvals and conversations
     "Nothing waits.": "没有等待的事项。",
     "You began this run: another person has to approve it.": "这次运行是您发起的：要由另一个人批准。",
+    "the webhook could not be reached: {why}": "无法连接 webhook：{why}",
     "the webhook answered with the status {status}": "webhook 返回了状态码 {status}",
     "reminded of {count}": "已提醒 {count} 项",
     "On record. To go on: {command}": "已记录。继续运行请输入：{command}",
@@ -368,6 +600,17 @@ MESSAGES = {
         "没有策略：请用 --policy、ACTUM_POLICY 或在 actum.toml 里指定策略文件"
     ),
     "the policy {path} can not be read: {why}": "无法读取策略 {path}：{why}",
+    "{place}: rule {number}: {why}": "{place}：第 {number} 条规则：{why}",
+    "{place}: rule {number}: {why}. A rule has: {known}": "{place}：第 {number} 条规则：{why}。规则可以写：{known}",
+    "{file}: {why}. A policy has: {known}": "{file}：{why}。策略可以写：{known}",
+    'expires = {said}: write a number and its unit, such as "30m", "12h" or "7d"': (
+        'expires = {said}：请写数字和单位，例如 "30m"、"12h" 或 "7d"'
+    ),
+    "approvers: no user has the role {role}": "approvers：没有用户具有角色 {role}",
+    "quorum = {quorum}: there are {count} approvers": "quorum = {quorum}：批准人只有 {count} 个",
+    "approvers, quorum, expires_s and not_self belong to a rule that asks": (
+        "approvers、quorum、expires_s 和 not_self 只用于要问人的规则"
+    ),
     "conditions need CEL: pip install 'actum[policy]'": "条件需要 CEL：pip install 'actum[policy]'",
     "{word}: {missing} is missing: {usage}": "{word}：缺少 {missing}：{usage}",
     # questions at the terminal
@@ -399,6 +642,78 @@ MESSAGES = {
         "永久删除 {count} 次运行的内容吗？  [y] 删除  [n] 不删除："
     ),
     "Nothing is missing.": "没有缺少的内容。",
+    "[serve.login] needs an issuer: the OpenID provider at which people log in": (
+        "[serve.login] 缺少 issuer：供用户登录的 OpenID 服务方"
+    ),
+    "[serve.login] issuer: write an address, such as https://accounts.example.org": (
+        "[serve.login] issuer：请写一个地址，例如 https://accounts.example.org"
+    ),
+    "[serve.login] issuer: its address has to begin with https://": "[serve.login] issuer：地址必须以 https:// 开头",
+    "[serve.login] needs a client_id: the name of this server at the issuer": (
+        "[serve.login] 缺少 client_id：本服务器在 issuer 处的名称"
+    ),
+    "[serve.login] client_secret: {said} is not there, or is empty": (
+        "[serve.login] client_secret：没有 {said}，或者它是空的"
+    ),
+    "this journal keeps no sessions, so that nobody can log in": "这个日志不保存会话，因此无法登录",
+    # secrets
+    "name the new key: set {file} or {variable}": "请指定新密钥：设置 {file} 或 {variable}",
+    "there is no stdin to read the value of the secret from": "没有标准输入，无法读取机密的值",
+    "this terminal would show the value: give it by stdin, as in `< key.txt`": (
+        "这个终端会显示输入的值：请通过标准输入给出，例如 `< key.txt`"
+    ),
+    "--finish and --cancel exclude each other": "--finish 和 --cancel 不能同时使用",
+    "the name of a secret has up to 128 letters, digits, `_`, `.` and `-`, as in crm_key": (
+        "机密的名称由最多 128 个字母、数字、`_`、`.` 和 `-` 组成，例如 crm_key"
+    ),
+    "the value of a secret is empty: nothing was kept": "机密的值是空的：没有保存",
+    "the value of a secret is not a text: nothing was kept": "机密的值不是文本：没有保存",
+    "the value of a secret has more than 64 KiB: nothing was kept": "机密的值超过 64 KiB：没有保存",
+    (
+        "there is no key for the secrets in {path}: no system keyring answers, and neither {variable} nor {file} is set"
+    ): "{path} 里的机密没有密钥：没有可用的系统钥匙串，{variable} 和 {file} 也都没有设置",
+    (
+        "the key of {source} does not open {path}: it is another key, or the file is damaged. Nothing was changed"
+    ): "来自 {source} 的密钥打不开 {path}：密钥不对，或者文件已损坏。没有做任何更改",
+    "{path} is damaged ({what}): put back a copy of it. Nothing was changed": (
+        "{path} 已损坏（{what}）：请恢复它的副本。没有做任何更改"
+    ),
+    (
+        "{path} is older than it was: somebody put an old copy there. Put the newest one back, or delete {count} if "
+        "the old one is meant. Nothing was changed"
+    ): "{path} 比原来的旧：有人放回了旧的副本。请恢复最新的副本；如果确实要用旧的，请删除 {count}。没有做任何更改",
+    "{path} is gone, and it held secrets: put it back, or delete {count} to begin anew": (
+        "{path} 不见了，里面有机密：请把它放回去，或者删除 {count} 重新开始"
+    ),
+    "{path} was written by another version of actum: nothing was changed": (
+        "{path} 是由另一个版本的 actum 写入的：没有做任何更改"
+    ),
+    "{path} can not be written: {why}. Nothing was changed": "无法写入 {path}：{why}。没有做任何更改",
+    "{variable} and {file} are both set: keep one of them": "{variable} 和 {file} 都设置了：请只保留一个",
+    (
+        "{source} holds no safe key: a key has 32 random characters or more; make one with `openssl rand -hex 32`"
+    ): "{source} 里的密钥不安全：密钥至少要有 32 个随机字符；可以用 `openssl rand -hex 32` 生成",
+    (
+        "{variable} names {path}, which lies beside the secrets: whoever copies the folder would have both. Keep the "
+        "key elsewhere"
+    ): "{variable} 指定的 {path} 和机密放在一起：复制这个文件夹的人会同时得到两者。请把密钥放在别处",
+    "the system keyring gives no key ({kind}): unlock it, or set {file}": (
+        "系统钥匙串没有给出密钥（{kind}）：请解锁它，或者设置 {file}"
+    ),
+    "the system keyring did not answer in {seconds} s: unlock it and start again, or set {file}": (
+        "系统钥匙串在 {seconds} 秒内没有回答：请解锁后重新开始，或者设置 {file}"
+    ),
+    "encrypted secrets need an extra: pip install 'actum[secrets]'": (
+        "加密保存机密需要附加组件：pip install 'actum[secrets]'"
+    ),
+    "this is the {other} key of {path}: do this with the {right} key": (
+        "这是 {path} 的 {other} 密钥：请用 {right} 密钥执行"
+    ),
+    "one key opens {path}: there is no rekey to cancel": "只有一个密钥能打开 {path}：没有可取消的更换",
+    (
+        "two keys open {path} already: end that rekey first, with --finish by the new key or --cancel by the old one"
+    ): "已经有两个密钥能打开 {path}：请先结束上一次更换，用新密钥执行 --finish，或用旧密钥执行 --cancel",
+    "the new key is the one that opens {path} now: make another one": "新密钥就是现在的密钥：请另外生成一个",
 }
 """What the command line and the rooms below it say most often."""
 
@@ -429,6 +744,13 @@ FINDINGS = {
     "see `actum tools --help`": "见 `actum tools --help`",
     "see `actum mcp --help`": "见 `actum mcp --help`",
     "{count} from {places}": "{count} 个，来自 {places}",
+    "the open internet over https, and the servers you set up": "可通过 https 访问公共互联网，以及您设置的服务器",
+    "all goes by the proxy {proxy}, which looks names up itself: only rules by host hold": (
+        "全部经由代理 {proxy}，主机名由代理解析：只有按主机名的规则有效"
+    ),
+    "let the proxy refuse private addresses": "请让代理拒绝内网地址",
+    "the proxy of the environment is not used for the calls of tools": "工具调用不使用环境变量中的代理",
+    "name it as `proxy` in the table [egress]": "请在 [egress] 表中用 `proxy` 指定它",
     "{names}: their values count as the user's words (speaks_for_user)": (
         "{names}：它们给出的值视为用户的话（speaks_for_user）"
     ),
@@ -463,6 +785,15 @@ FINDINGS = {
     "it was asked to use a tool in the dialect {dialect} and did not": "让它用方言 {dialect} 调用工具，它没有调用",
     "try another --dialect (see `actum dialects`), or another model": (
         "请换一种 --dialect（见 `actum dialects`）或换一个模型"
+    ),
+    "{count} secrets in {path}, the key: {place}": "{path} 里有 {count} 个机密，密钥：{place}",
+    "{count} secret in {path}, the key: {place}": "{path} 里有 {count} 个机密，密钥：{place}",
+    "none is set yet; the key: {place}": "还没有设置；密钥：{place}",
+    "logins lie in plain text in {path}": "登录信息以明文保存在 {path}",
+    "there is no keyring and no key, so only variables hold some": "没有钥匙串也没有密钥，机密只能来自环境变量",
+    "see `actum secrets --help`": "见 `actum secrets --help`",
+    "set ACTUM_SECRETS_KEY_FILE, or pip install 'actum[keyring]' on a desktop, to have them encrypted": (
+        "请设置 ACTUM_SECRETS_KEY_FILE，或在桌面系统上 pip install 'actum[keyring]'，以便加密保存"
     ),
 }
 """What `actum doctor` finds, and advises."""

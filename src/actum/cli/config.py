@@ -13,6 +13,7 @@ from ..core.errors import ActumError, UsageError
 from ..core.json import Json, dumps
 from ..storage.place import settings_path
 from . import options
+from .language import tr
 from .options import JsonFlag
 from .run import DONE, FAILED
 from .show.terminal import Terminal, styled
@@ -87,4 +88,4 @@ def show(as_json: JsonFlag = False) -> None:
         terminal.json(told)
         return
     for name, text, source in rows:
-        terminal.text(styled((name, "bold"), f" = {text}", (f"  ({source})", "dim")))
+        terminal.text(styled((name, "bold"), f" = {text}", (f"  ({tr(source)})", "dim")))

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -16,8 +16,9 @@ from rich.cells import set_cell_size
 
 from ..compose.agents import list_tools, open_agents
 from ..compose.journals import journal_place
-from ..compose.mcp import find_servers
+from ..compose.mcp import find_servers, mcp_tokens
 from ..compose.models import make_model
+from ..compose.secrets import secret_file
 from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
 from ..compose.tools import load_tools
 from ..core.errors import ActumError, ModelError, ModelRejected
@@ -30,7 +31,10 @@ from ..journal.memory import MemoryJournal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
+from ..sandbox.layers import INSTEAD, landlock_abi, layers
+from ..storage.tokens import PLAIN_ADVICE
 from ..toolsets.wrappers import label_problems
+from ..transport.egress import EgressRules
 from . import options
 from .language import tr, tr_finding
 from .mcp.commands import looked_at
@@ -46,6 +50,7 @@ from .show.terminal import (
 )
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
+PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 ENDPOINT_S_MAX = 60.0
 LOCAL_SHOWN_MAX = 5
 VERDICT_COLUMNS = 5
@@ -93,30 +98,38 @@ def doctor(
         if not as_json:
             _show(terminal, finding)
 
-    for look in (_python, _parts, _text, lambda: _screen(terminal), _keys):
+    for look in (_python, _parts, _text, lambda: _screen(terminal), _keys, _secrets):
         take(look())
+    take(asyncio.run(_sandbox()))
     settings = _settings(
         take, lambda: options.read(model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal)
     )
     if settings is not None:
-        take(asyncio.run(_journal(settings)))
-        take(asyncio.run(_record(settings)))
-        take(asyncio.run(_tools(settings)))
-        for name in settings.agents:
-            take(asyncio.run(_agent(settings, name)))
-        if settings.tool_labels:
-            take(asyncio.run(_labels(settings, terminal)))
-        if settings.speaks_for_user:
-            take(_trusted_clients(settings))
-        for finding in asyncio.run(_servers(settings, terminal)):
-            take(finding)
-        if terminal.person and not (settings.model or settings.base_url):
-            take(asyncio.run(_local_models()))
-        for finding in asyncio.run(_model(settings, terminal)):
-            take(finding)
+        asyncio.run(_look_at(settings, terminal, take))
     if as_json:
         terminal.json(findings)
     return FAILED if any(finding.verdict == "bad" for finding in findings) else DONE
+
+
+async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[CheckFinding], None]) -> None:
+    """Look at everything that settings decide."""
+    take(await _journal(settings))
+    take(await _record(settings))
+    take(await _tools(settings))
+    for finding in _egress(settings.egress, os.environ):
+        take(finding)
+    for name in settings.agents:
+        take(await _agent(settings, name))
+    if settings.tool_labels:
+        take(await _labels(settings, terminal))
+    if settings.speaks_for_user:
+        take(_trusted_clients(settings))
+    for finding in await _servers(settings, terminal):
+        take(finding)
+    if terminal.person and not (settings.model or settings.base_url):
+        take(await _local_models())
+    for finding in await _model(settings, terminal):
+        take(finding)
 
 
 def _python() -> CheckFinding:
@@ -148,6 +161,32 @@ def _keys() -> CheckFinding:
     variables = [URL_KEY_VARIABLE, *(provider.key_variable for provider in PROVIDERS.values())]
     found = [variable for variable in variables if os.environ.get(variable)]
     return CheckFinding("ok", "keys", ", ".join(found) or "none is set")
+
+
+async def _sandbox() -> CheckFinding:
+    """What a jail holds here, as a probe in one found."""
+    found = await layers()
+    told = ", ".join(f"{layer.name} {layer.found}" for layer in found)
+    if all(layer.is_held for layer in found):
+        return CheckFinding("ok", "sandbox", f"{told} (Landlock {landlock_abi()}, seccomp)")
+    return CheckFinding("warn", "sandbox", told, INSTEAD)
+
+
+def _secrets() -> CheckFinding:
+    """Whether secrets and logins are encrypted, and with the key of where."""
+    try:
+        store, tokens = secret_file(os.environ), mcp_tokens(os.environ)
+        place = store.keys.place()
+        if store.path.exists():
+            found = f"{counted(len(store.entries()), 'secret')} in {store.path}, the key: {place}"
+            return CheckFinding("ok", "secrets", found)
+    except ActumError as error:
+        return CheckFinding("bad", "secrets", str(error), "see `actum secrets --help`")
+    if place:
+        return CheckFinding("ok", "secrets", f"none is set yet; the key: {place}")
+    if tokens.is_plain:
+        return CheckFinding("warn", "secrets", f"logins lie in plain text in {tokens.path}", PLAIN_ADVICE)
+    return CheckFinding("ok", "secrets", "there is no keyring and no key, so only variables hold some", PLAIN_ADVICE)
 
 
 def _settings(take: Callable[[CheckFinding], None], read: Callable[[], Settings]) -> Settings | None:
@@ -221,6 +260,20 @@ async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:
 def _trusted_clients(settings: Settings) -> CheckFinding:
     names = ", ".join(settings.speaks_for_user)
     return CheckFinding("ok", "clients", f"{names}: their values count as the user's words (speaks_for_user)")
+
+
+def _egress(rules: EgressRules, environment: Mapping[str, str]) -> list[CheckFinding]:
+    """Where the calls of tools may go."""
+    listed = [("allow", rules.allow), ("deny", rules.deny), ("private", rules.private)]
+    said = "; ".join(f"{name}: {', '.join(entries)}" for name, entries in listed if entries)
+    found = [CheckFinding("ok", "egress", said or "the open internet over https, and the servers you set up")]
+    if rules.proxy:
+        known = f"all goes by the proxy {rules.shown_proxy}, which looks names up itself: only rules by host hold"
+        found.append(CheckFinding("warn", "egress", known, "let the proxy refuse private addresses"))
+    elif any(environment.get(name) for name in PROXY_VARIABLES):
+        unused = "the proxy of the environment is not used for the calls of tools"
+        found.append(CheckFinding("warn", "egress", unused, "name it as `proxy` in the table [egress]"))
+    return found
 
 
 async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]:

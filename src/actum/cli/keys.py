@@ -123,7 +123,7 @@ def list_keys(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
         rows = [
             (
                 key.id,
-                key.state(now),
+                tr(key.state(now)),
                 key.principal or key.id,
                 key.tenant,
                 " ".join(key.scopes),

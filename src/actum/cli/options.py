@@ -16,6 +16,7 @@ from ..compose import journals
 from ..compose.agents import choose_agent, list_tools, make_agent, open_agents, tool_names
 from ..compose.mcp import find_servers, open_finder, open_mcp
 from ..compose.models import make_model
+from ..compose.secrets import open_secrets
 from ..compose.settings import FINDER, Settings, read_settings
 from ..compose.tools import load_tools
 from ..core.errors import UnknownName, UsageError
@@ -26,6 +27,7 @@ from ..journal.export import run_ids
 from ..journal.memory import MemoryJournal
 from ..journal.mismatch import summary
 from ..runs.given_tools import Toolish
+from ..transport.egress import Egress
 from .show.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -199,6 +201,11 @@ def read(
     return choose_agent(settings, agent) if agent else settings
 
 
+def egress() -> Egress:
+    """The operator's rules for outgoing calls, for a command that takes no settings by flags."""
+    return Egress(read().egress)
+
+
 def _limit(said: str) -> tuple[str, Json]:
     """`calls=20` as name and number.
 
@@ -283,7 +290,7 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     read = find_servers(settings.mcp, os.environ)
     for note in read.notes:
         terminal.note(note)
-    host = open_mcp(read.servers, os.environ, wait_s=settings.mcp_wait)
+    host = open_mcp(read.servers, os.environ, egress=Egress(settings.egress), wait_s=settings.mcp_wait)
     finds = FINDER in settings.tools
     if host is None:
         yield Loaded([*loaded, open_finder(None)] if finds else loaded)
@@ -348,7 +355,9 @@ async def agent_with_servers(
         return
     model = make_model(settings)
     async with tools(settings, terminal) as loaded:
-        yield make_agent(settings, model, loaded.tools, journal=journal, approver=approver), loaded.servers
+        secrets = open_secrets(os.environ)
+        made = make_agent(settings, model, loaded.tools, journal=journal, approver=approver, secrets=secrets)
+        yield made, loaded.servers
 
 
 async def names_elsewhere(settings: Settings) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,7 @@ import typer
 from ..agents.agent import Agent
 from ..compose.agents import choose_agent, make_runner, table_of
 from ..compose.models import make_model
+from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings
 from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
@@ -128,7 +130,14 @@ def resume(
         approver = TerminalApprover(terminal, yes=how.yes)
         trace = Trace(terminal, verbose=how.verbose and not how.as_json, quiet=True)
         async with options.tools(settings, terminal) as loaded:
-            runner = make_runner(settings, loaded.tools, name="call", journal=opened, approver=approver)
+            runner = make_runner(
+                settings,
+                loaded.tools,
+                name="call",
+                journal=opened,
+                approver=approver,
+                secrets=open_secrets(os.environ),
+            )
             try:
                 result = await runner.resume(call_id, answers, accept=accept, emit=trace.show)
             except ReplayDiverged as error:

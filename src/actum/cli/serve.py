@@ -73,6 +73,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         Serving,
         log_to_stderr,
         open_doors,
+        open_login,
         place_of,
         served_agents,
     )
@@ -95,18 +96,23 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
     who = msgspec.structs.replace(local(settings), scopes=ALL_SCOPES)
     loaded = load_tools(settings.tools, Path.cwd())
     async with options.journal(settings) as opened:
+        login = open_login(settings, opened, os.environ)
+        if login is not None and access.verifier is None:
+            # Whoever logs in is told apart from all others: nobody comes in without a word, also on this machine.
+            access = msgspec.structs.replace(access, verifier=doors.Authenticator([]), insecure=False)
         entered = await entrance(access, opened, place_of(reached.http)[0], scopes=ALL_SCOPES)
         counts = Metrics()
         journal = counted(opened, counts)
         async with served_agents(settings, os.environ, Path.cwd(), loaded, journal) as agents:
             serving = Serving(
-                open_doors(settings, loaded, agents, journal, who),
+                [*open_doors(settings, loaded, agents, journal, who), *([login] if login is not None else [])],
                 reached,
                 entered.access,
                 who=who,
                 journal=journal,
                 metrics=counts,
                 stored=entered.stored,
+                login=login,
                 reread=reread,
             )
             with serving.listening() as address:
@@ -118,16 +124,24 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
 def _tell(reached: ServeSettings, access: Access, address: str, agents: Sequence[str]) -> None:
     """Say where the server is, what it serves, and who may come in."""
     terminal = Terminal()
-    terminal.note(f"actum serves at {address}" + (f", as {reached.public}" if reached.public else ""))
-    terminal.note(f"  MCP      {address}/mcp" + (f", for old clients {address}/sse" if reached.sse else ""))
+    public = reached.public
+    terminal.note(f"actum serves at {address}, as {public}" if public else f"actum serves at {address}")
+    new = f"{address}/mcp"
+    terminal.note(f"  MCP      {new}, for old clients {address}/sse" if reached.sse else f"  MCP      {new}")
     terminal.note(f"  API      {address}/v1, described at {address}/openapi.json")
     if agents:
         terminal.note(f"  agents   {', '.join(agents)}")
     terminal.note(f"  health   {address}/healthz, {address}/readyz")
-    where = f"http://{reached.metrics}/metrics" if reached.metrics else f"{address}/metrics, scope metrics"
-    terminal.note(f"  metrics  {where}")
-    if access.verifier is not None:
-        terminal.note("  comes in: whoever shows a key" + (f", or a token of {access.issuer}" if access.issuer else ""))
+    if reached.metrics:
+        terminal.note(f"  metrics  http://{reached.metrics}/metrics")
+    else:
+        terminal.note(f"  metrics  {address}/metrics, scope metrics")
+    if reached.login.issuer:
+        terminal.note(f"  people   {address}/login, at {reached.login.issuer}")
+    if access.verifier is not None and access.issuer:
+        terminal.note(f"  comes in: whoever shows a key, or a token of {access.issuer}")
+    elif access.verifier is not None:
+        terminal.note("  comes in: whoever shows a key")
     elif access.insecure:
         terminal.note("  comes in: whoever reaches it, without a key (--insecure)")
     else:

@@ -19,15 +19,18 @@ from ..agents.identity import Naming
 from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Approver, Journal, Model
 from ..core.json import JsonObject
+from ..core.secret_store import SecretSource
 from ..core.tool import Tool
 from ..policy.file import PolicyFile
 from ..policy.rules import CAREFUL, Rules
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..toolsets.wrappers import ToolLabels, labelled
+from ..transport.egress import Egress
 from .mcp import find_servers, open_finder, open_mcp
 from .mistakes import meant
 from .models import make_model
+from .secrets import open_secrets
 from .settings import FINDER, AgentTable, Settings
 from .tools import load_tools, with_labels
 from .user_code import kind_of, load_object, names_one_object
@@ -47,6 +50,7 @@ def make_agent(
     journal: Journal,
     approver: Approver | None,
     name: str = "agent",
+    secrets: SecretSource | None = None,
     output_type: type = str,
 ) -> Agent:
     """An agent around a model of `make_model`, and tools of `load_tools`.
@@ -70,11 +74,18 @@ def make_agent(
         approver=approver,
         settings=settings.model_settings,
         truncation=settings.truncation,
+        secrets=secrets,
     )
 
 
 def make_runner(
-    settings: Settings, tools: Sequence[Toolish], *, name: str, journal: Journal, approver: Approver | None
+    settings: Settings,
+    tools: Sequence[Toolish],
+    *,
+    name: str,
+    journal: Journal,
+    approver: Approver | None,
+    secrets: SecretSource | None = None,
 ) -> Runner:
     """What makes calls of tools of `load_tools` without a model; the policy is that of `make_agent`.
 
@@ -89,6 +100,7 @@ def make_runner(
         prices=settings.prices,
         journal=journal,
         approver=approver,
+        secrets=secrets,
     )
 
 
@@ -141,6 +153,8 @@ class Agents:
         self._approver = approver
         self._built: dict[str, Agent[object]] = {}
         self._hosts: dict[tuple[str, ...], McpHost | None] = {}
+        self._egress = Egress(settings.egress)
+        self._secrets = open_secrets(environment)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -191,7 +205,9 @@ class Agents:
         tools: list[Toolish] = [*load_tools(settings.tools, self._folder), *map(self.get, table.agents)]
         servers = find_servers(settings.mcp, self._environment).servers
         if settings.mcp not in self._hosts:
-            self._hosts[settings.mcp] = open_mcp(servers, self._environment, wait_s=settings.mcp_wait)
+            self._hosts[settings.mcp] = open_mcp(
+                servers, self._environment, egress=self._egress, wait_s=settings.mcp_wait
+            )
         host = self._hosts[settings.mcp]
         if FINDER in settings.tools:
             tools.append(open_finder(host))
@@ -205,6 +221,7 @@ class Agents:
             approver=self._approver,
             name=name,
             output_type=_output_type(name, table.output),
+            secrets=self._secrets,
         )
         told = tuple(f"{server.name} {_place(server.url)}".rstrip() for server in servers)
         return agent.known_as(msgspec.structs.replace(naming, servers=told, dialect=settings.dialect))

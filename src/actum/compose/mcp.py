@@ -18,6 +18,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse_object
+from ..core.user import User
 from ..protocols.jsonc import plain_json
 from ..protocols.mcp.config import McpServer
 from ..protocols.mcp.document import Read, read_servers, server_of
@@ -26,6 +27,8 @@ from ..storage.place import state_folder, tokens_path
 from ..storage.tokens import TokenStore
 from ..storage.whole_file import alone_with, replace
 from ..toolsets import mcp as mcp_tools
+from ..transport.egress import Egress
+from .secrets import open_secrets, secret_file
 from .settings import MCP_WAIT_S, MEMORY, MINE, Settings
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from ..toolsets.mcp.host import McpHost
     from ..toolsets.mcp.toolset import McpToolset
 
-SECRET = "ACTUM_SECRET_"
+NOBODY = User()
 
 
 def config_home(environment: Mapping[str, str]) -> Path:
@@ -74,13 +77,14 @@ def mcp_keys(settings: Settings, environment: Mapping[str, str]) -> tuple[bytes,
 
 def mcp_tokens(environment: Mapping[str, str]) -> TokenStore:
     """Where the person's logins at MCP servers are kept."""
-    return TokenStore(tokens_path(environment))
+    return TokenStore(tokens_path(environment), vault=secret_file(environment), warns=True)
 
 
-def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """The secrets that a configuration names as `${secret:NAME}`: `ACTUM_SECRET_NAME` holds the one called `name`."""
-    found = {name.removeprefix(SECRET): value for name, value in environment.items() if name.startswith(SECRET)}
-    return found | {name.lower(): value for name, value in found.items()}
+def secrets_of(environment: Mapping[str, str], user: User = NOBODY) -> Mapping[str, str]:
+    """The secrets that a configuration names as `${secret:NAME}`: of a user, where a server is reached for one user
+    alone, else those that everybody shares. `ACTUM_SECRET_NAME` holds the one called `name`, where nobody set it.
+    """
+    return open_secrets(environment).of(user)
 
 
 def read_document(path: Path) -> JsonObject:
@@ -163,6 +167,7 @@ def open_server(
     server: McpServer,
     environment: Mapping[str, str],
     *,
+    egress: Egress | None = None,
     unseen: bool = False,
     wait_s: float = MCP_WAIT_S,
     tenant: str = "",
@@ -170,6 +175,7 @@ def open_server(
     """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
 
     Args:
+        egress: the operator's rules for outgoing calls.
         unseen: all of it can be used, for a look that calls nothing.
         wait_s: seconds for which a run waits for it, where nothing is known of it yet.
         tenant: whose approvals hold.
@@ -178,15 +184,20 @@ def open_server(
         UsageError: the extra is not installed.
     """
     secrets = secrets_of(environment)
-    auth = mcp_tools.oauth_of(server, mcp_tokens(environment), secrets=secrets)
+    auth = mcp_tools.oauth_of(server, mcp_tokens(environment), secrets=secrets, egress=egress)
+    guard = mcp_tools.guard_of(server, egress)
     if unseen:
-        return mcp_tools.McpToolset(server, approve="all", auth=auth, secrets=secrets)
+        return mcp_tools.McpToolset(server, approve="all", auth=auth, secrets=secrets, guard=guard)
     pins = mcp_pins(environment).of_tenant(tenant)
-    return mcp_tools.McpToolset(server, pins=pins, auth=auth, secrets=secrets, wait_s=wait_s)
+    return mcp_tools.McpToolset(server, pins=pins, auth=auth, secrets=secrets, guard=guard, wait_s=wait_s)
 
 
 def open_mcp(
-    servers: Sequence[McpServer], environment: Mapping[str, str], *, wait_s: float = MCP_WAIT_S
+    servers: Sequence[McpServer],
+    environment: Mapping[str, str],
+    *,
+    egress: Egress | None = None,
+    wait_s: float = MCP_WAIT_S,
 ) -> McpHost | None:
     """A toolset of these servers; None where there are none.
 
@@ -194,7 +205,7 @@ def open_mcp(
     """
     if not servers:
         return None
-    return mcp_tools.McpHost([open_server(server, environment, wait_s=wait_s) for server in servers])
+    return mcp_tools.McpHost([open_server(server, environment, egress=egress, wait_s=wait_s) for server in servers])
 
 
 def open_finder(host: McpHost | None) -> McpFinder:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -30,16 +32,20 @@ from ..server.attempts import Attempts, recorded_in
 from ..server.door import Door
 from ..server.house import House, HouseSettings, request_id
 from ..server.identity import Identity
+from ..server.login.door import LoginDoor
+from ..server.login.provider import LoginSettings
 from ..server.mcp.service import McpService
 from ..server.metrics import Metrics
-from ..server.open_streams import OpenStreams
+from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
+from ..transport.guard import is_here
 from .agents import make_agent, open_agents, open_policy
-from .mcp import mcp_keys
+from .mcp import mcp_keys, secrets_of
 from .models import make_model
-from .settings import ServeSettings, Settings
+from .secrets import open_secrets
+from .settings import LoginTable, ServeSettings, Settings
 from .tools import with_labels
 
 log = logging.getLogger("actum.server")
@@ -64,11 +70,13 @@ def open_doors(
     Raises:
         UsageError: the policy can not be read, or the key that seals calls can not be kept.
     """
+    secrets = open_secrets(os.environ)
     mcp = McpService(
         with_labels(tools, settings.tool_labels),
         instructions=settings.instructions,
         policy=open_policy(settings),
         limits=settings.limits,
+        secrets=secrets,
         journal=journal,
         who=who,
         keys=mcp_keys(settings, os.environ),
@@ -97,13 +105,76 @@ async def served_agents(
         UsageError: an agent can not be built.
     """
     if not settings.agents:
-        made = make_agent(settings, make_model(settings), tools, journal=journal, approver=None)
+        made = make_agent(
+            settings, make_model(settings), tools, journal=journal, approver=None, secrets=open_secrets(environment)
+        )
         yield GivenAgents({"": made})
         return
     async with open_agents(settings, environment, folder, journal=journal) as agents:
         for name in agents.names:
             agents.get(name)  # what is wrong with it is told at the start
         yield agents
+
+
+def open_login(
+    settings: Settings, journal: Journal, environment: Mapping[str, str], attempts: Attempts | None = None
+) -> LoginDoor | None:
+    """The door at which people log in with a browser; None where nobody set one up.
+
+    Args:
+        settings: as read.
+        journal: keeps the sessions.
+        environment: variables, for the secrets that the settings name.
+        attempts: slows down those whose log-ins fail; by default it is one of its own.
+
+    Raises:
+        UsageError: the settings lack something, name a secret that is not there, or hold one.
+    """
+    table = settings.serve.login
+    if not table.issuer:
+        if table != LoginTable():
+            raise UsageError("[serve.login] needs an issuer: the OpenID provider at which people log in")
+        return None
+    address = urlsplit(table.issuer)
+    if address.scheme not in ("https", "http") or not address.hostname or address.query or address.fragment:
+        raise UsageError("[serve.login] issuer: write an address, such as https://accounts.example.org")
+    if address.scheme == "http" and not is_here(table.issuer):
+        raise UsageError("[serve.login] issuer: its address has to begin with https://")
+    if not table.client_id:
+        raise UsageError("[serve.login] needs a client_id: the name of this server at the issuer")
+    made = LoginSettings(
+        issuer=table.issuer,
+        client_id=table.client_id,
+        client_secret=_named_secret(table.client_secret, environment),
+        asks=table.asks,
+        scopes=table.scopes,
+        principal_claim=table.principal_claim,
+        roles_claim=table.roles_claim,
+        tenant_claim=settings.tenant_claim,
+        idle_s=table.idle_s,
+        session_s=table.session_s,
+    )
+    attempts = attempts or Attempts(recorded_in(journal))
+    return LoginDoor(made, journal, public=settings.serve.public, attempts=attempts)
+
+
+def _named_secret(said: str, environment: Mapping[str, str]) -> str:
+    """The value of `${secret:NAME}` or `${NAME}`; empty where nothing is said."""
+    if not said:
+        return ""
+    named = _SECRET.fullmatch(said)
+    if named is None:
+        raise UsageError(
+            "[serve.login] client_secret: write ${secret:NAME} or ${VARIABLE}; the password itself does not belong "
+            "into a file of settings"
+        )
+    found = secrets_of(environment).get(named[2]) if named[1] else environment.get(named[2])
+    if not found:
+        raise UsageError(f"[serve.login] client_secret: {said} is not there, or is empty")
+    return found
+
+
+_SECRET = re.compile(r"\$\{(secret:)?([A-Za-z0-9_.-]+)\}")
 
 
 class Serving:
@@ -117,6 +188,7 @@ class Serving:
         journal: is looked at for `/readyz`, and keeps what an administrator does; None for neither.
         metrics: counts; None for no `/metrics`.
         stored: the keys that are kept beside the journal; None where none are wanted.
+        login: the one of the doors at which people log in; None where there is none.
         reread: reads the settings anew when the process is told to; None where nothing can change.
 
     Raises:
@@ -133,11 +205,14 @@ class Serving:
         journal: Journal | None = None,
         metrics: Metrics | None = None,
         stored: StoredKeys | None = None,
+        login: LoginDoor | None = None,
         reread: Callable[[], ServeSettings] | None = None,
     ) -> None:
         self._serve, self._access, self._who = serve, access, who or Identity()
         self._journal, self._reread, self._metrics = journal, reread, metrics
         self._context = _tls(serve)
+        self._login = login
+        endings: list[Endings] = [each for each in (stored, login.sessions if login else None) if each is not None]
         own_address = bool(serve.metrics)
         self.house = House(
             doors,
@@ -147,7 +222,7 @@ class Serving:
             metrics=metrics,
             shows_metrics=not own_address,
             attempts=Attempts(recorded_in(journal) if journal is not None else None),
-            streams=OpenStreams(stored) if stored is not None else None,
+            streams=OpenStreams(endings) if endings else None,
         )
         self._connections = Connections(_connection_limits(serve), _proxies(serve))
         self._listeners: list[socket.socket] = []
@@ -224,6 +299,8 @@ class Serving:
             log.error("the settings were not read anew, the old ones hold: %s", error)  # for a person
             return
         self._connections.limits, self._connections.proxies = connections, proxies
+        if self._login is not None:
+            self._login.public = new.public
         if self._context is not None:
             self._context.load_cert_chain(new.certificate, new.key_file or None)
         changed = [name for name in new.__struct_fields__ if getattr(new, name) != getattr(self._serve, name)]
@@ -239,7 +316,7 @@ class Serving:
             await put_on_record(self._journal, "settings.read", arguments, principal=self._who.principal)
 
 
-_AT_START = ("http", "metrics", "issuer", "sse", "end_s")
+_AT_START = ("http", "metrics", "issuer", "sse", "end_s", "login")
 """What of `[serve]` counts when a server starts."""
 
 

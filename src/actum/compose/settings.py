@@ -26,6 +26,7 @@ from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
 from ..toolsets.wrappers import ToolLabels
+from ..transport.egress import EgressRules
 from .mistakes import Fault, Mistake, faults_in, meant, placed, unreadable
 
 EMBEDDED = "embedded"
@@ -127,6 +128,33 @@ class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     connections_per_address: Annotated[int, Meta(gt=0)] = 200
 
 
+class LoginTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How people log in to `actum serve` with a browser; the table `[serve.login]`.
+
+    Attributes:
+        issuer: the OpenID provider at which people log in; empty for no log-in.
+        client_id: the name of this server there.
+        client_secret: where its password there is: `${secret:NAME}`, or `${NAME}` for a variable; empty for a public
+            client. Never the password itself.
+        asks: the scopes that are asked of the provider, beside `openid`.
+        scopes: what people may do here.
+        principal_claim: what names the user in the provider's ID token.
+        roles_claim: what lists the roles; dots lead inside.
+        idle_s: a session ends so many seconds after its last request.
+        session_s: a session ends so many seconds after the log-in.
+    """
+
+    issuer: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+    asks: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ("tools",)
+    principal_claim: str = "sub"
+    roles_claim: str = "roles"
+    idle_s: Annotated[float, Meta(gt=0)] = 3600.0
+    session_s: Annotated[float, Meta(gt=0)] = 43_200.0
+
+
 class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How `actum serve` is reached; the table `[serve]`.
 
@@ -144,6 +172,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         issuer: whose tokens are accepted, beside keys.
         sse: serve old MCP clients at `/sse`, too.
         end_s: seconds for what is under way when the server is told to end.
+        login: how people log in with a browser.
         limits: what callers may ask of the server.
     """
 
@@ -159,6 +188,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     issuer: str = ""
     sse: bool = True
     end_s: Annotated[int, Meta(gt=0)] = 20
+    login: LoginTable = LoginTable()
     limits: ServeLimits = ServeLimits()
 
 
@@ -190,10 +220,11 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         speaks_for_user: clients of `actum mcp serve` that say only what their user said, so that rules take their
             values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
             id of a client of `--issuer`.
+        egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
         agents: agents by their names; see `AgentTable`.
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
-        tenant_claim: what names the tenant of a user in the tokens of `--issuer`; dots lead inside. A token without it
-            is not accepted then. Empty where all users belong to one tenant.
+        tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
+            inside. A token without it is not accepted then. Empty where all users belong to one tenant.
         serve: how `actum serve` is reached.
     """
 
@@ -212,6 +243,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prices: dict[str, Price] = {}
     mcp_wait: float = MCP_WAIT_S
     speaks_for_user: tuple[str, ...] = ()
+    egress: EgressRules = EgressRules()
     agents: dict[str, AgentTable] = {}
     tool_labels: dict[str, ToolLabels] = {}
     tenant_claim: str = ""
@@ -290,7 +322,15 @@ def _merged(layers: Sequence[_Layer], own: Path | None) -> Settings:
         for name, value in layer.values.items():
             before, sources[name] = found.get(name), layer.source
             found[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+            if name == "egress" and isinstance(before, dict) and isinstance(value, dict):
+                found[name] = before | value | _denied(before, value)
     return Settings(**msgspec.structs.asdict(_checked(found, "the settings")), sources=sources)
+
+
+def _denied(before: Mapping[str, object], later: Mapping[str, object]) -> dict[str, object]:
+    """What both tables `[egress]` deny: what a person denied in the own file, no folder opens again."""
+    lists = [table["deny"] for table in (before, later) if isinstance(table.get("deny"), list)]
+    return {"deny": [entry for entries in lists if isinstance(entries, list) for entry in entries]}
 
 
 _OF_SETTINGS = frozenset(AgentTable.__struct_fields__) & frozenset(SettingsFile.__struct_fields__) - {"agents"}
@@ -374,7 +414,7 @@ def _hidden(name: str, value: Json) -> Json:
 
 
 HIDDEN = "[hidden]"
-_ADDRESSES = frozenset({"base_url", "journal", "mcp", "model"})
+_ADDRESSES = frozenset({"base_url", "journal", "mcp", "model", "proxy"})
 
 
 def _read_file(path: Path) -> dict[str, object]:
@@ -482,10 +522,12 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
         return msgspec.convert(found, SettingsFile)
     except msgspec.ValidationError as error:
         kinds: dict[str, type[Struct]] = {
+            "serve.login": LoginTable,
             "serve.limits": ServeLimits,
             "serve": ServeSettings,
             "limits": Limits,
             "model_settings": ModelSettings,
+            "egress": EgressRules,
         }
         what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
         known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)

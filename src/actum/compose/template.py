@@ -53,8 +53,22 @@ TEMPLATE = """\
 #certificate = "server.pem"               # TLS without a proxy
 #key_file = "server.key"
 
+# People log in with a browser at an OpenID provider.
+#[serve.login]
+#issuer = "https://accounts.example.org"
+#client_id = "actum"
+#client_secret = "${secret:login}"        # the variable ACTUM_SECRET_LOGIN; never the password itself
+#scopes = ["tools"]                       # what people may do
+
 #[serve.limits]
 #requests_per_caller = 100
+
+# Where the calls of tools may go; see docs/egress.md.
+#[egress]
+#allow = ["https://*.example.org"]        # nowhere else
+#deny = ["*.internal"]
+#private = ["http://intranet.example.org"]
+#proxy = "http://proxy.example.org:3128"
 
 # Where tools come from: everyday, file.py, file.py:name, module:name. A table takes them under other names.
 #[tools]

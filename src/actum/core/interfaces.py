@@ -325,7 +325,7 @@ class Context(Generic[Deps]):
         self.attachments = attachments
         self.answers = answers or {}
         self._progress = progress
-        self._secrets = secrets or {}
+        self._secrets = {} if secrets is None else secrets
         self._told = set() if told is None else told
         self.budget = budget
         self._inquiry = inquiry
@@ -441,7 +441,9 @@ class Context(Generic[Deps]):
         """
         value = self._secrets.get(name)
         if value is None:
-            raise UnknownName(f"there is no secret called {name!r}: pass it with Agent(secrets=...)")
+            raise UnknownName(
+                f"there is no secret called {name!r}: pass it with Agent(secrets=...), or set it by `actum secrets set`"
+            )
         self._told.add(value)
         return value
 

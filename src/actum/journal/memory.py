@@ -40,6 +40,7 @@ from ..core.record import (
 )
 from ..core.sealed import SealedWords, open_words, seal_words
 from .keys import MemoryKeys
+from .sessions import MemorySessions
 
 
 class MemoryJournal:
@@ -67,6 +68,7 @@ class MemoryJournal:
         self._claims = Claims()
         self._runs_max = runs_max
         self.keys = MemoryKeys()
+        self.sessions = MemorySessions()
 
     @property
     def counts(self) -> None:

@@ -40,6 +40,7 @@ from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.record import CallsRequested, InputGiven, Requester, Started, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secret_store import SecretSource, secrets_for
 from ..core.tool import Tool
 from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
 from ..core.user import User
@@ -144,7 +145,7 @@ class Runner:
         approver: Approver | None = None,
         coerce: bool = True,
         extra_arguments: Literal["refuse", "drop"] = "refuse",
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
     ) -> None:
@@ -160,7 +161,7 @@ class Runner:
         self._approver = approver
         self._coerce = coerce
         self._extra = extra_arguments
-        self._secrets = secrets or {}
+        self._secrets: Mapping[str, str] | SecretSource = {} if secrets is None else secrets
         self._redaction = redaction
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
         self._meters = RateLimiters(self.limits, name, self.journal.counts)
@@ -544,7 +545,7 @@ class Runner:
             deps=setting.deps,
             attachments={**model.attachments, **state.media()},
             emit=setting.emit,
-            secrets=self._secrets,
+            secrets=secrets_for(self._secrets, started.user),
             redaction=self._redaction,
             told=set(state.secrets),
             heard=model.heard,

@@ -108,13 +108,14 @@ class Attempts:
         self._failed: dict[tuple[str, str], int] = {}
         self._failed_elsewhere = 0
 
-    async def check(self, verifier: Verifier, address: str, token: str) -> Identity | None:
+    async def check(self, verifier: Verifier, address: str, token: str, *, name: str = "") -> Identity | None:
         """Check the token that somebody at an address shows.
 
         Args:
             verifier: checks it.
             address: of whoever makes the request, as far as proxies are believed; empty where nobody knows it.
             token: the text that was shown.
+            name: what the tries are counted and recorded by where the token is no key; the id of the key by default.
 
         Returns:
             Whose token this is; None when it is not valid, which counts as a failed try.
@@ -123,7 +124,7 @@ class Attempts:
             TooManyAttempts: the token was not looked at.
             JournalError: the verifier can not tell now; this is no failed try.
         """
-        place, key_id, now = _place(address), id_of(token), self._clock.monotonic()
+        place, key_id, now = _place(address), name or id_of(token), self._clock.monotonic()
         wait_s = self._wait_s(place, key_id, now) if self._failures else 0.0
         if wait_s > 0.0 and (place, self._mark(token)) not in self._good:
             await self._note(place, key_id)

@@ -352,7 +352,7 @@ class House:
         """The scopes that a request needs."""
         if path == METRICS:
             return (METRICS_SCOPE,)
-        if path.startswith(METADATA):
+        if path.startswith(METADATA) or (door is not None and path in door.open_paths):
             return ()
         return (*looks.settings.access.scopes, *(door.scopes if door is not None else ()))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
+from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 import jwt
@@ -26,7 +27,8 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
-from ..transport.guard import Fetched, Fetcher, Guard
+from ..transport.fetcher import Fetched, Fetcher
+from ..transport.guard import Guard
 from ..transport.http import HttpFailure
 from .identity import Identity
 
@@ -74,6 +76,18 @@ class Issuer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"Issuer(url={self.url!r}, audience={self.audience!r})"
 
 
+class Checked(NamedTuple):
+    """A token that was found valid.
+
+    Attributes:
+        identity: whose token this is.
+        claims: all that the issuer said in the token.
+    """
+
+    identity: Identity
+    claims: JsonObject
+
+
 class SignedTokens:
     """JWTs of an outside issuer, checked by its published keys.
 
@@ -97,6 +111,18 @@ class SignedTokens:
         self._alone = asyncio.Lock()
 
     async def verify_token(self, token: str) -> Identity | None:
+        checked = await self.check(token)
+        return checked.identity if checked is not None else None
+
+    async def check(self, token: str) -> Checked | None:
+        """Check a token of which more is asked than whose it is, such as the `nonce` of an ID token.
+
+        Args:
+            token: as for `verify_token`.
+
+        Returns:
+            Whose token this is, and its claims. None when the token is not valid.
+        """
         if len(token) > _TOKEN_MAX or token.count(".") != 2:
             return None
         try:
@@ -113,7 +139,8 @@ class SignedTokens:
             )
         except (jwt.PyJWTError, KeyError, TypeError, ValueError):
             return None
-        return _claimed(claims, self._issuer, self._clock.now())
+        identity = _claimed(claims, self._issuer, self._clock.now())
+        return Checked(identity, claims) if identity is not None else None
 
     async def _key(self, kid: str) -> jwt.PyJWK | None:
         """The issuer's key of this id; without an id its only one."""

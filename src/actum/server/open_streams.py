@@ -1,10 +1,10 @@
-"""Streams that are open: each ends soon after the key with which its reader came in was revoked or has ended.
+"""Streams that are open: each ends soon after the key, or the session, with which its reader came in has ended.
 
 A key is checked when a request comes. A stream of events may be read for hours after that, so one task looks again at
 the keys of all open streams. Only what a client reads is ended (`GET`): a call that is under way finishes, since nobody
 would know what it did.
 
-    streams = OpenStreams(stored_keys)
+    streams = OpenStreams([stored_keys])
     async with streams.watched():                                        # as long as the server runs
         await streams.serve(app, identity, scope, receive, send)         # for each request
 
@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,21 +25,35 @@ from ..core.clock import SystemClock
 from ..core.errors import JournalError
 from ..core.interfaces import Clock
 from .identity import Identity
-from .stored_keys import LOOK_S, StoredKeys
+from .stored_keys import LOOK_S
 
 log = logging.getLogger("actum.server")
+
+
+class Endings(Protocol):
+    """Knows of one kind of key, or of sessions, which have ended. `StoredKeys` is one."""
+
+    async def has_ended(self, identity: Identity) -> bool:
+        """Whether that with which somebody came in has ended since.
+
+        Args:
+            identity: who came in; False where they came in by something of another kind.
+
+        Raises:
+            JournalError: nobody can tell now.
+        """
 
 
 class OpenStreams:
     """What clients read at this moment.
 
     Args:
-        keys: tells which keys have ended.
+        endings: tell which keys and sessions have ended.
         clock: the time.
     """
 
-    def __init__(self, keys: StoredKeys, *, clock: Clock | None = None) -> None:
-        self._keys = keys
+    def __init__(self, endings: Sequence[Endings], *, clock: Clock | None = None) -> None:
+        self._endings = tuple(endings)
         self._clock = clock or SystemClock()
         self._open: dict[_Stream, Identity] = {}
 
@@ -53,7 +68,7 @@ class OpenStreams:
             identity: who makes the request.
             scope, receive, send: of the request, as ASGI has them.
         """
-        if scope["method"] != "GET" or identity.issuer or not identity.key_id:
+        if scope["method"] != "GET" or not identity.key_id:
             await app(scope, receive, send)
             return
         stream = _Stream(send)
@@ -85,7 +100,7 @@ class OpenStreams:
 
     async def _has_ended(self, identity: Identity) -> bool:
         try:
-            return await self._keys.has_ended(identity)
+            return any([await each.has_ended(identity) for each in self._endings])
         except JournalError:  # nobody can tell whether the key is still valid
             log.exception("the streams of key %s are ended: the keys can not be read", identity.key_id)
             return True

@@ -56,6 +56,7 @@ from .counts import DatabaseCounts
 from .database import Database, Row
 from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
+from .sessions import DatabaseSessions
 from .writer import Writer
 
 _LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner, tenant, kind"
@@ -96,6 +97,7 @@ class DatabaseJournal:
 
     Attributes:
         keys: the keys of a server, kept beside the runs.
+        sessions: the sessions of people who logged in.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class DatabaseJournal:
         self._claims = Claims()
         self._writer = Writer(database)
         self.keys = DatabaseKeys(database, self._writer, self._check_format)
+        self.sessions = DatabaseSessions(self._writer, self._check_format)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
 
     @property

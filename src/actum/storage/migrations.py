@@ -137,6 +137,19 @@ SQLITE: Migrations = (
             for act in ("INSERT", "UPDATE", "DELETE")
         ),
     ),
+    (
+        # People who logged in, log-ins that were used up, and the secret by which log-ins under way are known again.
+        """CREATE TABLE sessions (
+            id TEXT PRIMARY KEY, owner TEXT NOT NULL, began_at REAL NOT NULL, seen_at REAL NOT NULL,
+            payload BLOB NOT NULL
+        )""",
+        "CREATE INDEX sessions_by_owner ON sessions (owner, seen_at)",
+        "CREATE INDEX sessions_by_seen ON sessions (seen_at)",
+        "CREATE INDEX sessions_by_began ON sessions (began_at)",
+        "CREATE TABLE used_logins (name TEXT PRIMARY KEY, ends_at REAL NOT NULL)",
+        "CREATE INDEX used_logins_by_end ON used_logins (ends_at)",
+        "CREATE TABLE login_secret (secret BLOB NOT NULL)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -229,6 +242,18 @@ POSTGRES: Migrations = (
             'BEGIN PERFORM pg_notify(''actum_keys'', ''''); RETURN NULL; END'""",
         """CREATE TRIGGER keys_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON keys
             FOR EACH STATEMENT EXECUTE FUNCTION tell_of_keys()""",
+    ),
+    (
+        """CREATE TABLE sessions (
+            id TEXT PRIMARY KEY, owner TEXT NOT NULL, began_at DOUBLE PRECISION NOT NULL,
+            seen_at DOUBLE PRECISION NOT NULL, payload BYTEA NOT NULL
+        )""",
+        "CREATE INDEX sessions_by_owner ON sessions (owner, seen_at)",
+        "CREATE INDEX sessions_by_seen ON sessions (seen_at)",
+        "CREATE INDEX sessions_by_began ON sessions (began_at)",
+        "CREATE TABLE used_logins (name TEXT PRIMARY KEY, ends_at DOUBLE PRECISION NOT NULL)",
+        "CREATE INDEX used_logins_by_end ON used_logins (ends_at)",
+        "CREATE TABLE login_secret (secret BYTEA NOT NULL)",
     ),
 )
 

@@ -1,19 +1,28 @@
-"""What servers granted: tokens, and the ids under which actum is registered, per user and issuer, in one file.
+"""What servers granted: tokens, and the ids under which actum is registered, per user and issuer.
 
-The file belongs to one person (mode 0600) and is replaced whole, so a reader never sees half of it. What stands in it
-is secret: it goes to the server that it was granted for and to the issuer that granted it, never to a journal, a log or
-a model, and `repr` does not show it. Reads are not cached: another process may have refreshed a token meanwhile.
+Where there is a key they are kept in the encrypted file of secrets (`secret_file`), as entries that no tool can ask
+for. Where there is no key they stand in a file of their own in plain text, which belongs to one person (mode 0600) and
+is replaced whole, so a reader never sees half of it. Once there is a key, what stands in the plain file is taken over,
+and the plain file is overwritten and deleted.
 
-Limits: the file is not encrypted; whoever can read the person's files can read it. On Windows the mode is not kept by
-the system, and two processes do not exclude each other (see `claim_file`).
+What is kept is secret: it goes to the server that it was granted for and to the issuer that granted it, never to a
+journal, a log or a model, and `repr` does not show it. Reads are not cached: another process may have refreshed a token
+meanwhile.
+
+Limits: whoever can read the person's files can read the plain file, and copies of it that a backup, or a file system
+that does not write in place, has kept. On Windows the mode is not kept by the system, and two processes do not exclude
+each other (see `claim_file`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import time
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +30,10 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
+from ..core.secret_store import SecretValue
+from ..core.user import User
 from .claim_file import ClaimFile
+from .secret_file import Place, SecretFile
 from .whole_file import replace
 
 TURN_S_MAX = 30.0
@@ -89,6 +101,9 @@ class Granted(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"Granted(server={self.server!r}, user={self.user!r}, issuer={self.issuer!r}, scope={self.scope!r})"
 
 
+Kept = TypeVar("Kept", Granted, Registration)
+
+
 class _Document(Struct, frozen=True, kw_only=True):
     version: int = 1
     registrations: tuple[Registration, ...] = ()
@@ -96,16 +111,22 @@ class _Document(Struct, frozen=True, kw_only=True):
 
 
 class TokenStore:
-    """The file of tokens.
+    """Where tokens are kept.
 
     Args:
-        path: where; its folder is made when the first token comes.
+        path: the plain file; its folder is made when the first token comes.
         clock: for the wait between processes.
+        vault: the encrypted file that is used instead, as soon as there is a key to the vault.
+        warns: warn when a token is written to the plain file, as the person may not know.
     """
 
-    def __init__(self, path: Path, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self, path: Path, *, clock: Clock | None = None, vault: SecretFile | None = None, warns: bool = False
+    ) -> None:
         self.path = path
         self._clock = clock or SystemClock()
+        self._vault = vault
+        self._warns = warns
 
     def granted(self, user: str, server: str) -> Granted | None:
         """What a user was granted for a server, or None.
@@ -113,6 +134,9 @@ class TokenStore:
         Raises:
             UsageError: the file can not be read.
         """
+        vault = self._usable_vault(writes=False)
+        if vault is not None:
+            return _decoded(vault.read("granted", User(principal=user), server), Granted)
         return next((one for one in self._read().granted if (one.user, one.server) == (user, server)), None)
 
     def registration(self, user: str, issuer: str) -> Registration | None:
@@ -121,6 +145,9 @@ class TokenStore:
         Raises:
             UsageError: the file can not be read.
         """
+        vault = self._usable_vault(writes=False)
+        if vault is not None:
+            return _decoded(vault.read("registration", User(principal=user), issuer), Registration)
         known = self._read().registrations
         return next((one for one in known if (one.user, one.issuer) == (user, issuer)), None)
 
@@ -130,8 +157,14 @@ class TokenStore:
         Raises:
             UsageError: the file can not be written.
         """
+        vault = self._usable_vault(writes=True)
+        if vault is not None:
+            vault.write([_place(one)], [_encoded(one)])
+            return
         with self._changing() as document:
             self._write(_without(document, one, adding=True))
+        if self._warns:
+            warnings.warn(f"logins are kept in plain text in {self.path}: {PLAIN_ADVICE}", stacklevel=2)
 
     def drop(self, one: Granted | Registration) -> None:
         """Forget it. What another process wrote there meanwhile stays.
@@ -139,9 +172,57 @@ class TokenStore:
         Raises:
             UsageError: the file can not be written.
         """
+        vault = self._usable_vault(writes=True)
+        if vault is not None:
+            vault.erase(*_place(one), only=_encoded(one))
+            return
         with self._changing() as document:
             if one in (*document.granted, *document.registrations):
                 self._write(_without(document, one, adding=False))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are tokens in plain text now."""
+        return self.path.exists()
+
+    def _usable_vault(self, *, writes: bool) -> SecretFile | None:
+        """The vault, after what stands in plain text was taken over; None where there is no key to the vault.
+
+        The key is only looked for where something is to be read or written, since a keyring may be slow.
+        """
+        vault = self._vault
+        if vault is None:
+            return None
+        is_plain = self.is_plain or self._taken_path.exists()
+        if not (writes or is_plain or vault.path.exists()):
+            return vault  # which is empty, and opens without a key
+        if not vault.has_key(make=writes or is_plain):
+            return None
+        if is_plain:
+            self._take_over(vault)
+        return vault
+
+    def _take_over(self, vault: SecretFile) -> None:
+        """Put what stands in the plain file into the vault, and delete the plain file.
+
+        A process that was killed in the middle of this leaves the plain file, or `_taken_path`, whose tokens are in the
+        vault. What is read from the plain file replaces the vault's: whatever has a key takes over first, so the plain
+        file was written later.
+        """
+        with self._changing() as document:
+            kept: list[Granted | Registration] = [*document.granted, *document.registrations]
+            if kept:
+                vault.write([_place(one) for one in kept], [_encoded(one) for one in kept])
+                if any(vault.read(*_place(one)) != _encoded(one) for one in kept):
+                    raise UsageError(f"the tokens in {self.path} could not be taken over: they are as they were")
+            if self.path.exists():
+                self.path.resolve().replace(self._taken_path)  # a reader sees the whole file, or none
+                self.path.unlink(missing_ok=True)  # a link to the file
+            _shred(self._taken_path)
+
+    @property
+    def _taken_path(self) -> Path:
+        return self.path.with_name(f".{self.path.name}.taken")
 
     @contextlib.asynccontextmanager
     async def turn(self, user: str, server: str) -> AsyncIterator[None]:
@@ -196,6 +277,32 @@ class TokenStore:
 
     def _write(self, document: _Document) -> None:
         replace(self.path, msgspec.json.format(msgspec.json.encode(document), indent=1))
+
+
+PLAIN_ADVICE = "set ACTUM_SECRETS_KEY_FILE, or pip install 'actum[keyring]' on a desktop, to have them encrypted"
+
+
+def _place(one: Granted | Registration) -> Place:
+    owner = User(principal=one.user)
+    return ("granted", owner, one.server) if isinstance(one, Granted) else ("registration", owner, one.issuer)
+
+
+def _encoded(one: Granted | Registration) -> SecretValue:
+    return SecretValue(msgspec.json.encode(one).decode())
+
+
+def _decoded(value: SecretValue | None, kind: type[Kept]) -> Kept | None:
+    return None if value is None else msgspec.json.decode(value.reveal(), type=kind)
+
+
+def _shred(path: Path) -> None:
+    """Overwrite a file, and delete it."""
+    with contextlib.suppress(FileNotFoundError):
+        with path.open("r+b") as file:
+            file.write(bytes(path.stat().st_size))
+            file.flush()
+            os.fsync(file.fileno())
+        path.unlink()
 
 
 def _without(document: _Document, one: Granted | Registration, *, adding: bool) -> _Document:

@@ -1,56 +1,55 @@
-"""The guard on addresses that somebody else names: an MCP server's metadata, an icon, a `$ref`, a link for a person.
+"""The guard of all outgoing calls of tools: which addresses may be reached, and at which IP address exactly.
 
-Such an address must be https, must lead to the open internet after its name was looked up, and the connection goes to
-the very address that was looked at, so that a name can not lead elsewhere the second time. A redirect is followed only
-inside of its origin, and looked at anew. Size and time are bounded.
+An address must be https and must lead to the open internet after its name was looked up. The connection goes to the
+very IP address that was looked at, so that a name can not lead elsewhere the second time. What the operator wrote into
+`[egress]` holds for everybody: `deny` closes, `allow` leaves open only what stands there, `private` opens addresses
+inside.
 
-What a person named himself may be private: the own server, and who else is said to be `named`. Where the own server
-runs on this machine, plain http on this machine is let through too. Nobody may reach link-local addresses, where clouds
-keep their secrets, nor multicast.
+An address that a person set up (the `own` server, and who else is said to be `named`) may be private, and plain http
+at its own scheme, host and port. Where the own server runs on this machine, plain http to this machine is let through
+too. Nobody may reach link-local addresses and the other places where clouds keep their secrets, nor multicast.
 
-Limits: a proxy of the environment is not used, since it would look names up by itself; whoever must go by one hands
-in a transport of his own. A public address that forwards to a private one can not be seen from here.
+Through a proxy the guard looks no name up: the proxy does. Then the rules by host are all that holds.
+
+Limit: a public address that forwards to a private one can not be seen from here.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
-from urllib.parse import urlsplit
-
-import httpx2
+from urllib.parse import urlsplit, urlunsplit
 
 from ..schema import canonical
 from ..schema.canonical import Unclear
-from .http import CONNECT_S_MAX, HttpFailure, certificates, translated
+from .egress import Address, Destination, Egress, Proxy, ip_of
+from .http import HttpFailure, translated
 
-FETCH_BYTES_MAX = 1024 * 1024
-FETCH_S_MAX = 20.0
-REDIRECTS_MAX = 3
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _SHARED = ipaddress.IPv4Network("100.64.0.0/10")
 """Between private and public (RFC 6598): carriers and overlay networks use it."""
+_THIS_NETWORK = ipaddress.IPv4Network("0.0.0.0/8")
+_CLOUD_SECRETS = frozenset(
+    map(ipaddress.ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"))
+)
+"""Where clouds answer questions about their machines, beside the link-local addresses: Alibaba, Azure, Oracle, AWS."""
+
+_KEPT_CHARS_MAX = 512
+"""Addresses up to this length are kept once they are read: reading one costs a tenth of a request."""
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 """Looks up a name: the IP addresses that it leads to."""
 
 
 class AddressRefused(HttpFailure):
-    """The address is not one that may be reached on somebody else's word. Nothing was sent."""
+    """The address is not one that may be reached. Nothing was sent."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, sent=False, lasting=True)
-
-
-class Fetched(NamedTuple):
-    """A whole answer."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class Guard:
@@ -60,160 +59,181 @@ class Guard:
         own: the address of the server that a person set up, on whose word the others come; empty for none.
         named: other addresses that a person set up.
         resolve: looks names up; the system's resolver by default.
-    """
+        egress: the operator's rules; none by default. What is refused is kept there.
 
-    def __init__(self, own: str = "", *, named: Iterable[str] = (), resolve: Resolve | None = None) -> None:
-        self._resolve = resolve or _look_up
-        self._named = frozenset(_host(address) for address in (own, *named) if address)
-        self._here = bool(own) and _host(own) in _LOOPBACK_NAMES
-
-    async def check(self, url: str) -> list[str]:
-        """The IP addresses to which a connection may be made for this address.
-
-        Raises:
-            Refused: it may not be reached.
-            HttpFailure: its name is not known.
-        """
-        try:
-            parts, host = canonical.split(canonical.url(url))
-        except Unclear as unclear:
-            raise AddressRefused(f"its address is not well formed: {unclear} was expected") from None
-        here = self._here and host in _LOOPBACK_NAMES
-        if parts.scheme != "https" and not (here and parts.scheme == "http"):
-            raise AddressRefused("its address does not begin with https://")
-        named = host in self._named
-        if not here and not named and not canonical.is_public(host):
-            raise AddressRefused("its address is not one of the open internet")
-        try:
-            found = await self._resolve(host, parts.port or canonical.PORTS[parts.scheme])
-        except OSError as error:
-            raise translated(error) from None
-        for address in found:
-            self._check_address(address, here=here, named=named)
-        if not found:
-            raise HttpFailure("its name is not known", sent=False)
-        return found
-
-    def _check_address(self, address: str, *, here: bool, named: bool) -> None:
-        if canonical.is_public(address):
-            return
-        number = ipaddress.ip_address(address)
-        number = getattr(number, "ipv4_mapped", None) or number
-        never = number.is_link_local or number.is_multicast or number.is_unspecified
-        indoors = number.is_private or number in _SHARED
-        if never or not (number.is_loopback if here else named and indoors and not number.is_loopback):
-            raise AddressRefused("its name leads to an address that is not one of the open internet")
-
-
-class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Sends only where a guard lets it, over a connection to the address that the guard looked at.
-
-    Args:
-        guard: who decides.
-        inner: makes the connections; one that keeps none open by default, as a kept connection is known by its IP
-            address alone and must not serve another name.
-    """
-
-    def __init__(self, guard: Guard, inner: httpx2.AsyncBaseTransport | None = None) -> None:
-        self._guard = guard
-        self._inner = inner or httpx2.AsyncHTTPTransport(
-            verify=certificates(), limits=httpx2.Limits(max_keepalive_connections=0), trust_env=False
-        )
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Look at the address, then send. A host with several addresses is tried one after the other.
-
-        Raises:
-            Refused: it may not be reached.
-        """
-        addresses = await self._guard.check(str(request.url))
-        for address in addresses[:-1]:
-            try:
-                return await self._inner.handle_async_request(_pinned(request, address))
-            except (httpx2.ConnectError, httpx2.ConnectTimeout):
-                continue
-        return await self._inner.handle_async_request(_pinned(request, addresses[-1]))
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class Fetcher:
-    """Fetches small things from addresses that somebody else named.
-
-    Args:
-        guard: which addresses may be reached.
-        transport: makes the connections, as in `GuardedTransport`.
-        bytes_max: the longest answer.
-        seconds_max: how long all of it may take, redirects with it.
+    Attributes:
+        egress: the operator's rules.
     """
 
     def __init__(
         self,
-        guard: Guard,
+        own: str = "",
         *,
-        transport: httpx2.AsyncBaseTransport | None = None,
-        bytes_max: int = FETCH_BYTES_MAX,
-        seconds_max: float = FETCH_S_MAX,
+        named: Iterable[str] = (),
+        resolve: Resolve | None = None,
+        egress: Egress | None = None,
     ) -> None:
-        self._guard = guard
-        self._transport = transport
-        self._bytes_max = bytes_max
-        self._seconds_max = seconds_max
+        self.egress = egress or Egress()
+        self._resolve = resolve or _look_up
+        people = [to for to in map(_named_by_person, (own, *named)) if to is not None]
+        self._named_hosts = frozenset(each.host for each in people)
+        self._named = frozenset(people)
+        self._here = bool(own) and is_here(own)
 
-    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Fetched:
-        """Get a document; redirects are followed inside of its origin.
-
-        Raises:
-            Refused: it, or where it redirects to, may not be reached.
-            HttpFailure: no whole answer came.
-        """
-        return await self._fetch("GET", url, headers or {}, b"")
-
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Fetched:
-        """Send a document. A redirect is handed back as it is: what is sent was meant for this address.
+    async def check(self, url: str) -> list[str]:
+        """The IP addresses to which a connection may be made for this address; none where a proxy connects.
 
         Raises:
-            Refused, HttpFailure: as by `get`.
+            AddressRefused: the address may not be reached.
+            HttpFailure: the name is not known.
         """
-        return await self._fetch("POST", url, headers, body)
+        to = self.judge(url)
+        return [] if self.proxy(to) else await self.look_up(to)
 
-    async def _fetch(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Fetched:
-        timeout = httpx2.Timeout(self._seconds_max, connect=min(CONNECT_S_MAX, self._seconds_max))
-        transport = GuardedTransport(self._guard, self._transport)
+    def judge(self, url: str) -> Destination:
+        """Where an address leads by its words alone. No name is looked up.
+
+        Raises:
+            AddressRefused: the address may not be reached.
+        """
+        to = _destination(url)
+        why = self._why_not(to)
+        if why:
+            self.egress.note(str(to), why)
+            raise AddressRefused(why)
+        return to
+
+    def proxy(self, to: Destination) -> Proxy | None:
+        """The proxy for a destination; None where the connection is made directly: without a proxy, to this machine,
+        to a private IP address, and to what the operator opened as `private`.
+        """
+        literal = ip_of(to.host)
+        is_inside = to.host in _LOOPBACK_NAMES or (literal is not None and not canonical.is_public(to.host))
+        return None if is_inside or self._is_opened(to) else self.egress.proxy
+
+    async def addresses_of(self, proxy: Proxy) -> list[str]:
+        """The IP addresses of the proxy, which may be private: a person named the proxy.
+
+        Raises:
+            OSError: the name is not known.
+        """
+        return [proxy.at.host] if ip_of(proxy.at.host) else await self._resolve(proxy.at.host, proxy.at.port)
+
+    async def look_up(self, to: Destination) -> list[str]:
+        """The IP addresses of a destination that was judged, each looked at.
+
+        Raises:
+            AddressRefused: one of the IP addresses may not be reached.
+            HttpFailure: the name is not known.
+        """
         try:
-            async with (
-                asyncio.timeout(self._seconds_max),
-                httpx2.AsyncClient(transport=transport, timeout=timeout, trust_env=False) as client,
-            ):
-                for _ in range(REDIRECTS_MAX + 1):
-                    request = client.build_request(method, url, headers=headers, content=body or None)
-                    answer, following = await self._send(client, request)
-                    if following is None or method != "GET":
-                        return answer
-                    url = following
-        except HttpFailure:
-            raise
-        except TimeoutError:
-            raise HttpFailure("it did not answer in time", sent=True) from None
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            found = [to.host] if ip_of(to.host) else await self._resolve(to.host, to.port)
+        except OSError as error:
             raise translated(error) from None
-        raise HttpFailure("it redirects again and again", sent=True, lasting=True)
+        if not found:
+            raise HttpFailure("its name is not known", sent=False)
+        numbers = {address: ip_of(address) for address in found}
+        closed = [number for number in numbers.values() if number is None or self._is_closed(number, to)]
+        # A name of the own network often has a link-local address beside the one that is meant. A name of a stranger
+        # that leads to one address inside is not to be trusted with the others.
+        is_own = self._is_opened(to) or to.host in self._named_hosts
+        if closed and (not is_own or len(closed) == len(numbers)):
+            why = f"{to.host} leads to an address that is not one of the open internet"
+            self.egress.note(str(to), why)
+            raise AddressRefused(f"{why}{self._hint(closed[0])}")
+        return [address for address, number in numbers.items() if number not in closed]
 
-    async def _send(self, client: httpx2.AsyncClient, request: httpx2.Request) -> tuple[Fetched, str | None]:
-        """The answer, and where it redirects to, when that is inside of its origin."""
-        response = await client.send(request, stream=True, follow_redirects=False)
-        try:
-            body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > self._bytes_max:
-                    raise HttpFailure(f"its answer is longer than {self._bytes_max} bytes", sent=True, lasting=True)
-        finally:
-            await response.aclose()
-        to = response.next_request.url if response.next_request else None
-        inside = to is not None and origin(str(to)) == origin(str(request.url)) and not to.userinfo
-        return Fetched(response.status_code, response.headers, bytes(body)), str(to) if inside else None
+    def _why_not(self, to: Destination) -> str:
+        """Why a destination may not be reached, by its words; empty where it may."""
+        here, opened = self._is_here(to), self._is_opened(to)
+        if any(rule.fits(to) for rule in self.egress.deny):
+            return f"{to} is denied by [egress] in the settings"
+        if to.scheme not in ("http", "https"):
+            return "its address does not begin with https://"
+        is_allowed = any(rule.fits(to) for rule in self.egress.allow)
+        if self.egress.allow and not (is_allowed or opened):
+            return f"{to} is not allowed: `allow` of [egress] in the settings does not name this address"
+        if to.scheme == "http" and not (here or opened or is_allowed or to in self._named):
+            return "its address does not begin with https://"
+        if not (here or opened or to.host in self._named_hosts or canonical.is_public(to.host)):
+            return "its address is not one of the open internet"
+        return ""
+
+    def _is_here(self, to: Destination) -> bool:
+        """The own server and the destination are on this machine."""
+        return self._here and to.host in _LOOPBACK_NAMES
+
+    def _is_opened(self, to: Destination) -> bool:
+        """The operator opened a private address."""
+        return any(rule.fits(to) for rule in self.egress.private)
+
+    def _is_closed(self, number: Address, to: Destination) -> bool:
+        """Whether an IP address may not be reached for a destination."""
+        if isinstance(number, ipaddress.IPv6Address):
+            number = number.ipv4_mapped or number
+        inner = None
+        if isinstance(number, ipaddress.IPv6Address) and not number.is_loopback:
+            inner = canonical.inner_address(number)
+        if any(rule.holds(each) for rule in self.egress.deny for each in (number, inner) if each):
+            return True
+        if _is_loopback_name(to.host) and not number.is_loopback:
+            return True
+        if canonical.is_public(str(number)):
+            return False
+        if any(_is_never(each) for each in (number, inner) if each):
+            return True
+        excused = self._is_opened(to) or to.host in self._named_hosts
+        if number.is_loopback:
+            by_word = _is_loopback_name(to.host) or ip_of(to.host) is not None
+            return not (self._is_here(to) or (by_word and (self._is_opened(to) or to in self._named)))
+        return not (excused and (number.is_private or number in _SHARED))
+
+    def _hint(self, number: Address | None) -> str:
+        if number is not None and number.is_loopback:
+            return ": name this machine localhost to reach it"
+        return ""
+
+
+def _is_never(number: Address) -> bool:
+    """Whether nobody may reach an IP address, whatever is set."""
+    in_this_network = number.version == 4 and number in _THIS_NETWORK
+    unreachable = number.is_link_local or number.is_multicast or number.is_unspecified or in_this_network
+    return unreachable or number in _CLOUD_SECRETS
+
+
+def _is_loopback_name(host: str) -> bool:
+    return host in _LOOPBACK_NAMES or host.endswith(".localhost")
+
+
+def _named_by_person(address: str) -> Destination | None:
+    """The destination of an address that a person set up, which may hold a user and password; None for no address that
+    can be read: a request to such an address is refused later.
+    """
+    try:
+        parts = urlsplit(address)
+        return _destination(urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])))
+    except (ValueError, AddressRefused):
+        return None
+
+
+def _destination(url: str) -> Destination:
+    """Scheme, host and port of an address.
+
+    Raises:
+        AddressRefused: the address is not well formed.
+    """
+    return _kept_destination(url) if len(url) <= _KEPT_CHARS_MAX else _kept_destination.__wrapped__(url)
+
+
+@functools.lru_cache(maxsize=1024)
+def _kept_destination(url: str) -> Destination:
+    try:
+        parts, host = canonical.split(canonical.url(url))
+        if not host:
+            raise Unclear("an address with a host")
+        return Destination(parts.scheme, host, parts.port or canonical.PORTS.get(parts.scheme, 0))
+    except Unclear as unclear:
+        raise AddressRefused(f"its address is not well formed: {unclear} was expected") from None
 
 
 class SafeLink(NamedTuple):
@@ -238,7 +258,7 @@ def check_link(url: str, *, local: bool = False) -> SafeLink:
         local: the server runs on this machine, so its link may lead to this machine, and by plain http.
 
     Raises:
-        Refused: it is no web address, hides a user name, is not encrypted, or leads into a private network.
+        AddressRefused: it is no web address, hides a user name, is not encrypted, or leads into a private network.
 
     >>> check_link("https://xn--ggle-55da.com/login").words[1]
     'The site is xn--ggle-55da.com, which a browser may show as gооgle.com: letters of other alphabets look alike.'
@@ -269,17 +289,8 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 def is_here(url: str) -> bool:
     """Whether an address is by its own words one of this machine."""
-    try:
-        return canonical.host(url) in _LOOPBACK_NAMES
-    except Unclear:
-        return False
-
-
-def _host(address: str) -> str:
-    try:
-        return canonical.host(address)
-    except Unclear as unclear:
-        raise AddressRefused(f"its address is not well formed: {unclear} was expected") from None
+    to = _named_by_person(url)
+    return to is not None and to.host in _LOOPBACK_NAMES
 
 
 def _unicode(host: str) -> str:
@@ -288,17 +299,6 @@ def _unicode(host: str) -> str:
         return host.encode().decode("idna")
     except UnicodeError:
         return host
-
-
-def _pinned(request: httpx2.Request, address: str) -> httpx2.Request:
-    """The request with its connection pinned to an address; the host stays in its header and in the handshake."""
-    return httpx2.Request(
-        request.method,
-        request.url.copy_with(host=address),
-        headers=request.headers,
-        stream=request.stream,
-        extensions={**request.extensions, "sni_hostname": request.url.host},
-    )
 
 
 async def _look_up(host: str, port: int) -> list[str]:

@@ -171,8 +171,11 @@ async def test_a_call_takes_little_work_and_leaves_none_to_the_garbage_collector
     async with app.router.lifespan_context(app):
         for _ in range(3):  # what is compiled only once
             assert (await called(app))[0]["status"] == 200
-        with effort() as spent:
-            await called(app)
+        spent = []
+        for _ in range(3):  # what other tests left behind may be cleared away meanwhile
+            with effort() as once:
+                await called(app)
+            spent.append(once.calls)
         gc.collect()
         gc.set_debug(gc.DEBUG_SAVEALL)
         try:
@@ -183,7 +186,7 @@ async def test_a_call_takes_little_work_and_leaves_none_to_the_garbage_collector
             gc.set_debug(0)
             gc.garbage.clear()
     assert left == []
-    assert spent.calls < 1_150  # 930; behind the HTTP layer of the SDK it was 1,840
+    assert min(spent) < 1_150  # 930; behind the HTTP layer of the SDK it was 1,840
 
 
 async def test_a_stream_that_broke_off_is_not_taken_up_by_one_that_says_nothing() -> None:

@@ -15,7 +15,8 @@ from actum.server.issuer import Issuer as Trusted
 from actum.server.issuer import SignedTokens
 from actum.toolsets.mcp.auth import OAuth
 from actum.toolsets.mcp.error import LoginNeeded
-from actum.transport.guard import Fetcher, Guard
+from actum.transport.fetcher import Fetcher
+from actum.transport.guard import Guard
 from tests.issuer import claims_of
 from tests.logins import Browser, Resource, World, fails, worlds
 from tests.web import listening, place, serving

@@ -18,6 +18,9 @@ from actum.protocols.mcp.config import McpServer
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import HEADER_MISMATCH, McpError
+from actum.toolsets.mcp.toolset import McpToolset
+from actum.transport.egress import Egress, EgressRules
+from actum.transport.guard import Guard
 from tests.server_process import running
 
 from .test_connection import Somebody
@@ -138,6 +141,18 @@ async def test_a_header_that_does_not_fit_is_told_as_it_is(odd: str) -> None:
             await called(connection, "mismatch")
 
     assert (refused.value.rpc_code, refused.value.effect) == (HEADER_MISMATCH, "none")
+
+
+async def test_the_rules_of_the_operator_hold_for_an_mcp_server(desk: str) -> None:
+    """A server that a person set up is reached by plain http, and not where the operator closed that."""
+    server = at(desk)
+    async with McpToolset(server, guard=Guard(server.url)) as tools:
+        assert await tools.list_tools()
+    egress = Egress(EgressRules(deny=("127.0.0.1",)))
+    async with McpToolset(server, guard=Guard(server.url, egress=egress)) as tools:
+        with pytest.raises(Unavailable, match=r"is denied by \[egress\]"):
+            await tools.survey()
+    assert {refusal.where for refusal in egress.refused} == {desk.removesuffix("/mcp")}
 
 
 async def test_secrets_are_filled_in_when_they_are_sent(odd: str) -> None:

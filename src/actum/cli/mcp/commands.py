@@ -40,6 +40,7 @@ from ...protocols.mcp.tool import says_it_reads
 from ...protocols.plain_text import shown
 from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
+from .. import options
 from ..options import JsonFlag
 from ..run import DONE, FAILED
 from ..show.terminal import (
@@ -295,7 +296,7 @@ async def _looked_at(server: McpServer, *, start: bool, within_s: float) -> Json
     if server.disabled or not known.approved or not start:
         state = "disabled" if server.disabled else "approved" if known.approved else "not approved"
         return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
-    toolset = open_server(server, os.environ)
+    toolset = open_server(server, os.environ, egress=options.egress())
     try:
         async with asyncio.timeout(within_s):
             facts = await toolset.facts()
@@ -331,7 +332,7 @@ def try_server(
 
 
 async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
-    toolset = open_server(server, os.environ, unseen=True)
+    toolset = open_server(server, os.environ, egress=options.egress(), unseen=True)
     began = time.perf_counter()
     told: JsonObject = {"name": server.name, "problem": ""}
     terminal.waiting.begin(f"connecting to {server.name}")
@@ -417,7 +418,7 @@ async def _approved(
     tenant: str,
 ) -> int:
     pins = mcp_pins(os.environ).of_tenant(tenant)
-    toolset = open_server(server, os.environ, tenant=tenant)
+    toolset = open_server(server, os.environ, egress=options.egress(), tenant=tenant)
     terminal.waiting.begin(f"connecting to {server.name}")
     try:
         listing = await toolset.survey()
@@ -532,7 +533,7 @@ def logout(which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The se
     return DONE
 
 
-def _to_log_in(which: str) -> tuple[McpServer, TokenStore, dict[str, str]]:
+def _to_log_in(which: str) -> tuple[McpServer, TokenStore, Mapping[str, str]]:
     check_extra()
     servers = find_servers([which], os.environ).servers
     if len(servers) != 1:

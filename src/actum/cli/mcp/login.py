@@ -19,6 +19,7 @@ from ...toolsets.mcp.error import LoginFailed
 from ...toolsets.mcp.grants import Person
 from ...transport.guard import AddressRefused, check_link
 from ...transport.loopback import Loopback
+from .. import options
 from ..show.terminal import Terminal
 
 LOGIN_S_MAX = 600.0
@@ -147,7 +148,7 @@ def _port(server: McpServer, store: TokenStore, secrets: Mapping[str, str]) -> i
 
 
 def _oauth(server: McpServer, store: TokenStore, secrets: Mapping[str, str], person: Person | None) -> OAuth:
-    found = oauth_of(server, store, secrets=secrets, person=person)
+    found = oauth_of(server, store, secrets=secrets, person=person, egress=options.egress())
     if found is None:
         raise UsageError(f"{server.name} is no server to log in at: it has no url, or a header of its own for that")
     return found

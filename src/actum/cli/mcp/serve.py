@@ -15,12 +15,14 @@ import typer
 from ... import server as doors
 from ...compose.agents import open_policy
 from ...compose.mcp import find_servers, mcp_keys, mcp_pins
+from ...compose.secrets import open_secrets
 from ...compose.settings import ServeSettings, Settings
 from ...compose.tools import load_tools, with_labels
 from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
+from ...transport.egress import Egress
 from .. import options
 from ..callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
 from ..keys import entrance
@@ -195,6 +197,7 @@ def _service(
         instructions=settings.instructions,
         policy=open_policy(settings),
         limits=settings.limits,
+        secrets=open_secrets(os.environ),
         journal=journal,
         who=local(settings),
         keys=mcp_keys(settings, os.environ),
@@ -208,6 +211,8 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
     return doors.McpGateway(
         read.servers,
         pins=mcp_pins(os.environ),
+        secrets=open_secrets(os.environ).of,
+        egress=Egress(settings.egress),
         wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),

@@ -41,6 +41,7 @@ from ...core.interfaces import (
     Policy,
 )
 from ...core.json import Json, JsonObject
+from ...core.secret_store import SecretSource
 from ...core.tool import Tool
 from ...journal.memory import MemoryJournal
 from ...protocols.mcp.content import resource_of
@@ -138,7 +139,7 @@ class McpService:
         policy: Policy | None = None,
         limits: Limits | None = None,
         journal: Journal | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
         tasks: Mapping[str, TaskMode] | None = None,
         visible: Visible | None = None,
         who: Identity | None = None,

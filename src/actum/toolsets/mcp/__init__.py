@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from .finder import McpFinder
     from .host import McpHost
     from .toolset import McpToolset
+    from .transport import guard_of
 
-__all__ = ["McpFinder", "McpHost", "McpServer", "McpToolset", "oauth_of"]
+__all__ = ["McpFinder", "McpHost", "McpServer", "McpToolset", "guard_of", "oauth_of"]
 
 _PLACES = {
     "McpFinder": ".finder",
     "McpHost": ".host",
     "McpServer": "...protocols.mcp.config",
     "McpToolset": ".toolset",
+    "guard_of": ".transport",
     "oauth_of": ".auth",
 }
 _OF_THE_EXTRA = frozenset({"cryptography", "httpx2", "jwt", "mcp", "mcp_types"})

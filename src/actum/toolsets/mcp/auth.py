@@ -34,14 +34,10 @@ from ...core.errors import CallError, Unavailable
 from ...core.interfaces import Clock
 from ...protocols.mcp.config import McpAuth, McpServer
 from ...storage.tokens import Granted, Registration, TokenStore
-from ...transport.guard import (
-    FETCH_S_MAX,
-    Fetcher,
-    Guard,
-    is_here,
-    origin,
-)
-from ...transport.http import HttpFailure, post
+from ...transport.egress import Egress
+from ...transport.fetcher import Fetcher
+from ...transport.guard import Guard, is_here, origin
+from ...transport.http import HttpFailure
 from .error import LoginFailed, LoginNeeded
 from .grants import (
     GRANTS,
@@ -78,7 +74,8 @@ class OAuth(httpx2.Auth):
         user: whose tokens; empty where there is but one.
         secrets: secrets by the names that `auth` uses.
         person: who can log in; None when nobody can now.
-        fetcher: reaches whoever the server names, by a guard on it.
+        fetcher: reaches the server and whoever it names, by a guard.
+        egress: the operator's rules for outgoing calls, where there is no `fetcher`.
         clock: for the end of tokens.
     """
 
@@ -93,6 +90,7 @@ class OAuth(httpx2.Auth):
         secrets: Mapping[str, str] | None = None,
         person: Person | None = None,
         fetcher: Fetcher | None = None,
+        egress: Egress | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._url = server_url
@@ -104,7 +102,7 @@ class OAuth(httpx2.Auth):
         self._secrets = secrets or {}
         self._person = person
         named = filter(None, (self._auth.issuer, self._auth.idp_token_endpoint))
-        self._fetcher = fetcher or Fetcher(Guard(server_url, named=named))
+        self._fetcher = fetcher or Fetcher(Guard(server_url, named=named, egress=egress))
         self._clock = clock or SystemClock()
         self._granted = store.granted(user, self._key)
         self._alone = asyncio.Lock()
@@ -331,10 +329,12 @@ class OAuth(httpx2.Auth):
         """
         headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
         try:
-            async with post(self._url, headers=headers, body=_PING, timeout_s=FETCH_S_MAX) as answer:
-                return httpx2.Response(answer.status, headers=dict(answer.headers))
+            answer = await self._fetcher.send(
+                "POST", self._url, headers=headers, body=_PING, redirects="none", head_only=True
+            )
         except HttpFailure as failure:
             raise Unavailable(f"{self._name}: {failure}") from None
+        return httpx2.Response(answer.status, headers=dict(answer.headers))
 
     async def _revoked(self, one: Granted) -> bool:
         client = self._client_of(one)
@@ -354,18 +354,27 @@ def oauth_of(
     secrets: Mapping[str, str] | None = None,
     user: str = "",
     person: Person | None = None,
+    egress: Egress | None = None,
     clock: Clock | None = None,
 ) -> OAuth | None:
     """The login for a server as it is configured; None for one that runs here, or that gets a header of its own.
 
     Args:
         server: as it is configured.
-        store, secrets, user, person, clock: as in `OAuth`.
+        store, secrets, user, person, egress, clock: as in `OAuth`.
     """
     if not server.url or any(name.lower() == "authorization" for name in server.headers):
         return None
     return OAuth(
-        server.url, store, auth=server.auth, name=server.name, user=user, secrets=secrets, person=person, clock=clock
+        server.url,
+        store,
+        auth=server.auth,
+        name=server.name,
+        user=user,
+        secrets=secrets,
+        person=person,
+        egress=egress,
+        clock=clock,
     )
 
 

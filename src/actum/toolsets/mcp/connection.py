@@ -110,7 +110,7 @@ class McpConnection:
         logged: is told what the server logs while no call is under way.
         secrets: that its configuration names.
         era: what was found out before, where that is remembered.
-        guard: decides whether it may be reached, where its address is not a person's own.
+        guard: decides where requests may go; one that lets a person's own server through, by default.
         vet: looks at each connection once it is up, before anything else is done over it; may raise to refuse that.
         log_level: from which on it is to tell what it logs; empty for not at all.
         capabilities: what its callers will mostly be able to do: a handshake that is needed before the first of them

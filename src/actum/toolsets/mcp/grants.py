@@ -25,12 +25,8 @@ from pydantic import ValidationError
 
 from ...protocols.mcp.config import McpAuth
 from ...storage.tokens import Registration
-from ...transport.guard import (
-    AddressRefused,
-    Fetched,
-    Fetcher,
-    check_link,
-)
+from ...transport.fetcher import Fetched, Fetcher
+from ...transport.guard import AddressRefused, check_link
 from .error import LoginFailed, LoginNeeded
 from .issuer import (
     TokenSource,

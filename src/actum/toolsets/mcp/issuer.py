@@ -28,12 +28,8 @@ from pydantic import BaseModel, ValidationError
 from ...core.errors import Unavailable
 from ...protocols.mcp.config import McpAuth
 from ...storage.tokens import Registration
-from ...transport.guard import (
-    AddressRefused,
-    Fetched,
-    Fetcher,
-    origin,
-)
+from ...transport.fetcher import Fetched, Fetcher
+from ...transport.guard import AddressRefused, origin
 from ...transport.http import HttpFailure
 from .error import LoginFailed, LoginNeeded
 

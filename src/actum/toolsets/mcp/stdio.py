@@ -1,23 +1,17 @@
-"""A local MCP server: a process of its own group, its messages by the line, what it writes beside them kept apart.
+"""A local MCP server: its messages by the line, what it writes beside them kept apart.
 
 The SDK's own way of doing this reads lines of any length, leaves a request whose answer is malformed without any, and
 leaves what the server itself started running when the server ends in time. Here a line is bounded, a malformed answer
-is an error for the request that it names, and the whole group is ended.
-
-Limits: what a server starts in a group of its own is not found.
+is an error for the request that it names, and everything that the server started is ended (`transport/process.py`).
 
 Source: Model Context Protocol, transports, stdio, and lifecycle, shutdown.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
 import re
-import signal
-from asyncio.subprocess import Process, SubprocessStreamProtocol
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,27 +22,19 @@ from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from ...protocols.mcp.config import McpServer
+from ...transport.process import CHUNK, ENDING, LEFT_S, Child, Ending, start_child
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
-log = logging.getLogger("actum.mcp")
-
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 STDERR_BYTES_MAX = 2_000
 """So much of one line that is written beside the protocol is kept."""
-CHUNK = 65_536
 
 PASSED_ON = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 """What a local server finds of our environment, with all of `LC_*`; the rest is not its business."""
 
 Note: TypeAlias = Callable[[str], None]
-Ending: TypeAlias = Sequence[tuple[signal.Signals | None, float]]
-ENDING: Ending = ((None, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
-"""What ends a server, and how many seconds that is given: its input is closed, then its group is sent signals."""
-LEFT_S = 0.5
-"""Seconds for what is left of its group when the server itself has ended: a zombie of a grandchild may be all."""
-POLL_S = 0.01
 
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{0,128}")')
 
@@ -67,9 +53,7 @@ async def process(
     Raises:
         OSError: it could not be started.
     """
-    loop = asyncio.get_running_loop()
-    transport, protocol = await _start(server, {**_inherited(), **env})
-    child = Process(transport, protocol, loop)
+    child = await start_child((server.command, *server.args), env={**_inherited(), **env}, cwd=server.cwd)
     try:  # nothing is awaited between the start and here: a cancellation in between would leave an orphan
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
@@ -77,59 +61,17 @@ async def process(
             group.start_soon(_read, child, heard, note)
             group.start_soon(_write, child, said, heard)
             group.start_soon(_overhear, child, note)
-            group.start_soon(_watch, protocol.exited, heard)
+            group.start_soon(_watch, child, heard)
             try:
                 yield incoming, outgoing
             finally:
                 incoming.close()  # what it still has to say is read and dropped, so that it is not stuck in saying it
                 outgoing.close()
                 with anyio.CancelScope(shield=True):
-                    await _end(child, protocol.exited, ending)
+                    await child.end(ending)
                 group.cancel_scope.cancel()
     finally:
-        if not protocol.exited.is_set():  # even the end was broken off
-            _signal(child.pid, signal.SIGKILL)
-        transport.close()  # a grandchild may hold the pipes open for ever
-
-
-async def _start(server: McpServer, env: Mapping[str, str]) -> tuple[asyncio.SubprocessTransport, _Protocol]:
-    """Start it. What cancels this is heard when it has started: broken off halfway, asyncio would wait for ever for the
-    end of a process that it has not yet connected to.
-    """
-    loop = asyncio.get_running_loop()
-    starting = asyncio.ensure_future(
-        loop.subprocess_exec(
-            lambda: _Protocol(loop),
-            server.command,
-            *server.args,
-            env=env,
-            cwd=server.cwd or None,
-            start_new_session=True,
-        )
-    )
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        with anyio.CancelScope(shield=True):
-            await asyncio.wait([starting])
-            if starting.exception() is None:
-                transport, protocol = starting.result()
-                _signal(transport.get_pid(), signal.SIGKILL)
-                await protocol.exited.wait()
-                transport.close()
-        raise
-
-
-class _Protocol(SubprocessStreamProtocol):
-    """Asyncio's own, and an event that tells of the end: its `wait` may also wait for pipes that a grandchild holds."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(limit=CHUNK, loop=loop)
-        self.exited = asyncio.Event()
-
-    def process_exited(self) -> None:
-        super().process_exited()
-        self.exited.set()
+        child.close()  # kills the server where even the end was broken off
 
 
 def _inherited() -> dict[str, str]:
@@ -209,8 +151,7 @@ def _malformed(request: int | str, how: str) -> JSONRPCError:
 # The three pipes ------------------------------------------------------------------------------------------------------
 
 
-async def _read(child: Process, heard: MemoryObjectSendStream[SessionMessage | Exception], note: Note) -> None:
-    assert child.stdout is not None
+async def _read(child: Child, heard: MemoryObjectSendStream[SessionMessage | Exception], note: Note) -> None:
     lines = LineCutter(MESSAGE_BYTES_MAX)
     async with heard:
         while data := await child.stdout.read(CHUNK):
@@ -230,11 +171,10 @@ async def _read(child: Process, heard: MemoryObjectSendStream[SessionMessage | E
 
 
 async def _write(
-    child: Process,
+    child: Child,
     said: MemoryObjectReceiveStream[SessionMessage],
     heard: MemoryObjectSendStream[SessionMessage | Exception],
 ) -> None:
-    assert child.stdin is not None
     try:
         async with said:
             async for each in said:
@@ -245,8 +185,7 @@ async def _write(
         await heard.aclose()
 
 
-async def _overhear(child: Process, note: Note) -> None:
-    assert child.stderr is not None
+async def _overhear(child: Child, note: Note) -> None:
     lines = LineCutter(STDERR_BYTES_MAX)
     while data := await child.stderr.read(CHUNK):
         for line, _ in lines.feed(data):
@@ -260,38 +199,8 @@ def _text(line: bytes) -> str:
     return line[:STDERR_BYTES_MAX].decode("utf-8", "replace").rstrip("\r")
 
 
-async def _watch(exited: asyncio.Event, heard: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+async def _watch(child: Child, heard: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
     """Whoever waits for a server that has ended hears of it, also when somebody else holds its pipes."""
-    await exited.wait()
+    await child.exited.wait()
     await anyio.sleep(LEFT_S)  # what it said last is still to be read
     await heard.aclose()
-
-
-# The end --------------------------------------------------------------------------------------------------------------
-
-
-async def _end(child: Process, exited: asyncio.Event, ending: Ending) -> None:
-    """Close its input, and send its group signals until nothing of it is left."""
-    assert child.stdin is not None
-    child.stdin.close()
-    for sign, seconds in ending:
-        if sign is not None:
-            _signal(child.pid, sign)
-        with anyio.move_on_after(LEFT_S if exited.is_set() else seconds):
-            await exited.wait()
-            while sign is not None and _signal(child.pid, None):  # noqa: ASYNC110 - nobody tells of a group's end
-                await anyio.sleep(POLL_S)
-        if exited.is_set() and not _signal(child.pid, None):
-            return
-    log.warning("MCP server %d does not end", child.pid)
-
-
-def _signal(group: int, sign: signal.Signals | None) -> bool:
-    """Send a signal to a group, or none, and tell whether there is anything left of it."""
-    try:
-        os.killpg(group, sign or 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's by now, or a zombie
-        return False
-    return True

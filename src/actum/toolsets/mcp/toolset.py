@@ -125,7 +125,7 @@ class McpToolset:
         met: hears what the server says of itself, whenever a session was begun and the tools were listed.
         auth: logs in at a remote server.
         secrets: that its configuration names.
-        guard: decides whether it may be reached, where its address is not a person's own.
+        guard: decides where requests may go; one that lets a person's own server through, by default.
         clock: time.
         wait_s: seconds for which a run waits for a server of which nothing is known yet.
         room: bounds how many sessions there are, where several toolsets of one server share the bound.

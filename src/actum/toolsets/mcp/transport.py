@@ -9,7 +9,7 @@ import logging
 import re
 from base64 import b64encode
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,9 @@ from mcp.client.streamable_http import streamable_http_client
 from ...core.errors import ActumError, UsageError
 from ...protocols.mcp.config import McpServer, McpTransport
 from ...protocols.plain_text import plain
-from ...transport.guard import Guard, GuardedTransport
+from ...transport.egress import Egress
+from ...transport.guard import Guard
+from ...transport.httpx2_transport import GuardedTransport
 from .error import LoginFailed, LoginNeeded
 from .http import BODY_BYTES_MAX, McpHttpClient
 from .stdio import process
@@ -33,7 +35,6 @@ STDERR_LINES = 200
 
 SILENCE_S = 86_400.0
 """Seconds in which a stream that is open may say nothing: what a request may take is a matter of its own limit."""
-LIMITS = httpx2.Limits(max_connections=1_000, max_keepalive_connections=20)
 SECRET_CHARS_MIN = 4
 """What is shorter can not be told from other words."""
 
@@ -46,6 +47,16 @@ _WORDS = {
     "ConnectionResetError": "The connection broke",
 }
 _SECRET = re.compile(r"\$\{secret:([^}]+)\}")
+
+
+def guard_of(server: McpServer, egress: Egress | None) -> Guard | None:
+    """The guard for the requests to a server that a person set up; None for a server that is a local process.
+
+    Args:
+        server: as it is configured.
+        egress: the operator's rules for outgoing calls.
+    """
+    return Guard(server.url, egress=egress) if server.url else None
 
 
 @asynccontextmanager
@@ -66,7 +77,7 @@ async def opened(
         auth: logs in at a remote one.
         secrets: for `${secret:NAME}` in headers and environment.
         heard: is told the HTTP status of each answer to a message; 0 where there is none.
-        guard: decides whether a remote one may be reached, where its address is not a person's own.
+        guard: decides where requests may go; one that lets a person's own server through, by default.
 
     Raises:
         OSError: it could not be started.
@@ -74,7 +85,8 @@ async def opened(
     """
     if transport == "stdio":
         env = {name: filled(value, secrets) for name, value in server.env.items()}
-        async with process(server, env, _noting(server.name, stderr, secrets)) as streams:
+        used = {secrets[name] for value in server.env.values() for name in _SECRET.findall(value)}
+        async with process(server, env, _noting(server.name, stderr, used)) as streams:
             yield streams
         return
     for logger in _TALKATIVE:
@@ -86,8 +98,8 @@ async def opened(
     def client(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> McpHttpClient:
-        transport = GuardedTransport(guard) if guard is not None else None
-        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, limits=LIMITS, transport=transport)
+        transport = GuardedTransport(guard or Guard(server.url))
+        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, transport=transport)
 
     if transport == "sse":
         async with sse_client(
@@ -134,9 +146,11 @@ def reason(error: BaseException, server: McpServer, status: int) -> str:
             return f"{_WORDS.get(type(error).__name__, type(error).__name__)}."
 
 
-def _noting(name: str, stderr: deque[str], secrets: Mapping[str, str]) -> Callable[[str], None]:
-    """Keeps what a local server writes beside the protocol, without what nobody sees and without secrets."""
-    hidden = [value for value in secrets.values() if len(value) >= SECRET_CHARS_MIN]
+def _noting(name: str, stderr: deque[str], secrets: Iterable[str]) -> Callable[[str], None]:
+    """Keeps what a local server writes beside the protocol, without what nobody sees and without the secrets that it
+    was given.
+    """
+    hidden = [value for value in secrets if len(value) >= SECRET_CHARS_MIN]
 
     def note(line: str) -> None:
         for value in hidden:

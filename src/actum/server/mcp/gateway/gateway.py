@@ -75,6 +75,8 @@ from ....storage.pins import PinStore
 from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.room import Room
 from ....toolsets.mcp.toolset import WAIT_S
+from ....toolsets.mcp.transport import guard_of
+from ....transport.egress import Egress
 from ...access import LOCAL, Access
 from ...identity import Identity
 from ..calls import (
@@ -142,6 +144,7 @@ class McpGateway:
             changes after that held back.
         secrets: what the configuration of servers names, for a user of a tenant.
         auth: logs a user of a tenant in at a server. What a client shows here is never shown to a server.
+        egress: the operator's rules for outgoing calls.
         wait_s: seconds for which a list waits for servers that were never reached for its user, all side by side.
         name, version, policy, limits, journal, visible, who, keys, clock: as for `McpService`.
 
@@ -156,6 +159,7 @@ class McpGateway:
         pins: PinStore | None = None,
         secrets: Callable[[User], Mapping[str, str]] = lambda user: {},
         auth: Callable[[McpServer, User], httpx2.Auth | None] = lambda server, user: None,
+        egress: Egress | None = None,
         wait_s: float = WAIT_S,
         name: str = "actum",
         version: str = "",
@@ -171,6 +175,7 @@ class McpGateway:
         if not servers or len({server.name for server in servers}) != len(servers):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
+        self._egress = egress
         self._wait_s = wait_s
         self._rooms = {server.name: Room(server) for server in servers}
         self.clock: Clock = clock or SystemClock()
@@ -220,6 +225,7 @@ class McpGateway:
                 logged=logged,
                 auth=self._auth_of(server, whose),
                 secrets=self._secrets_of(whose),
+                guard=guard_of(server, self._egress),
                 clock=self.clock,
                 wait_s=server.max_timeout if is_single else self._wait_s,
                 room=self._rooms[server.name],

@@ -34,6 +34,7 @@ from ....toolsets.mcp.room import Room
 from ....toolsets.mcp.session import ServerFacts
 from ....toolsets.mcp.task import outcome
 from ....toolsets.mcp.toolset import WAIT_S, McpToolset, told_by_server
+from ....transport.guard import Guard
 from .gateway_client import GatewayClient
 from .relay import Declaring, RawRelay, Standing, final_task, told_outside
 
@@ -110,6 +111,7 @@ class UpstreamToolset:
         logged: Callable[[JsonObject, Holder | None], None] = lambda params, holder: None,
         auth: httpx2.Auth | None = None,
         secrets: Mapping[str, str] | None = None,
+        guard: Guard | None = None,
         clock: Clock | None = None,
         wait_s: float = WAIT_S,
         room: Room | None = None,
@@ -130,6 +132,7 @@ class UpstreamToolset:
             met=self._learned,
             auth=auth,
             secrets=secrets,
+            guard=guard,
             clock=self._clock,
             wait_s=wait_s,
             room=room,

@@ -1,0 +1,161 @@
+"""The secrets of a program: the encrypted file of the person who runs it, and the variables `ACTUM_SECRET_*`.
+
+What a user set, or what everybody of the tenant shares, comes before a variable. Variables can only be read. What an
+administrator does with secrets is put on record, by name; a value never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..core.errors import UsageError
+from ..core.interfaces import Journal
+from ..core.json import JsonObject
+from ..core.secret_store import (
+    SecretEntry,
+    SecretSource,
+    SecretStore,
+    SecretValue,
+    UserSecrets,
+    checked_name,
+    checked_value,
+)
+from ..core.user import User
+from ..runs.administration import put_on_record
+from ..storage.place import state_folder
+from ..storage.secret_file import SecretFile
+from ..storage.secret_key import (
+    NEW_KEY_FILE_VARIABLE,
+    NEW_KEY_VARIABLE,
+    EnvironmentKey,
+    FirstKey,
+    KeyringKey,
+    SecretKey,
+    random_key_text,
+)
+
+SECRET = "ACTUM_SECRET_"
+
+
+class EnvironmentSecrets:
+    """The variables `ACTUM_SECRET_*`: the same for everybody, and read only.
+
+    Args:
+        environment: the variables. `ACTUM_SECRET_NAME` holds the secret that is called `NAME` or `name`.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        found = {name.removeprefix(SECRET): value for name, value in environment.items() if name.startswith(SECRET)}
+        self._names = sorted(name.lower() for name in found)
+        self._values = found | {name.lower(): value for name, value in found.items()}
+
+    def of(self, user: User) -> Mapping[str, str]:
+        """The secrets by their names, whoever asks."""
+        return self._values
+
+    def entries(self) -> list[SecretEntry]:
+        """The names in small letters. When a variable was set, nobody knows."""
+        return [SecretEntry(name, User()) for name in self._names]
+
+
+class LayeredSecrets:
+    """The secrets of a store, and where the store has none those of the environment.
+
+    Args:
+        store: keeps secrets of users and shared ones; None where there is no place for a store.
+        environment: the variables.
+    """
+
+    def __init__(self, store: SecretStore | None, environment: EnvironmentSecrets) -> None:
+        self._store, self._environment = store, environment
+
+    def of(self, user: User) -> Mapping[str, str]:
+        """The secrets that a call on behalf of this user may have: own, shared, of the environment."""
+        variables = self._environment.of(user)
+        return variables if self._store is None else UserSecrets(self._store, user, variables)
+
+
+def open_secrets(environment: Mapping[str, str]) -> SecretSource:
+    """The secrets of a program, for `Agent(secrets=...)` and for the configuration of MCP servers."""
+    try:
+        store = secret_file(environment)
+    except UsageError:  # there is no home folder
+        store = None
+    return LayeredSecrets(store, EnvironmentSecrets(environment))
+
+
+def secret_file(environment: Mapping[str, str]) -> SecretFile:
+    """The person's own file of secrets.
+
+    Raises:
+        UsageError: there is no home folder.
+    """
+    path = state_folder(environment) / "secrets.json"
+    return SecretFile(path, FirstKey(EnvironmentKey(environment, path), KeyringKey(f"secrets {path}")))
+
+
+async def set_secret(journal: Journal, store: SecretStore, name: str, value: SecretValue, owner: User, by: str) -> None:
+    """Set a secret, as an administrator does. The act is on record before it is done, so none is missing there.
+
+    Args:
+        journal: where the act is written down.
+        store: keeps the secret.
+        name, value, owner: the secret.
+        by: who does it.
+
+    Raises:
+        UsageError: the name or the value can not be, or the store can not be written; then nothing was changed.
+        JournalError: the act can not be written down; nothing was changed.
+    """
+    checked_name(name)
+    checked_value(value)
+    await put_on_record(journal, "secrets.set", _told(name, owner), principal=by, tenant=owner.tenant)
+    store.set(name, value, owner)
+
+
+async def remove_secret(journal: Journal, store: SecretStore, name: str, owner: User, by: str) -> bool:
+    """Remove a secret, as an administrator does. It is removed first: a journal that fails keeps no secret alive.
+
+    Returns:
+        False where this owner has no secret of this name; then nothing is put on record.
+
+    Raises:
+        UsageError: the store can not be written; nothing was changed.
+        JournalError: the secret is removed, and the act can not be written down.
+    """
+    if not store.remove(name, owner):
+        return False
+    await put_on_record(journal, "secrets.rm", _told(name, owner), principal=by, tenant=owner.tenant)
+    return True
+
+
+def _told(name: str, owner: User) -> JsonObject:
+    told: JsonObject = {"name": name, "user": owner.principal, "tenant": owner.tenant}
+    return {key: value for key, value in told.items() if value or key == "name"}
+
+
+def begin_rekey(store: SecretFile, environment: Mapping[str, str]) -> bool:
+    """Give the file of secrets a second key: the one that the environment names as the new one.
+
+    Where none is named and the system's keyring holds the key, a new key is made there and the rekey is finished.
+
+    Returns:
+        Whether the rekey is finished.
+
+    Raises:
+        UsageError: no new key is named, or the file can not be written.
+    """
+    store.check()
+    named = EnvironmentKey(environment, store.path, (NEW_KEY_VARIABLE, NEW_KEY_FILE_VARIABLE))
+    new = named.find(make=False)
+    if new is not None:
+        store.add_key(new)
+        return False
+    keys = store.keys
+    if not isinstance(keys, FirstKey) or keys.named.is_named:
+        raise UsageError(f"name the new key: set {NEW_KEY_FILE_VARIABLE} or {NEW_KEY_VARIABLE}")
+    made = SecretKey(random_key_text().encode(), "the system keyring")
+    store.add_key(made)  # from here on both open the file: a process that is killed now loses nothing
+    keys.keyring.replace(made)
+    store.finish_rekey()
+    return True

@@ -1,0 +1,105 @@
+"""Sessions of people who logged in to a server with a browser: how a session is kept, and what keeps sessions.
+
+A browser shows the text of a session in a cookie. Only a hash of the text is kept, which also is the id of the session:
+nobody can find out the text from the place where sessions are kept. This file knows no database and no server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
+
+SESSIONS_PER_USER_MAX = 20
+"""A user who logs in once more ends the session that was quiet for longest."""
+
+
+class LoginSession(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One browser in which a person has logged in.
+
+    Attributes:
+        id: the hash of the text in the cookie.
+        issuer: who said who the person is.
+        client: as which client of the issuer the server asked.
+        principal: the user.
+        tenant: the tenant of the user.
+        roles: the roles of the user.
+        began_at: when the person logged in, in seconds since 1970.
+    """
+
+    id: str
+    issuer: str
+    client: str
+    principal: str
+    tenant: str = ""
+    roles: tuple[str, ...] = ()
+    began_at: float = 0.0
+
+    @property
+    def owner(self) -> str:
+        """Names the user among those of all issuers and tenants."""
+        parts = "\0".join((self.issuer, self.tenant, self.principal))
+        return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class KnownSession(Struct, frozen=True):
+    """A session that is kept.
+
+    Attributes:
+        session: the session.
+        seen_at: when a request was last noted, in seconds since 1970.
+    """
+
+    session: LoginSession
+    seen_at: float
+
+
+class SessionStore(Protocol):
+    """A place that keeps sessions, and that several processes may share. Every method may raise JournalError."""
+
+    async def add(self, session: LoginSession, *, idle_since: float, began_since: float) -> None:
+        """Keep a new session, and delete those that have ended.
+
+        Args:
+            session: the new one.
+            idle_since: sessions without a request since then have ended.
+            began_since: sessions that began before then have ended.
+        """
+
+    async def find(self, id: str) -> KnownSession | None:
+        """The session of this id; None when there is none. Whether the session has ended is the caller's to say."""
+
+    async def note(self, id: str, at: float) -> None:
+        """A request of this session was made."""
+
+    async def end(self, id: str) -> bool:
+        """Delete a session. When this returns, the session is dead in every process.
+
+        Returns:
+            False where there was no such session.
+        """
+
+    async def use_once(self, name: str, *, now: float, ends_at: float) -> bool:
+        """Use up a name that may be used once, by whatever process.
+
+        Args:
+            name: the name.
+            now: the time; names that ended before are deleted.
+            ends_at: for so long the name is remembered.
+
+        Returns:
+            False where the name was used before.
+        """
+
+    async def secret(self) -> bytes:
+        """A secret that all processes of this journal share: 32 random bytes, made when it is first asked for."""
+
+
+@runtime_checkable
+class KeepsSessions(Protocol):
+    """A journal that keeps sessions beside its runs."""
+
+    @property
+    def sessions(self) -> SessionStore:
+        """The sessions."""

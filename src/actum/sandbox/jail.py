@@ -1,0 +1,77 @@
+"""`Jail`: what a command may read, write, find in its environment and use up. Plain data; `start.py` holds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from ..core.errors import UsageError
+
+
+class JailLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What all processes of a jail may use up together.
+
+    Attributes:
+        memory_bytes: memory that is in use at a moment.
+        cpu_seconds: seconds of CPU.
+        processes: processes at a moment.
+        disk_bytes: what lies in the work folder, and the size of any one file.
+        seconds: time on the clock.
+    """
+
+    memory_bytes: int = 512 * 1024 * 1024
+    cpu_seconds: float = 60.0
+    processes: int = 64
+    disk_bytes: int = 256 * 1024 * 1024
+    seconds: float = 120.0
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if not getattr(self, name) > 0:
+                raise UsageError(f"JailLimits({name}={getattr(self, name)!r}): give a number above 0")
+
+
+class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one command may do. It always has a work folder of its own, which it may write, and never a network.
+
+    Attributes:
+        read: files and folders that the command may read, beside the system's programs and the Python that runs it.
+        write: folders that the command may write. They are outside the work folder and stay as the command leaves them.
+        environment: the variables that the command finds, beside HOME, LANG, PATH and TMPDIR.
+        limits: what all its processes may use up together.
+    """
+
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+    limits: JailLimits = JailLimits()
+
+    def __post_init__(self) -> None:
+        for path in (*self.read, *self.write):
+            if not Path(path).is_absolute():
+                raise UsageError(f"Jail: {path!r} is not an absolute path")
+
+    @property
+    def changes_nothing_outside(self) -> bool:
+        """Whatever the command does ends with its work folder."""
+        return not self.write
+
+    def check(self, kept: tuple[Path, ...] = ()) -> None:
+        """See that the jail can be held as it is declared.
+
+        Args:
+            kept: files and folders that no command may reach, such as the journal.
+
+        Raises:
+            UsageError: a folder does not exist, or it holds something of `kept`. The message says what to change.
+        """
+        for name, paths in (("read", self.read), ("write", self.write)):
+            for given in paths:
+                path = Path(given).resolve()
+                if not path.exists() or (name == "write" and not path.is_dir()):
+                    raise UsageError(f"Jail({name}=...): there is no {'folder' if name == 'write' else 'file'} {given}")
+                for private in kept:
+                    real = private.resolve()
+                    if path == real or path in real.parents or real in path.parents:
+                        raise UsageError(f"Jail({name}=...): {given} holds {private}; name a narrower folder")

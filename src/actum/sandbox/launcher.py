@@ -1,0 +1,517 @@
+"""The launcher: holds one command in a jail, watches what the command uses up, and ends all that it started.
+
+Run as a process of its own (`start.LAUNCH`), by a bare interpreter (`-I -S`), with the jail in the variable
+`ACTUM_JAIL`. It imports nothing of actum, and little else, since each import costs at every start.
+
+    actum ── launcher ─┬─ the command: Landlock, seccomp, limits, a group that can't be left
+                       └─ the keeper: kills that group when the launcher is gone, however it ended
+
+The launcher is the parent of all processes in the jail, also of those whose own parent ended (a "subreaper"). It stands
+outside the jail. The command runs in a fork of it: a Python script needs no second interpreter.
+
+Sources: landlock(7), seccomp(2), prctl(2), capabilities(7), proc(5).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import marshal
+import os
+import resource
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+import system_calls  # type: ignore[import-not-found]  # noqa: E402 - it stands beside this file
+
+sys.path.pop(0)  # nothing else is looked for there
+
+PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 8, 22, 24
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 36, 38, 47
+PR_CAP_AMBIENT_RAISE = 2
+SECCOMP_MODE_FILTER = 2
+CAP_DAC_READ_SEARCH = 2
+CAP_LAST = 63
+LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
+O_PATH = 0o10000000
+
+READ = 1 << 0 | 1 << 2 | 1 << 3
+"""Execute, read a file, list a folder."""
+READ_FILE = 1 << 0 | 1 << 2
+WRITE_FILE = 1 << 1
+TRUNCATE = 1 << 14
+DEVICE_MAKING = 1 << 6 | 1 << 9 | 1 << 11
+"""Character devices, sockets and block devices are made nowhere, not even where the jail may write."""
+FILE_RIGHTS = READ_FILE | WRITE_FILE | TRUNCATE | 1 << 15
+FS_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
+"""What each version of Landlock can hold of files; later versions hold the same as version 5."""
+DEVICES_READ = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+DEVICES_WRITTEN = ("/dev/null", "/dev/zero", "/dev/full")
+
+TICK_S = 0.015
+IDLE_TICK_S = 0.1
+IDLE_AFTER_S = 0.5
+DISK_SHARE = 0.05
+"""At most this share of the time goes into adding up what lies in the work folder."""
+FDS_FREE = 64
+FD_BYTES = 212_992
+"""What the buffer of one socket can hold: so much counts for each descriptor that a process has beyond `FDS_FREE`."""
+OPEN_FILES_MAX = 1024
+OWN_UIDS = 0x60000000, 0x0FFFFFFF
+"""Where root's calls have their own user ids: beginning and mask of a random number."""
+
+Told = dict[str, "Any"]
+"""The jail as `start.py` tells it, marshalled: only numbers, texts, and lists of them."""
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> int:
+    """Hold one command in its jail; the exit code is the command's own."""
+    jail = marshal.loads(bytes.fromhex(os.environ.pop("ACTUM_JAIL")))  # our own parent wrote it
+    _prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != jail["parent"]:
+        return 1
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    jail["uid"] = OWN_UIDS[0] + (int.from_bytes(os.urandom(4), "big") & OWN_UIDS[1]) if os.getuid() == 0 else None
+    ready_read, ready_write = os.pipe()
+    go_read, go_write = os.pipe()
+    command = os.fork()
+    if command == 0:
+        os.close(ready_read)
+        os.close(go_write)
+        try:
+            if os.read(go_read, 1) != b".":  # the launcher ended before its keeper was there
+                os._exit(1)
+            hold(jail, ready_write)
+        except BaseException as error:  # noqa: BLE001 - whatever went wrong: nothing runs that is not held
+            os.write(ready_write, f"{type(error).__name__}: {error}".encode("utf-8", "replace")[:4000])
+            os._exit(1)
+        os.close(ready_write)
+        return run(jail["command"])
+    os.close(ready_write)
+    os.close(go_read)
+    os.setpgid(command, command)
+    keep(command, (ready_read, go_write))
+    os.write(go_write, b".")
+    os.close(go_write)
+    for fd in (0, 1, 2):
+        os.close(fd)  # whoever reads hears of the end when the command's own ends are closed
+    failed = b""
+    while part := os.read(ready_read, 4096):
+        failed += part
+    watch = TreeWatch(command, jail)
+    report = watch.until_end() if not failed else watch.ended(b"")
+    if failed:
+        report["setup"] = failed.decode("utf-8", "replace")
+    _write_report(jail["report"], report)
+    os._exit(0)  # nothing is left to be tidied up, and tidying costs milliseconds
+
+
+def keep(group: int, theirs: tuple[int, ...]) -> None:
+    """Start the keeper: a process that kills the group when the launcher is gone, also when it was killed with -9."""
+    alive, held = os.pipe()
+    os.set_inheritable(held, False)
+    if os.fork():
+        os.close(alive)
+        return  # `held` stays open for as long as the launcher lives
+    try:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.close(held)
+        for fd in (0, 1, 2, *theirs):
+            os.close(fd)
+        os.read(alive, 1)
+        for _ in range(100):
+            os.killpg(group, signal.SIGKILL)
+            time.sleep(0.001)
+    except ProcessLookupError:
+        pass
+    finally:
+        os._exit(0)
+
+
+# The jail -------------------------------------------------------------------------------------------------------------
+
+
+def hold(jail: Told, open_fd: int) -> None:
+    """Put this process into the jail, with no descriptor but the three pipes and `open_fd`.
+
+    Raises:
+        OSError: a layer could not be put on. Then nothing is run: nothing is held by half.
+    """
+    os.umask(0o077)
+    work, uid, abi = jail["work"], jail["uid"], jail["abi"]
+    rules = _ruleset(jail, abi)
+    if uid is not None:
+        _give(work, uid)
+    os.chdir(work)
+    _limit(jail, uid)
+    if uid is not None:
+        _become(uid, [*jail["read"], work, sys.executable, os.path.dirname(os.__file__)])
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # not before: another user id takes it back
+    _writable(jail["write"])
+    os.environ.clear()
+    os.environ.update(jail["environment"])
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    _syscall(LANDLOCK_RESTRICT_SELF, rules, 0)
+    os.closerange(3, open_fd)
+    os.closerange(open_fd + 1, 0x7FFFFFFF)
+    _filter(abi, own_uid=uid is not None)
+
+
+def _ruleset(jail: Told, abi: int) -> int:
+    rights = FS_RIGHTS[min(abi, 5)]
+    # Files, TCP (version 4) and scopes, which are signals and abstract sockets (version 6).
+    attributes = rights.to_bytes(8, "little")
+    if abi >= 4:
+        attributes += (3).to_bytes(8, "little")
+    if abi >= 6:
+        attributes += (3).to_bytes(8, "little")
+    rules = _syscall(LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0)
+    allowed = [
+        *((path, READ) for path in jail["read"]),
+        *((path, rights & ~DEVICE_MAKING & ~(1 << 15)) for path in (*jail["write"], jail["work"])),
+        *((path, READ_FILE & ~1) for path in DEVICES_READ),
+        *((path, WRITE_FILE | TRUNCATE) for path in DEVICES_WRITTEN),
+    ]
+    for path, access in allowed:
+        fd = os.open(path, O_PATH | os.O_CLOEXEC)
+        if not os.path.isdir(path):
+            access &= FILE_RIGHTS  # noqa: PLW2901
+        rule = (access & rights).to_bytes(8, "little") + fd.to_bytes(4, "little")
+        _syscall(LANDLOCK_ADD_RULE, rules, 1, rule, 0)
+        os.close(fd)
+    return rules
+
+
+def _give(folder: str, uid: int) -> None:
+    """The work folder becomes the user's own. Nobody else can write there yet, so no link can be put in the way."""
+    os.lchown(folder, uid, uid)
+    for path, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            os.lchown(os.path.join(path, name), uid, uid)
+
+
+def _limit(jail: Told, uid: int | None) -> None:
+    """The limits that the kernel counts for each process. The launcher counts those of all processes together."""
+    tasks = 4 * jail["processes"] + (0 if uid is not None else _tasks_of(os.getuid()))
+    for kind, most in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, jail["disk_bytes"]),
+        (resource.RLIMIT_CPU, int(jail["cpu_seconds"]) + 1),
+        (resource.RLIMIT_NOFILE, OPEN_FILES_MAX),
+        (resource.RLIMIT_DATA, 2 * jail["memory_bytes"]),
+        (resource.RLIMIT_NPROC, tasks),
+        (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_MEMLOCK, 65_536),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)  # noqa: PLW2901
+        resource.setrlimit(kind, (most, most))
+
+
+def _tasks_of(uid: int) -> int:
+    """How many threads this user has now: RLIMIT_NPROC counts all of them, also those outside the jail."""
+    count = 0
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdecimal() and os.stat(f"/proc/{name}").st_uid == uid:
+                count += len(os.listdir(f"/proc/{name}/task"))
+        except OSError:
+            continue
+    return count
+
+
+def _become(uid: int, needed: list[str]) -> None:
+    """Root becomes a user of its own, who owns the work folder and nothing else, with no capability.
+
+    Where that user could not reach what the jail may read (a Python in root's home), CAP_DAC_READ_SEARCH stays. It
+    lifts the modes of files for reading, and Landlock still holds what may be read.
+    """
+    for capability in range(CAP_LAST):
+        if capability != CAP_DAC_READ_SEARCH:
+            libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    _prctl(PR_SET_KEEPCAPS, 1)
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    capability = 0 if all(_reaches(path) for path in needed) else 1 << CAP_DAC_READ_SEARCH
+    header = (0x20080522).to_bytes(4, "little") + bytes(4)
+    data = capability.to_bytes(4, "little") * 3 + bytes(12)
+    if libc.capset(header, data) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+    if capability:
+        _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH)
+    if os.getresuid() != (uid, uid, uid) or os.getresgid() != (uid, uid, uid) or os.getgroups():
+        raise PermissionError("the launcher is still root")
+
+
+def _reaches(path: str) -> bool:
+    try:
+        if os.path.isdir(path):
+            os.listdir(path)
+        else:
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
+def _writable(folders: list[str]) -> None:
+    for folder in folders:
+        if not os.access(folder, os.W_OK, effective_ids=True):
+            raise PermissionError(
+                f"{folder} can't be written by the user that this call runs as; run actum as the owner of the folder"
+            )
+
+
+def _filter(abi: int, *, own_uid: bool) -> None:
+    machine = os.uname().machine
+    code = system_calls.program(machine, abi, own_uid=own_uid, pid=os.getpid())
+    body = ctypes.create_string_buffer(code, len(code))
+    header = (len(code) // 8).to_bytes(8, "little") + ctypes.addressof(body).to_bytes(8, "little")
+    _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header)
+
+
+def run(command: list[str]) -> int:
+    """Run the command, in the jail. A Python script runs in this very interpreter."""
+    for sign in (signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(sign, signal.SIG_DFL)
+    if command[0] != sys.executable or len(command) < 2 or command[1].startswith("-"):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        try:
+            os.execvpe(command[0], command, os.environ)
+        except OSError as error:
+            os.write(2, f"{command[0]}: {error.strerror}\n".encode())
+            os._exit(127 if error.errno == errno.ENOENT else 126)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    import site  # noqa: PLC0415 - in the jail: what a `.pth` file starts is held too
+
+    script = command[1]
+    sys.argv = command[1:]
+    site.main()
+    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    module = type(sys)("__main__")
+    module.__file__ = script
+    module.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = module
+    try:
+        with open(script, "rb") as file:
+            code = file.read()
+        exec(compile(code, script, "exec"), module.__dict__)  # noqa: S102 - that is what a launcher is for
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - as the interpreter itself does
+        trace = error.__traceback__
+        error = error.with_traceback(trace.tb_next if trace else None)  # without the launcher's own line
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
+    return 0
+
+
+# What the jail uses up ------------------------------------------------------------------------------------------------
+
+
+class TreeWatch:
+    """Counts what all processes of a jail use together, and ends them where that is more than they may."""
+
+    def __init__(self, command: int, jail: Told) -> None:
+        self.command = command
+        self.jail = jail
+        self.stop = False
+        self.cpu_of: dict[tuple[int, str], float] = {}
+        self.peak = 0
+        self.disk = 0
+        self.disk_next = 0.0
+        self.tick = os.sysconf("SC_CLK_TCK")
+        self.page = os.sysconf("SC_PAGESIZE")
+        signal.signal(signal.SIGTERM, self._stop)
+
+    def _stop(self, *_: object) -> None:
+        self.stop = True
+
+    def until_end(self) -> dict[str, Any]:
+        """TreeWatch until the command has ended or was ended."""
+        began, used_before, limit = time.monotonic(), -1.0, ""
+        still_since = began
+        while not self.stop and not limit:
+            if os.waitid(os.P_PID, self.command, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                break
+            limit = self.look() or ("seconds" if time.monotonic() - began > self.jail["seconds"] else "")
+            now, used = time.monotonic(), self.cpu()
+            if used != used_before:
+                used_before, still_since = used, now
+            time.sleep(IDLE_TICK_S if now - still_since > IDLE_AFTER_S else TICK_S)
+        return self.ended(limit.encode())
+
+    def ended(self, limit: bytes) -> dict[str, Any]:
+        """End the group and say how the command ended."""
+        status = None
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            try:
+                os.killpg(self.command, signal.SIGKILL)
+            except ProcessLookupError:
+                break
+            except PermissionError:
+                pass
+            try:
+                while (found := os.waitpid(-1, os.WNOHANG))[0]:
+                    if found[0] == self.command:
+                        status = found[1]
+            except ChildProcessError:
+                break
+            time.sleep(0.001)
+        report = {
+            "limit": limit.decode(),
+            "stopped": self.stop,
+            "cpu_seconds": round(self.cpu(), 3),
+            "memory_bytes": self.peak,
+            "exit": None,
+        }
+        if status is not None:
+            report["exit"] = os.waitstatus_to_exitcode(status)
+        if not limit and report["exit"] == -signal.SIGXCPU:
+            report["limit"] = "cpu_seconds"
+        if not limit and report["exit"] == -signal.SIGXFSZ:
+            report["limit"] = "disk_bytes"
+        return report
+
+    def look(self) -> str:
+        """Which limit is passed now; empty for none."""
+        pids = self.below()
+        if len(pids) > self.jail["processes"]:
+            return "processes"
+        memory = held_on_disk = 0
+        for pid in pids:
+            rss, unlinked = self._used(pid)
+            memory += rss
+            held_on_disk += unlinked
+        if memory > self.jail["memory_bytes"]:  # pages that processes share were counted for each of them
+            memory = sum(self._proportional(pid) for pid in pids)
+        self.peak = max(self.peak, memory)
+        if memory > self.jail["memory_bytes"]:
+            return "memory_bytes"
+        if self.cpu() > self.jail["cpu_seconds"]:
+            return "cpu_seconds"
+        now = time.monotonic()
+        if now >= self.disk_next:
+            self.disk = lying_in(self.jail["work"])
+            self.disk_next = time.monotonic() + (time.monotonic() - now) / DISK_SHARE
+        return "disk_bytes" if self.disk + held_on_disk > self.jail["disk_bytes"] else ""
+
+    def cpu(self) -> float:
+        """Seconds of CPU: what was seen of each process, or what the kernel added up for those that were waited for."""
+        kernel = os.times()
+        return max(sum(self.cpu_of.values()), kernel.children_user + kernel.children_system)
+
+    def below(self) -> list[int]:
+        """All processes of the jail: what stands below the command, and what lost its parent and fell to us."""
+        found: list[int] = []
+        above = [os.getpid()]
+        while above:
+            pid = above.pop()
+            try:
+                tasks = os.listdir(f"/proc/{pid}/task")
+            except OSError:
+                continue
+            for task in tasks:
+                try:
+                    with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
+                        children = [int(child) for child in file.read().split()]
+                except OSError:
+                    continue
+                found += children
+                above += children
+        return [pid for pid in found if self._is_held(pid)]
+
+    def _is_held(self, pid: int) -> bool:
+        """Whether a process belongs to the jail (the keeper does not), and what CPU it used."""
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            return False
+        if int(fields[2]) != self.command:
+            return False
+        self.cpu_of[pid, fields[19].decode()] = (int(fields[11]) + int(fields[12])) / self.tick
+        return fields[0] not in b"ZX"
+
+    def _used(self, pid: int) -> tuple[int, int]:
+        """Bytes of memory, and bytes on the disk in open files that have no name any more."""
+        memory = unlinked = 0
+        try:
+            with open(f"/proc/{pid}/statm", "rb") as file:
+                memory = int(file.read().split()[1]) * self.page
+            fds = os.listdir(f"/proc/{pid}/fd")
+            memory += max(0, len(fds) - FDS_FREE) * FD_BYTES
+        except OSError:
+            return memory, 0
+        for fd in fds:
+            try:
+                found = os.stat(f"/proc/{pid}/fd/{fd}")
+            except OSError:
+                continue
+            if found.st_nlink == 0:
+                unlinked += found.st_blocks * 512
+        return memory, unlinked
+
+    def _proportional(self, pid: int) -> int:
+        try:
+            with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+                memory = sum(int(line.split()[1]) * 1024 for line in file if line.startswith((b"Pss:", b"SwapPss:")))
+            return memory + max(0, len(os.listdir(f"/proc/{pid}/fd")) - FDS_FREE) * FD_BYTES
+        except OSError:
+            return 0
+
+
+def lying_in(folder: str) -> int:
+    """Bytes that lie below a folder, at least a block for each name. Links are not followed."""
+    used, folders = 0, [folder]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    try:
+                        used += max(entry.stat(follow_symlinks=False).st_blocks * 512, 512)
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(entry.path)
+                    except OSError:
+                        continue
+        except OSError:
+            continue
+    return used
+
+
+def _write_report(path: str, report: dict[str, Any]) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        os.write(fd, marshal.dumps(report))
+    finally:
+        os.close(fd)
+
+
+# The kernel -----------------------------------------------------------------------------------------------------------
+
+
+def _prctl(option: int, *arguments: int | bytes) -> None:
+    given = [ctypes.c_ulong(each) if isinstance(each, int) else each for each in arguments]
+    given += [ctypes.c_ulong(0)] * (4 - len(given))
+    if libc.prctl(option, *given) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"prctl({option}): {os.strerror(code)}")
+
+
+def _syscall(number: int, *arguments: int | bytes) -> int:
+    given = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    done: int = libc.syscall(ctypes.c_long(number), *given)
+    if done < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"system call {number}: {os.strerror(code)}")
+    return done

@@ -1,0 +1,316 @@
+"""One connection: its bytes, which asyncio brings, and the protocol on them, which is h11's.
+
+This file knows nothing of addresses and of who may connect where: `transport.connection_pool` hands it a socket that
+stands. A connection carries one request at a time, and says afterwards whether it is fit for another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import ssl
+import sys
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping, Sequence
+from typing import Literal, NamedTuple, cast
+
+import h11
+
+from .http import CONNECT_S_MAX
+
+HEAD_BYTES_MAX = 64 * 1024
+"""The longest head of an answer, and the longest line between the chunks of a body."""
+INTERIM_MAX = 16
+"""So many answers of status 1xx may come before the answer."""
+_PIECE_BYTES = 256 * 1024
+"""When so much has come that nobody read, the sender is made to wait."""
+
+
+Headers = Sequence[tuple[bytes, bytes]]
+Kind = Literal[
+    "ConnectError",
+    "ConnectTimeout",
+    "PoolTimeout",
+    "ProxyError",
+    "ReadError",
+    "ReadTimeout",
+    "WriteError",
+    "WriteTimeout",
+    "LocalProtocolError",
+    "RemoteProtocolError",
+]
+
+
+class WireFailure(Exception):
+    """There is no answer, or not all of it.
+
+    Args:
+        kind: how httpx and httpx2 call this failure.
+        message: what happened, in words of ours.
+    """
+
+    def __init__(self, kind: Kind, message: str) -> None:
+        super().__init__(message)
+        self.kind: Kind = kind
+
+
+class Patience(NamedTuple):
+    """Seconds for each step of a request; None for no limit.
+
+    Attributes:
+        connect: until there is a connection, TLS with it.
+        write: for each piece that is sent.
+        read: until the whole head of the answer is there, and for each piece of its body.
+        pool: until another request gives its place free.
+    """
+
+    connect: float | None = CONNECT_S_MAX
+    write: float | None = None
+    read: float | None = None
+    pool: float | None = None
+
+    @classmethod
+    def of(cls, extensions: Mapping[str, object]) -> Patience:
+        """As a request of httpx or httpx2 says it in its extensions."""
+        said = extensions.get("timeout")
+        known = said if isinstance(said, dict) else {}
+        return cls(known.get("connect"), known.get("write"), known.get("read"), known.get("pool"))
+
+
+class WireBytes(asyncio.Protocol):
+    """The bytes of one connection."""
+
+    def __init__(self) -> None:
+        self.transport: asyncio.Transport | None = None
+        self.received = bytearray()
+        self.has_ended = False
+        self._error: Exception | None = None
+        self._reads: asyncio.Future[None] | None = None
+        self._writes: asyncio.Future[None] | None = None
+        self._is_paused = False
+
+    @property
+    def is_quiet(self) -> bool:
+        """Nothing came that nobody asked for, and the connection stands."""
+        return not (self.received or self.has_ended or self.transport is None or self.transport.is_closing())
+
+    @property
+    def has_unread(self) -> bool:
+        """The system holds bytes, or the end, that the event loop did not hand on yet."""
+        made = self.transport.get_extra_info("socket") if self.transport is not None else None
+        if made is None:
+            return False
+        if sys.platform == "win32":
+            return bool(select.select([made], [], [], 0)[0])
+        looking = select.poll()  # select.select takes no file with a number above 1024
+        looking.register(made.fileno(), select.POLLIN)
+        return bool(looking.poll(0))
+
+    async def read(self) -> bytes:
+        """What has come; empty at the end.
+
+        Raises:
+            OSError: the connection broke.
+        """
+        while not self.received:
+            if self._error is not None:
+                raise self._error
+            if self.has_ended:
+                return b""
+            self._reads = asyncio.get_running_loop().create_future()
+            await self._reads
+        data = bytes(self.received)
+        self.received.clear()
+        if self._is_paused and self.transport is not None and not self.transport.is_closing():
+            self._is_paused = False
+            self.transport.resume_reading()
+        return data
+
+    async def write(self, data: bytes) -> None:
+        """Send.
+
+        Raises:
+            OSError: the connection broke.
+        """
+        if self.transport is None or self.transport.is_closing():
+            raise self._error or ConnectionResetError("closed")
+        self.transport.write(data)
+        if self._writes is not None:
+            await self._writes
+
+    def close(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+
+    # What asyncio calls. ----------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)  # event loops of others have classes of their own
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        if len(self.received) > _PIECE_BYTES and self.transport is not None and not self._is_paused:
+            self._is_paused = True
+            self.transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> bool:
+        self.has_ended = True
+        self._wake()
+        return False
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.has_ended, self._error = True, error
+        self._wake()
+        self.resume_writing()
+
+    def pause_writing(self) -> None:
+        self._writes = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        waiting, self._writes = self._writes, None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+    def _wake(self) -> None:
+        waiting, self._reads = self._reads, None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+
+class AnswerHead(NamedTuple):
+    """Status, the words beside the status, and the headers of an answer as they came."""
+
+    status: int
+    reason: bytes
+    headers: list[tuple[bytes, bytes]]
+
+
+class WireConnection:
+    """One connection, at one request at a time."""
+
+    def __init__(self, wire: WireBytes, address: str, born: float) -> None:
+        self.wire = wire
+        self.address = address
+        self.born = born
+        self.idle_since = born
+        self.has_answered = False
+        self._may_be_kept = True
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES_MAX)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the next request may be sent: both sides are done, and nothing is left over."""
+        both = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+        return both and self._may_be_kept and not self._http.trailing_data[0] and self.wire.is_quiet
+
+    def begin_anew(self) -> None:
+        """Make ready for the next request of a connection that is done."""
+        self._http.start_next_cycle()
+        self.has_answered = False
+
+    def keep_never(self) -> None:
+        """Close the connection after this request."""
+        self._may_be_kept = False
+
+    async def send(
+        self, method: bytes, target: bytes, headers: Headers, body: bytes | AsyncIterable[bytes], patience: Patience
+    ) -> None:
+        """Send a request.
+
+        Raises:
+            WireFailure: the request is not one that HTTP can carry, or the connection broke.
+        """
+        try:
+            said = self._http.send(h11.Request(method=method, target=target, headers=list(headers)))
+            if isinstance(body, bytes):
+                rest = self._http.send(h11.Data(data=body)) if body else b""
+                end = self._http.send(h11.EndOfMessage())
+                await self._write((said or b"") + (rest or b"") + (end or b""), patience)
+                return
+            await self._write(said or b"", patience)
+            async for piece in body:
+                await self._write(self._http.send(h11.Data(data=piece)) or b"", patience)
+            await self._write(self._http.send(h11.EndOfMessage()) or b"", patience)
+        except h11.LocalProtocolError:
+            raise WireFailure("LocalProtocolError", "the request is not one that HTTP can carry") from None
+
+    async def head(self, patience: Patience) -> AnswerHead:
+        """The head of the answer, all of which has to come in the time for reading.
+
+        Raises:
+            WireFailure: no head came.
+        """
+        try:
+            async with asyncio.timeout(patience.read):
+                for _ in range(INTERIM_MAX + 1):
+                    event = await self._next()
+                    if isinstance(event, h11.Response):
+                        self.has_answered = True
+                        return self._head(event)
+                    if not isinstance(event, h11.InformationalResponse) or event.status_code == 101:
+                        break
+        except TimeoutError:
+            raise WireFailure("ReadTimeout", "it did not answer in time") from None
+        raise WireFailure("RemoteProtocolError", "its answer is not HTTP")
+
+    async def body(self, patience: Patience) -> AsyncGenerator[bytes]:
+        """The pieces of the body.
+
+        Raises:
+            WireFailure: the body broke off, or stalled.
+        """
+        while True:
+            try:
+                async with asyncio.timeout(patience.read):
+                    event = await self._next()
+            except TimeoutError:
+                raise WireFailure("ReadTimeout", "it did not answer in time") from None
+            if not isinstance(event, h11.Data):
+                return
+            yield bytes(event.data)
+
+    async def secure(self, context: ssl.SSLContext, host: str) -> None:
+        """Begin TLS on a connection that a proxy made.
+
+        Raises:
+            WireFailure: bytes came before TLS began, which nobody vouches for.
+            OSError: no TLS came about.
+        """
+        transport = self.wire.transport
+        if self._http.trailing_data[0] or not self.wire.is_quiet or transport is None:
+            raise WireFailure("ProxyError", "the proxy sent more than an answer")
+        # asyncio stops reading before this line waits, so that no byte can slip in between.
+        self.wire.transport = await asyncio.get_running_loop().start_tls(
+            transport, self.wire, context, server_hostname=host
+        )
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES_MAX)
+
+    def _head(self, response: h11.Response) -> AnswerHead:
+        names = {name for name, _ in response.headers}
+        if b"transfer-encoding" in names and b"content-length" in names:
+            self._may_be_kept = False  # two readers could find two ends (RFC 9112 section 6.3)
+        return AnswerHead(response.status_code, bytes(response.reason), list(response.headers.raw_items()))
+
+    async def _next(self) -> h11.Event | type[h11.PAUSED]:
+        while True:
+            try:
+                event = self._http.next_event()
+            except h11.RemoteProtocolError:
+                raise WireFailure("RemoteProtocolError", "its answer is not HTTP, or broke off") from None
+            if event is not h11.NEED_DATA:
+                return event  # type: ignore[return-value] # NEED_DATA is the only other one
+            try:
+                data = await self.wire.read()
+            except OSError as error:
+                raise WireFailure("ReadError", "the connection was lost") from error
+            self.has_answered = self.has_answered or bool(data)
+            self._http.receive_data(data)
+
+    async def _write(self, data: bytes, patience: Patience) -> None:
+        try:
+            async with asyncio.timeout(patience.write):
+                await self.wire.write(data)
+        except TimeoutError:
+            raise WireFailure("WriteTimeout", "it did not take the request in time") from None
+        except OSError as error:
+            raise WireFailure("WriteError", "the connection was lost") from error

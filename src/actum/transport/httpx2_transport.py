@@ -1,0 +1,116 @@
+"""A transport for httpx2: its requests go through the guard of `transport.guard`.
+
+client = httpx2.AsyncClient(transport=GuardedTransport(guard))
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+
+import httpx2
+
+from .body import bounded
+from .connection import Patience, WireFailure
+from .connection_pool import ConnectionPool, WireAnswer
+from .guard import Guard
+from .http import HttpFailure
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """Sends only where a guard lets it, over a connection to the address that the guard looked at.
+
+    The client may follow redirects; each is judged like a first request. Which headers go along to another origin is
+    the client's choice: `transport.fetcher` chooses more carefully.
+
+    Args:
+        guard: who decides.
+        context: which certificates are trusted; those of the system by default.
+        bytes_max: the longest body of an answer, which is then unpacked here; None leaves both to the client.
+    """
+
+    def __init__(self, guard: Guard, *, context: ssl.SSLContext | None = None, bytes_max: int | None = None) -> None:
+        self._pool = ConnectionPool(guard, context=context)
+        self._bytes_max = bytes_max
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Look at the address, then send.
+
+        Raises:
+            AddressRefused: the address may not be reached.
+            HttpFailure: the name is not known.
+            httpx2.TransportError: no answer came.
+        """
+        try:
+            body: object = request.content
+        except httpx2.RequestNotRead:
+            body = request.stream
+        assert isinstance(body, bytes | httpx2.AsyncByteStream)
+        try:
+            answer = await self._pool.send(
+                request.method,
+                str(request.url),
+                request.headers.raw,
+                body,
+                target=request.url.raw_path,
+                patience=Patience.of(request.extensions),
+            )
+        except WireFailure as failure:
+            raise _raised(failure, request) from failure.__cause__
+        headers = answer.headers
+        if self._bytes_max is not None:
+            headers = [(name, value) for name, value in headers if name.lower() not in _OF_PACKING]
+        return httpx2.Response(
+            answer.status,
+            headers=headers,
+            stream=_Body(answer, request, self._bytes_max),
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": answer.reason},
+        )
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+_OF_PACKING = frozenset({b"content-encoding", b"content-length"})
+_FAILURES: Mapping[str, type[httpx2.TransportError]] = {
+    each.__name__: each
+    for each in (
+        httpx2.ConnectError,
+        httpx2.ConnectTimeout,
+        httpx2.LocalProtocolError,
+        httpx2.PoolTimeout,
+        httpx2.ProxyError,
+        httpx2.ReadError,
+        httpx2.ReadTimeout,
+        httpx2.RemoteProtocolError,
+        httpx2.WriteError,
+        httpx2.WriteTimeout,
+    )
+}
+
+
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, answer: WireAnswer, request: httpx2.Request, bytes_max: int | None) -> None:
+        self._answer = answer
+        self._request = request
+        self._bytes_max = bytes_max
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = self._answer.chunks()
+        if self._bytes_max is not None:
+            encoding = next((v for name, v in self._answer.headers if name.lower() == b"content-encoding"), b"")
+            pieces = bounded(pieces, encoding.decode("latin-1"), self._bytes_max)
+        try:
+            async for piece in pieces:
+                yield piece
+        except WireFailure as failure:
+            raise _raised(failure, self._request) from failure.__cause__
+        except HttpFailure as failure:
+            raise httpx2.DecodingError(str(failure), request=self._request) from None
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+def _raised(failure: WireFailure, request: httpx2.Request) -> httpx2.TransportError:
+    return _FAILURES[failure.kind](str(failure), request=request)

@@ -1,0 +1,118 @@
+"""A transport for httpx 0.28, which other SDKs use: its requests go through the guard of `transport.guard`, too.
+
+    client = httpx.AsyncClient(transport=GuardedHttpxTransport(guard))
+
+Import this by name, where httpx is needed: `import actum` does not load httpx.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+
+import httpx
+
+from .body import bounded
+from .connection import Patience, WireFailure
+from .connection_pool import ConnectionPool, WireAnswer
+from .guard import Guard
+from .http import HttpFailure
+
+
+class GuardedHttpxTransport(httpx.AsyncBaseTransport):
+    """Sends only where a guard lets it, over a connection to the address that the guard looked at.
+
+    The client may follow redirects; each is judged like a first request. Which headers go along to another origin is
+    the client's choice: `transport.fetcher` chooses more carefully.
+
+    Args:
+        guard: who decides.
+        context: which certificates are trusted; those of the system by default.
+        bytes_max: the longest body of an answer, which is then unpacked here; None leaves both to the client.
+    """
+
+    def __init__(self, guard: Guard, *, context: ssl.SSLContext | None = None, bytes_max: int | None = None) -> None:
+        self._pool = ConnectionPool(guard, context=context)
+        self._bytes_max = bytes_max
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Look at the address, then send.
+
+        Raises:
+            AddressRefused: the address may not be reached.
+            HttpFailure: the name is not known.
+            httpx.TransportError: no answer came.
+        """
+        try:
+            body: object = request.content
+        except httpx.RequestNotRead:
+            body = request.stream
+        assert isinstance(body, bytes | httpx.AsyncByteStream)
+        try:
+            answer = await self._pool.send(
+                request.method,
+                str(request.url),
+                request.headers.raw,
+                body,
+                target=request.url.raw_path,
+                patience=Patience.of(request.extensions),
+            )
+        except WireFailure as failure:
+            raise _raised(failure, request) from failure.__cause__
+        headers = answer.headers
+        if self._bytes_max is not None:
+            headers = [(name, value) for name, value in headers if name.lower() not in _OF_PACKING]
+        return httpx.Response(
+            answer.status,
+            headers=headers,
+            stream=_Body(answer, request, self._bytes_max),
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": answer.reason},
+        )
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+_OF_PACKING = frozenset({b"content-encoding", b"content-length"})
+_FAILURES: Mapping[str, type[httpx.TransportError]] = {
+    each.__name__: each
+    for each in (
+        httpx.ConnectError,
+        httpx.ConnectTimeout,
+        httpx.LocalProtocolError,
+        httpx.PoolTimeout,
+        httpx.ProxyError,
+        httpx.ReadError,
+        httpx.ReadTimeout,
+        httpx.RemoteProtocolError,
+        httpx.WriteError,
+        httpx.WriteTimeout,
+    )
+}
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, answer: WireAnswer, request: httpx.Request, bytes_max: int | None) -> None:
+        self._answer = answer
+        self._request = request
+        self._bytes_max = bytes_max
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = self._answer.chunks()
+        if self._bytes_max is not None:
+            encoding = next((v for name, v in self._answer.headers if name.lower() == b"content-encoding"), b"")
+            pieces = bounded(pieces, encoding.decode("latin-1"), self._bytes_max)
+        try:
+            async for piece in pieces:
+                yield piece
+        except WireFailure as failure:
+            raise _raised(failure, self._request) from failure.__cause__
+        except HttpFailure as failure:
+            raise httpx.DecodingError(str(failure), request=self._request) from None
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+def _raised(failure: WireFailure, request: httpx.Request) -> httpx.TransportError:
+    return _FAILURES[failure.kind](str(failure), request=request)

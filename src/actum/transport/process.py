@@ -1,0 +1,230 @@
+"""A child process: its start in a group of its own, its three pipes, and its end with everything that it started.
+
+What a child starts usually stays in the group of the child, and a group is ended by one signal. A grandchild that made
+a group of its own is found in two more ways, where the machine has `/proc`: it stands below the child in the tree of
+processes, or it carries the mark that each child finds in its environment (`MARK`).
+
+This module knows nothing of what the pipes carry. MCP's messages are in `toolsets/mcp/stdio.py`.
+
+Limits: a grandchild that has a group of its own, has lost its parent, and has cleared its environment is not found.
+Without `/proc` (macOS) only the group is ended. A jail (`sandbox/`) has no such gaps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+from asyncio.subprocess import SubprocessStreamProtocol
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+
+log = logging.getLogger("actum.process")
+
+MARK = "ACTUM_CHILD"
+"""The variable by which everything that a child started is found, unless the variable was removed."""
+CHUNK = 65_536
+
+Ending: TypeAlias = Sequence[tuple[signal.Signals | None, float]]
+ENDING: Ending = ((None, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
+"""How a child is ended, and the seconds that each step is given: its input is closed, then its group is signalled."""
+LEFT_S = 0.5
+"""Seconds for the rest of a group when the child itself has ended: a zombie of a grandchild may be all."""
+POLL_S = 0.01
+ROUNDS = 20
+"""So often strays are looked for again, as a stray may start another while it is being killed."""
+PROC = Path("/proc")
+
+
+class Child:
+    """A child process that is running or has ended.
+
+    Attributes:
+        stdin: what is written here the child reads.
+        stdout: what the child writes.
+        stderr: what the child writes beside that.
+        exited: is set when the child itself has ended, also while a grandchild still holds the pipes.
+    """
+
+    def __init__(self, transport: asyncio.SubprocessTransport, protocol: _Protocol, mark: str) -> None:
+        loop = asyncio.get_running_loop()
+        process = asyncio.subprocess.Process(transport, protocol, loop)
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise TypeError("a child has three pipes")
+        self.stdin, self.stdout, self.stderr = process.stdin, process.stdout, process.stderr
+        self.exited = protocol.exited
+        self._transport = transport
+        self._mark = mark
+
+    @property
+    def pid(self) -> int:
+        """The number of the child's process and of its group."""
+        return self._transport.get_pid()
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code; negative for a signal; None while the child runs."""
+        return self._transport.get_returncode()
+
+    async def end(self, ending: Ending = ENDING) -> None:
+        """Close the child's input, signal its group until nothing of it is left, and kill what left the group."""
+        strays = descendants(self.pid)
+        self.stdin.close()
+        for sign, seconds in ending:
+            if sign is not None:
+                strays |= descendants(self.pid)
+                signal_group(self.pid, sign)
+            with anyio.move_on_after(LEFT_S if self.exited.is_set() else seconds):
+                await self.exited.wait()
+                while sign is not None and signal_group(self.pid, None):  # noqa: ASYNC110 - nobody tells of a group's end
+                    await anyio.sleep(POLL_S)
+            if self.exited.is_set() and not signal_group(self.pid, None):
+                break
+        else:
+            log.warning("process %d does not end", self.pid)
+        await self._kill_strays(strays)
+
+    async def _kill_strays(self, known: set[tuple[int, str]]) -> None:
+        for _ in range(ROUNDS):
+            left = {stray for stray in known if start_of(stray[0]) == stray[1]} | (
+                marked(self._mark) if self._mark else set()
+            )
+            if not left:
+                return
+            for pid, _start in left:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            await anyio.sleep(POLL_S)
+        log.warning("what process %d started does not end", self.pid)
+
+    def close(self) -> None:
+        """Let go of the child, at once: it is killed if it runs, and the pipes are closed."""
+        if not self.exited.is_set():
+            for pid, _ in descendants(self.pid):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            signal_group(self.pid, signal.SIGKILL)
+        self._transport.close()  # a grandchild may hold the pipes open for ever
+
+
+async def start_child(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: str = "", marked: bool = True, limit: int = CHUNK
+) -> Child:
+    """Start a process in a group of its own.
+
+    Args:
+        command: the program and its arguments.
+        env: the whole environment of the child.
+        cwd: the folder that the child starts in; empty for ours.
+        marked: the child and what it starts carry `MARK`. A launcher that ends its own tree needs no mark.
+        limit: so many bytes are read ahead of whoever reads the pipes.
+
+    Returns:
+        The child. Whoever started it calls `end`, and `close` in any case.
+
+    Raises:
+        OSError: it could not be started.
+    """
+    loop = asyncio.get_running_loop()
+    mark = secrets.token_hex(12) if marked else ""
+    given = {**env, MARK: mark} if mark else dict(env)
+    starting = asyncio.ensure_future(
+        loop.subprocess_exec(
+            lambda: _Protocol(loop, limit), *command, env=given, cwd=cwd or None, start_new_session=True
+        )
+    )
+    try:
+        transport, protocol = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # A cancellation takes effect when the child has started: broken off halfway, asyncio would wait for ever for
+        # the end of a process to which it has not yet connected.
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([starting])
+            if starting.exception() is None:
+                transport, protocol = starting.result()
+                signal_group(transport.get_pid(), signal.SIGKILL)
+                await protocol.exited.wait()
+                transport.close()
+        raise
+    return Child(transport, protocol, mark)
+
+
+class _Protocol(SubprocessStreamProtocol):
+    """Asyncio's own, and an event that tells of the end: its `wait` may also wait for pipes that a grandchild holds."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, limit: int) -> None:
+        super().__init__(limit=limit, loop=loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
+
+
+# Groups and the tree of processes -------------------------------------------------------------------------------------
+
+
+def signal_group(group: int, sign: signal.Signals | None) -> bool:
+    """Send a signal to a group, or none, and tell whether anything is left of the group."""
+    try:
+        os.killpg(group, sign or 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's by now, or a zombie
+        return False
+    return True
+
+
+def descendants(pid: int) -> set[tuple[int, str]]:
+    """The processes below a process, each with the moment of its start, as a number may be given again."""
+    parents: dict[int, list[tuple[int, str]]] = {}
+    for each in _pids():
+        fields = _stat(each)
+        if fields is not None:
+            parents.setdefault(int(fields[1]), []).append((each, fields[19]))
+    found: set[tuple[int, str]] = set()
+    above = [pid]
+    while above:
+        for child in parents.get(above.pop(), ()):
+            if child not in found:
+                found.add(child)
+                above.append(child[0])
+    return found
+
+
+def marked(mark: str) -> set[tuple[int, str]]:
+    """The processes whose environment carries this mark, each with the moment of its start."""
+    wanted = f"{MARK}={mark}".encode()
+    found = set()
+    for pid in _pids():
+        with suppress(OSError):
+            if wanted in (PROC / str(pid) / "environ").read_bytes().split(b"\0"):
+                found.add((pid, start_of(pid)))
+    return {stray for stray in found if stray[1]}
+
+
+def start_of(pid: int) -> str:
+    """When a process was started, in ticks since the machine was; empty where the process has ended."""
+    fields = _stat(pid)
+    return "" if fields is None or fields[0] in "ZX" else fields[19]
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(each.name) for each in PROC.iterdir() if each.name.isdecimal()]
+    except OSError:
+        return []
+
+
+def _stat(pid: int) -> list[str] | None:
+    """The fields of `/proc/PID/stat` from the state on: a name may hold spaces and brackets."""
+    try:
+        return (PROC / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return None

@@ -1,0 +1,11 @@
+# Fill the disk with files below the limit of one file.
+import os
+import sys
+import time
+
+OUT, TCP, UDP, VICTIM, TAG = sys.argv[1:]
+for number in range(10):
+    with open(str(number), "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 50 << 20)
+time.sleep(0.6)
+print("BITTEN")

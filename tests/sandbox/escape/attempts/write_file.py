@@ -1,0 +1,5 @@
+# Write into a file outside.
+import sys
+
+OUT, TCP, UDP, VICTIM, TAG = sys.argv[1:]
+open(OUT + "/target", "a").write("x")

@@ -1,0 +1,92 @@
+"""The escape suite: attempts that bite without a jail and do nothing in it, and programs that work in it.
+
+As root, and as a plain user with a Python that this user can read; with each version of Landlock up to the machine's;
+with user namespaces denied. Where the machine holds no jail, the refusal is tested instead (`test_jail.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actum.sandbox.layers import landlock_abi
+
+ROOT = Path(__file__).parents[2]
+PLAIN = 12_345
+ABI = landlock_abi()
+SYSTEM_PYTHON = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+BY_VERSION = ("truncate.py", "open_truncate.py", "open_mode_three.py", "signal.py", "signal_by_pipe.py", "abstract.py")
+NEEDS_X86 = ("signal_by_thread.py", "compare.py", "message_queue.py", "user_fault.py", "keyring.py", "namespaces.py")
+
+pytestmark = [
+    pytest.mark.skipif(ABI == 0, reason="this machine has no Landlock: nothing is run, as test_jail.py shows"),
+]
+
+
+def results(*arguments: str, plain: bool = False) -> dict[str, str]:
+    """What the runner says. As a plain user it runs on the system's Python, with our packages."""
+    python, user = [sys.executable], {}
+    env = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{ROOT / 'src'}"}
+    if plain and os.getuid() == 0:
+        if not Path(SYSTEM_PYTHON).exists():
+            pytest.skip(f"there is no {SYSTEM_PYTHON} that a plain user could run")
+        python, user = [SYSTEM_PYTHON], {"user": PLAIN, "group": PLAIN, "extra_groups": ()}
+        env["PYTHONPATH"] += f":{Path(pytest.__file__).parents[1]}"
+    done = subprocess.run(
+        [*python, "-m", "tests.sandbox.escape.run", *arguments],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=110,
+        **user,  # type: ignore[call-overload]
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def bitten(found: dict[str, str]) -> dict[str, str]:
+    return {name: what for name, what in found.items() if what}
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["as_we_are", "as_a_plain_user"])
+def test_no_attempt_gets_out_of_the_jail(plain: bool) -> None:
+    found = results(plain=plain)
+    assert len(found) >= 50
+    assert not bitten(found)
+
+
+def test_each_attempt_bites_without_the_jail() -> None:
+    found = results("--bare")
+    harmless = {name for name, what in found.items() if not what}
+    assert harmless <= (set() if os.uname().machine == "x86_64" else set(NEEDS_X86))
+    assert len(found) - len(harmless) >= 50
+
+
+def test_the_oldest_landlock_holds_all_attempts_too() -> None:
+    assert not bitten(results("--abi", "1", plain=True))
+
+
+def test_each_version_of_landlock_is_completed_by_the_filter() -> None:
+    for plain in (False, True):
+        for abi in range(1, ABI + 1):
+            assert not bitten(results("--abi", str(abi), *BY_VERSION, plain=plain)), (plain, abi)
+
+
+def test_ordinary_programs_work_in_every_configuration() -> None:
+    for arguments in (("--abi", str(ABI)), ("--abi", "1"), ("--deny-namespaces",)):
+        for plain in (False, True):
+            found = results("--programs", *arguments, plain=plain)
+            assert len(found) >= 10
+            assert not bitten(found), (arguments, plain)
+
+
+def test_the_jail_holds_where_user_namespaces_are_denied() -> None:
+    assert not bitten(results("--deny-namespaces", "read_file.py", "write_file.py", "tcp.py", "daemon.py", plain=True))
