@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -334,3 +337,30 @@ def test_parameters_whose_names_look_alike_are_two_arguments() -> None:
     parameters: Json = [{"name": name, "in": "query", "schema": {}} for name in names]
     (operation,) = read_api(documented({"/a": {"get": {"parameters": parameters}}})).operations
     assert len(operation.tool.property_schemas()) == 3
+
+
+def test_nothing_that_a_document_may_hold_breaks_the_reader() -> None:
+    """Any part of two documents is replaced by something that does not belong there."""
+    odd: list[Json] = [None, True, 7, "x", "", [], {}, [None], [[1]], {"a": 1}, {"$ref": "#/none"}, {"$ref": "#"}]
+    random = Random(99)
+    whole = read_text(gzip.decompress((CORPUS / "box.com.json.gz").read_bytes()))
+    paths = whole["paths"]
+    assert isinstance(paths, dict)
+    few = {path: paths[path] for path in list(paths)[:4]}
+    for turn in range(400):
+        document = copy.deepcopy(
+            swagger()
+            if turn % 3 == 0
+            else {**whole, "paths": few}
+            | {"components": {"securitySchemes": {"OAuth2Security": {"type": "openIdConnect"}}}}
+        )
+        part: Json = document
+        while isinstance(part, dict | list) and part:
+            keys = list(part) if isinstance(part, dict) else range(len(part))
+            key = random.choice(list(keys))
+            if random.random() < 0.25 and part is not document:
+                part[key] = random.choice(odd)  # type: ignore[index, call-overload]
+                break
+            part = part[key]  # type: ignore[index, call-overload]
+        with suppress(BadDocument):
+            read_api(document, HERE)

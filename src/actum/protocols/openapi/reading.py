@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import urljoin
 
 import msgspec
@@ -125,7 +126,7 @@ class DocumentReader:
             address=self.address,
             operations=_with_own_names(operations),
             refused=tuple(refused),
-            schemes={name: scheme for name, node in self._schemes() if (scheme := _scheme(name, self._resolved(node)))},
+            schemes=self._known_schemes(),
             not_covered={name: count for name, count in counts.items() if count},
         )
 
@@ -436,6 +437,15 @@ class DocumentReader:
         if unknown and not alternatives:
             raise owner.child("security").bad(f"the security scheme {unknown[:60]!r} is not known")
         return tuple(alternatives)
+
+    def _known_schemes(self) -> dict[str, SecurityScheme]:
+        """The schemes that can be used. An operation that needs one of the others is refused for itself."""
+        found: dict[str, SecurityScheme] = {}
+        for name, node in self._schemes():
+            with suppress(BadDocument):
+                if scheme := _scheme(name, self._resolved(node)):
+                    found[name] = scheme
+        return found
 
     def _schemes(self) -> list[tuple[str, Node]]:
         place = ("securityDefinitions",) if self.old else ("components", "securitySchemes")

@@ -4,7 +4,7 @@ What validates stays, what only decorates goes. A referenced schema that is used
 used more often, or that contains itself, stands in `$defs`. What is left is cut at a depth until it fits.
 
 Limits: `discriminator` is dropped, `oneOf` stays as it is; `$dynamicRef` is read like `$ref`. A pattern that Python
-does not understand is dropped.
+or Rust does not understand is dropped.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Schemas:
         kinds = [kind] if isinstance(kind, str) else kind if isinstance(kind, list) else []
         if kind == "file":
             kinds = ["string"]
-        if unknown := [name for name in kinds if name not in _TYPES]:
+        if unknown := [name for name in kinds if not isinstance(name, str) or name not in _TYPES]:
             raise node.child("type").bad(f"{str(unknown[0])[:60]!r} is no type of JSON Schema")
         enum = given.get("enum")
         choices = list(enum) if isinstance(enum, list) and enum else []
@@ -302,6 +302,8 @@ def _to_depth(schema: JsonObject, depth: int) -> JsonObject:
 
 
 def _is_pattern(pattern: str) -> bool:
+    if re.search(r"(?<!\\)\{(?!\d+(,\d*)?\})", pattern):  # a brace alone: Python takes it, Rust does not
+        return False
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError):
