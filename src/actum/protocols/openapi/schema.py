@@ -1,0 +1,311 @@
+"""Small JSON Schemas (2020-12) out of the schemas of API documents.
+
+What validates stays, what only decorates goes. A referenced schema that is used once is put in its place; one that is
+used more often, or that contains itself, stands in `$defs`. What is left is cut at a depth until it fits.
+
+Limits: `discriminator` is dropped, `oneOf` stays as it is; `$dynamicRef` is read like `$ref`. A pattern that Python
+or Rust does not understand is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Literal
+
+import msgspec
+
+from ...core.json import Json, JsonObject
+from ..plain_text import plain
+from .references import Documents, Node
+
+Side = Literal["request", "response"]
+
+SCHEMA_BYTES = 12_000
+"""A larger schema is cut at a depth; see `bounded`."""
+
+CUT = "see get_schema"
+WORDS_MAX = 240
+
+_ONE = {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems"}
+_ONE |= {"unevaluatedProperties"}
+_MANY = {"allOf", "anyOf", "oneOf", "prefixItems"}
+_NAMED = {"properties", "patternProperties", "dependentSchemas"}
+_PLAIN: dict[str, tuple[type, ...]] = {
+    "format": (str,), "default": (object,), "const": (object,), "required": (list,),
+    "minItems": (int,), "maxItems": (int,), "minLength": (int,), "maxLength": (int,), "uniqueItems": (bool,),
+    "minProperties": (int,), "maxProperties": (int,), "minContains": (int,), "maxContains": (int,),
+    "minimum": (int, float), "maximum": (int, float), "exclusiveMinimum": (int, float),
+    "exclusiveMaximum": (int, float), "multipleOf": (int, float), "dependentRequired": (dict,),
+}  # fmt: skip
+_TYPES = {"string", "number", "integer", "boolean", "array", "object", "null"}
+_size = msgspec.json.Encoder()
+
+
+def words(text: str, limit: int = WORDS_MAX) -> str:
+    """The first paragraph without hidden characters, cut at the end of a sentence.
+
+    >>> words("Adds one. Then more.\\n\\nMuch more.", 12)
+    'Adds one.'
+    """
+    paragraph = " ".join(re.split(r"\n\s*\n", plain(text[: limit * 20]).strip(), maxsplit=1)[0].split())
+    if len(paragraph) <= limit:
+        return paragraph
+    ends = [found.end() for found in re.finditer(r"[.!?](?=\s)|[。！？]", paragraph[: limit + 1])]
+    return paragraph[: ends[-1]] if ends else paragraph[:limit].rsplit(" ", 1)[0] + " …"
+
+
+class Schemas:
+    """Makes schemas of a document's parts; what several operations use is converted once.
+
+    Args:
+        documents: the document and its files.
+        version: of the format: before 3.1 `$ref` has no siblings, `nullable` is a keyword and
+            `exclusiveMinimum` a flag.
+    """
+
+    def __init__(self, documents: Documents, version: str) -> None:
+        self._documents = documents
+        self._old = version.startswith(("2.", "3.0"))
+        self._known: dict[tuple[str, Side], JsonObject] = {}
+
+    def whole(self, node: Node, side: Side) -> JsonObject:
+        """The schema with all that it refers to in `$defs`.
+
+        Raises:
+            BadDocument: a part of it is no schema or a reference leads nowhere.
+        """
+        return self.closed(self._convert(node, side), side)
+
+    def converted(self, node: Node, side: Side) -> JsonObject:
+        """The schema with its references as they are, for `closed`."""
+        return self._convert(node, side)
+
+    def closed(self, root: JsonObject, side: Side) -> JsonObject:
+        """A schema out of converted parts, with all that they refer to in `$defs`."""
+        uses: Counter[str] = Counter()
+        reached: dict[str, JsonObject] = {}
+        todo = [root]
+        while todo:
+            for uri in references_of(todo.pop()):
+                uses[uri] += 1
+                if uri not in reached:
+                    reached[uri] = self._referenced(uri, side)
+                    todo.append(reached[uri])
+        names = _names([uri for uri in reached if uses[uri] > 1])
+        schema = _placed(root, reached, names)
+        if names:
+            schema = {**schema, "$defs": {name: _placed(reached[uri], reached, names) for uri, name in names.items()}}
+        return schema
+
+    def _referenced(self, uri: str, side: Side) -> JsonObject:
+        known = self._known.get((uri, side))
+        if known is None:
+            known = self._known[uri, side] = self._convert(self._documents.at(uri), side)
+        return known
+
+    def _convert(self, node: Node, side: Side) -> JsonObject:
+        if isinstance(node.value, bool):
+            return {} if node.value else {"not": {}}
+        given = node.fields
+        ref = given.get("$ref") or (None if self._old else given.get("$dynamicRef"))
+        found: JsonObject = {}
+        if isinstance(ref, str):
+            self._documents.resolve(node)  # refuses circles of references alone
+            found["$ref"] = self._documents.target(node, ref).uri
+            if self._old:
+                return found
+        self._types(node, given, found)
+        self._keywords(node, given, found, side)
+        self._required(given, found)
+        if isinstance(text := given.get("description") or given.get("title"), str) and (said := words(text)):
+            found["description"] = said
+        if isinstance(pattern := given.get("pattern"), str) and _is_pattern(pattern):
+            found["pattern"] = pattern
+        return found
+
+    def _keywords(self, node: Node, given: JsonObject, found: JsonObject, side: Side) -> None:
+        for key, value in given.items():
+            if key in _PLAIN:
+                flag = isinstance(value, bool) and key not in ("default", "const", "uniqueItems")
+                if isinstance(value, _PLAIN[key]) and not flag:
+                    found[key] = value
+            elif key in _ONE and isinstance(value, dict | bool):
+                if not (key == "additionalProperties" and value is True):
+                    found[key] = self._convert(node.child(key), side)
+            elif key in _MANY and isinstance(value, list) and value:
+                found[key] = [self._convert(item, side) for item in node.child(key).items()]
+            elif key in _NAMED and isinstance(value, dict):
+                found[key] = self._members(node.child(key), side, found if key == "properties" else {})
+
+    def _types(self, node: Node, given: JsonObject, found: JsonObject) -> None:
+        kind = given.get("type")
+        kinds = [kind] if isinstance(kind, str) else kind if isinstance(kind, list) else []
+        if kind == "file":
+            kinds = ["string"]
+        if unknown := [name for name in kinds if not isinstance(name, str) or name not in _TYPES]:
+            raise node.child("type").bad(f"{str(unknown[0])[:60]!r} is no type of JSON Schema")
+        enum = given.get("enum")
+        choices = list(enum) if isinstance(enum, list) and enum else []
+        if self._old and given.get("nullable") is True and kinds:
+            kinds = [*kinds, "null"]
+            if choices and None not in choices:
+                choices.append(None)
+        if kinds:
+            found["type"] = kinds[0] if len(kinds) == 1 else list(kinds)
+        if choices:
+            found["enum"] = choices
+        for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+            if given.get(flag) is True and isinstance(given.get(bound), int | float):
+                found[flag] = given[bound]
+
+    def _members(self, node: Node, side: Side, owner: JsonObject) -> JsonObject:
+        """The properties of an object, without those that the other side alone sends."""
+        dropped = "readOnly" if side == "request" else "writeOnly"
+        kept: JsonObject = {}
+        gone: list[Json] = []
+        for name, child in node.members():
+            value = child.value
+            if isinstance(value, dict) and isinstance(value.get("$ref"), str) and not value.get(dropped):
+                value = self._documents.resolve(child).value
+            if isinstance(value, dict) and value.get(dropped) is True:
+                gone.append(name)
+            else:
+                kept[name] = self._convert(child, side)
+        if gone:
+            owner[_GONE] = gone
+        return kept
+
+    def _required(self, given: JsonObject, found: JsonObject) -> None:
+        gone = found.pop(_GONE, [])
+        required = given.get("required")
+        names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+        names = [name for name in dict.fromkeys(names) if not (isinstance(gone, list) and name in gone)]
+        found.pop("required", None)
+        if names:
+            found["required"] = list(names)
+
+
+_GONE = "\0gone"
+
+
+def references_of(schema: Json) -> list[str]:
+    """The references in a converted schema, in their order, each as often as it stands there."""
+    found: list[str] = []
+    todo: list[Json] = [schema]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            if isinstance(ref := part.get("$ref"), str):
+                found.append(ref)
+            todo += _parts(part)
+    return found
+
+
+def _parts(schema: JsonObject) -> list[Json]:
+    parts: list[Json] = []
+    for key, value in schema.items():
+        if key in _ONE:
+            parts.append(value)
+        elif key in _MANY and isinstance(value, list):
+            parts += value
+        elif key in _NAMED and isinstance(value, dict):
+            parts += value.values()
+    return parts
+
+
+def _names(uris: list[str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for uri in uris:
+        stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", uri.rpartition("/")[2]) or "part"
+        name, number = stem, 2
+        while name in taken:
+            name, number = f"{stem}_{number}", number + 1
+        taken.add(name)
+        names[uri] = name
+    return names
+
+
+def _placed(schema: Json, reached: dict[str, JsonObject], names: dict[str, str]) -> JsonObject:
+    """A schema whose references lead into `$defs`, or are replaced by the one schema that they mean."""
+    if not isinstance(schema, dict):
+        return {}
+    placed: JsonObject = {}
+    for key, value in schema.items():
+        if key in _ONE:
+            placed[key] = _placed(value, reached, names)
+        elif key in _MANY and isinstance(value, list):
+            placed[key] = [_placed(item, reached, names) for item in value]
+        elif key in _NAMED and isinstance(value, dict):
+            placed[key] = {name: _placed(item, reached, names) for name, item in value.items()}
+        elif key != "$ref":
+            placed[key] = value
+    ref = schema.get("$ref")
+    if isinstance(ref, str):
+        if ref in names:
+            return {"$ref": f"#/$defs/{names[ref]}", **placed}
+        there = _placed(reached[ref], reached, names)
+        if not (there.keys() & placed.keys()) - {"description", "default"}:
+            return there | placed
+        return {**placed, "allOf": [there, *(placed["allOf"] if isinstance(placed.get("allOf"), list) else [])]}  # type: ignore[misc]
+    return placed
+
+
+def bounded(schema: JsonObject) -> tuple[JsonObject, bool]:
+    """A schema of at most some 12 kB: deep parts are replaced by a hint at `get_schema`. Also whether that was done."""
+    if len(_size.encode(schema)) <= SCHEMA_BYTES:
+        return schema, False
+    smaller = schema
+    for depth in (10, 8, 6, 5, 4, 3, 2):
+        smaller = _to_depth(schema, depth)
+        if len(_size.encode(smaller)) <= SCHEMA_BYTES:
+            break
+    return smaller, smaller != schema
+
+
+def _to_depth(schema: JsonObject, depth: int) -> JsonObject:
+    defs = schema.get("$defs")
+    known = defs if isinstance(defs, dict) else {}
+    kept: JsonObject = {}
+    todo: list[tuple[str, int]] = []
+
+    def cut(part: Json, level: int) -> Json:
+        if not isinstance(part, dict):
+            return part
+        ref = part.get("$ref")
+        if level >= depth and (isinstance(ref, str) or _parts(part)):
+            kind = part.get("type")
+            stub: JsonObject = {"type": kind} if kind else {}
+            return {**stub, "description": f"{kind if isinstance(kind, str) else 'object'}, {CUT}"}
+        if isinstance(ref, str):
+            todo.append((ref.rpartition("/")[2], level))
+        found: JsonObject = {}
+        for key, value in part.items():
+            if key in _ONE:
+                found[key] = cut(value, level + 1)
+            elif key in _MANY and isinstance(value, list):
+                found[key] = [cut(item, level + 1) for item in value]
+            elif key in _NAMED and isinstance(value, dict):
+                found[key] = {name: cut(item, level + 1) for name, item in value.items()}
+            elif key != "$defs":
+                found[key] = value
+        return found
+
+    root = cut(schema, 0)
+    for name, level in todo:  # grows while it is gone through; the nearest use comes first
+        if name not in kept:
+            kept[name] = {}
+            kept[name] = cut(known[name], level)
+    found = root if isinstance(root, dict) else {}
+    return {**found, "$defs": kept} if kept else found
+
+
+def _is_pattern(pattern: str) -> bool:
+    if re.search(r"(?<!\\)\{(?!\d+(,\d*)?\})", pattern):  # a brace alone: Python takes it, Rust does not
+        return False
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
