@@ -29,8 +29,8 @@ from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import start
 
 HERE = Path(__file__).parent
-ATTEMPTS = sorted((HERE / "attempts").iterdir())
-PROGRAMS = sorted((HERE / "programs").iterdir())
+ATTEMPTS = sorted(script for script in (HERE / "attempts").iterdir() if script.is_file())
+PROGRAMS = sorted(script for script in (HERE / "programs").iterdir() if script.is_file())
 ATTEMPT = JailLimits(memory_bytes=512 << 20, cpu_seconds=3, processes=64, disk_bytes=256 << 20, seconds=20)
 PROGRAM = JailLimits(memory_bytes=1 << 30, cpu_seconds=60, processes=64, disk_bytes=512 << 20, seconds=60)
 AT_ONCE = 4
