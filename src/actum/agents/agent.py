@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypedDict, Unpack, cast
@@ -60,6 +60,7 @@ from ..core.record import (
     InputRequested,
     ModelReplied,
     Started,
+    TaskQueued,
     ToolsChanged,
     new_id,
 )
@@ -73,7 +74,8 @@ from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
 from ..runs.given_tools import Toolish
 from ..runs.recorded import checked_id, checked_roles, checked_text, sound
-from ..runs.runner import Answers, Emit, ModelSide, Runner, Setting
+from ..runs.run import Stopping
+from ..runs.runner import Answers, Begins, Emit, ModelSide, Runner, Setting
 from ..runs.wording import Phrases
 from ..toolsets.wrappers import innermost
 from .agent_tool import AgentTool
@@ -307,6 +309,63 @@ class Agent(Generic[Output]):
             UnknownName: `after` names no run of this owner.
             Busy: somebody else is adding to this conversation.
         """
+        options: RunOptions = {
+            "messages": messages,
+            "conversation": conversation,
+            "owner": owner,
+            "after": after,
+            "context": context,
+            "principal": principal,
+            "tenant": tenant,
+            "roles": roles,
+            "key_id": key_id,
+            "run_id": run_id,
+            "attachments": attachments,
+            "approver": approver,
+            "peer": peer,
+            "trace": trace,
+            "request": request,
+            "holder": holder,
+            "settings": settings,
+        }
+        async with self._beginning(question, options, emit) as (run, started, before, setting):
+            return await self._begin(run, started, before, setting)
+
+    async def queue(self, question: str | UserMessage, task: TaskQueued, **options: Unpack[RunOptions]) -> str:
+        """Put a question on record as a task, to be answered later: by `resume`, in this process or another.
+
+        Args:
+            question: what the user says.
+            task: what was asked for beside the question.
+            options: as for `run`; `context`, `approver`, `peer` and `holder` are not on record, and are not used.
+
+        Returns:
+            The id of the run, which is also the task's.
+
+        Raises:
+            UsageError: as for `run`.
+            Busy: somebody else is adding to this conversation, or is beginning a run of this id.
+        """
+        async with self._beginning(question, options, None) as (run_id, started, _, setting):
+            setting.budget.price(self.model.name)  # or nothing is begun
+            await self.runner.start(run_id, started, setting)
+            self.journal.append(run_id, task)
+            await self.journal.sync(run_id)
+            return run_id
+
+    @asynccontextmanager
+    async def _beginning(
+        self, question: str | UserMessage, options: RunOptions, emit: Emit | None
+    ) -> AsyncIterator[tuple[str, Started, Sequence[Message], Setting]]:
+        """A block that has claimed a new run, with all that the run begins with; the arguments are those of `run`.
+
+        Returns:
+            The id of the run, its first record, what was said before, and what the run finds around it.
+        """
+        run_id, messages = options.get("run_id"), options.get("messages")
+        conversation, after = options.get("conversation", ""), options.get("after", "")
+        principal, tenant, owner = options.get("principal", ""), options.get("tenant", ""), options.get("owner")
+        roles, settings = options.get("roles", ()), options.get("settings")
         drawn = run_id is None
         run_id = new_id("run") if run_id is None else checked_id(run_id)
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
@@ -330,7 +389,7 @@ class Agent(Generic[Output]):
                     redaction=self._redaction,
                 )
                 earlier = Before(messages=given)
-            asked = with_attachments(UserMessage.of(question), attachments, earlier.handles())
+            asked = with_attachments(UserMessage.of(question), options.get("attachments", ()), earlier.handles())
             heard = await news(self.journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(
                 agent=self.name,
@@ -344,26 +403,26 @@ class Agent(Generic[Output]):
                 principal=principal,
                 tenant=tenant,
                 roles=checked_roles(roles),
-                key_id=checked_text("key_id", key_id),
+                key_id=checked_text("key_id", options.get("key_id", "")),
                 conversation=conversation,
                 owner=None if whose.principal == principal else whose.principal,
                 previous=earlier.run_id,
                 seen=earlier.seen,
                 unfinished=heard.unfinished,
-                trace=checked_traceparent(trace),
-                request=request,
+                trace=checked_traceparent(options.get("trace", "")),
+                request=options.get("request", ""),
                 **await self._recorded(),
             )
             setting = self.runner.setting(
-                deps=context,
+                deps=options.get("context"),
                 emit=emit,
-                approver=approver,
-                peer=peer,
-                holder=holder,
+                approver=options.get("approver"),
+                peer=options.get("peer"),
+                holder=options.get("holder"),
                 agent=self,
                 model_settings=settings,
             )
-            return await self._begin(run_id, started, earlier.messages, setting)
+            yield run_id, started, earlier.messages, setting
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult[Output]:
         """`run` for programs without an event loop; the options are the same.
@@ -409,6 +468,8 @@ class Agent(Generic[Output]):
         holder: Holder | None = None,
         settings: ModelSettings | None = None,
         emit: Emit | None = None,
+        begins: Begins | None = None,
+        stopping: Stopping | None = None,
     ) -> RunResult[Output]:
         """Go on with a run that was paused or interrupted: what is on record is not done again.
 
@@ -425,6 +486,7 @@ class Agent(Generic[Output]):
             accept: go on although prompt or tools have changed.
             settings: how the model is asked from here on; the settings that the run was started with hold for what is
                 not set here. Headers are not on record: they are those of the agent and of these settings.
+            begins, stopping: as in `runs.runner.Setting`, for whoever carries out tasks.
 
         Raises:
             UnknownName: there is no such run (of this user), or nothing pending under such an id.
@@ -442,6 +504,7 @@ class Agent(Generic[Output]):
             agent=self,
             model_settings=settings,
         )
+        setting = msgspec.structs.replace(setting, begins=begins, stopping=stopping)
         shared = self.journal.is_shared
         return await self._go_on(
             run_id,

@@ -24,6 +24,10 @@ from ..core.record import (
     Intended,
     Record,
     Started,
+    TaskEnded,
+    TaskQueued,
+    TaskRetrying,
+    TaskStarted,
     new_id,
 )
 from ..journal.recording import CallRef
@@ -90,6 +94,8 @@ def _as_own(record: Record, own: Mapping[str, str]) -> Record:
             return structs.replace(record, pending=structs.replace(pending, id=own.get(pending.id, pending.id)))
         case InputGiven():
             return structs.replace(record, id=own.get(record.id, record.id))
+        case TaskQueued() | TaskStarted() | TaskRetrying():  # the branch is no task; its entries keep their numbers
+            return TaskEnded("cancelled", "branched off")
         case _:
             return record
 

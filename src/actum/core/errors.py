@@ -6,6 +6,7 @@ prose.
     │   ├── BadTool                 a tool that can't be registered
     │   ├── UnknownName             a model, dialect, toolset or run that does not exist
     │   ├── Busy                    somebody drives this run, or adds to this conversation, already
+    │   ├── TaskRefused             a task can not be accepted, cancelled or begun again; `code` says why
     │   └── ReplayDiverged          a recorded run does not fit the agent that is to resume it
     ├── JournalError                the record can not be kept; nothing goes on without it
     ├── ModelError                  the model gave no answer; ends a run
@@ -28,7 +29,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from .call import Effect, Failure, Problem
 from .json import whole_text
@@ -52,6 +53,29 @@ class UnknownName(UsageError):
 
 class Busy(UsageError):
     """Somebody drives this run, or adds to this conversation, already: here or in another process."""
+
+
+TaskRefusal = Literal["journal", "agent", "deadline", "options", "key_used", "queued_max", "finished", "not_dead"]
+"""Why a task is refused: its journal is no database; no other process can build its agent; its deadline has passed, or
+comes before `not_before`; another option can not be; its unique key was used for another request; too many tasks of
+this user wait; it has ended; it is no dead letter."""
+
+
+class TaskRefused(UsageError):
+    """A task can not be accepted, cancelled or begun again. The message says why, for whoever asked.
+
+    Args:
+        code: why, for a program.
+        message: why, for a person.
+        state: the state of the task, where there is one.
+        run_id: the task, where there is one.
+    """
+
+    def __init__(self, code: TaskRefusal, message: str, *, state: str = "", run_id: str = "") -> None:
+        super().__init__(message)
+        self.code: TaskRefusal = code
+        self.state = state
+        self.run_id = run_id
 
 
 class ReplayDiverged(UsageError):

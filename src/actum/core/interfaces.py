@@ -25,6 +25,7 @@ from .message import Message, Reply, SystemMessage
 from .pending import Pending
 from .provenance import Origins
 from .record import ConversationSummary, Entry, InputGiven, OpenQuestion, Record, RunSummary, SignedHead, Verdict
+from .task import TaskFilter, TaskLine, TaskProgress
 from .tool import Tool
 from .trace import traceparent_of
 from .user import User
@@ -666,12 +667,87 @@ class RunFilter(TypedDict, total=False):
     until: float | None
 
 
+class TaskIndex(Protocol):
+    """The list of tasks (`core.task`): an index, written in the transaction of the records that it follows from."""
+
+    async def find(self, run_id: str, *, tenant: str | None = None, principal: str | None = None) -> TaskLine | None:
+        """The line of a task; None where there is no such task of this user. None as a tenant or principal: of all."""
+
+    async def list(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[TaskFilter]) -> list[TaskLine]:
+        """The latest tasks, newest first.
+
+        Args:
+            limit: so many at most; None for all.
+            behind: only those that stand behind this task in the list.
+            wanted: see `TaskFilter`.
+        """
+
+    async def counts(self, **wanted: Unpack[TaskFilter]) -> dict[str, int]:
+        """How many tasks there are, by their state."""
+
+    async def queued(self, tenant: str, principal: str | None, *, most: int) -> int:
+        """How many tasks of a user, or of all users of a tenant, wait to be begun; counted up to `most`."""
+
+    async def oldest(self, now: float) -> float | None:
+        """Since when the task waits that could have been begun first; None where none waits."""
+
+    async def keyed(self, tenant: str, principal: str, key: str) -> TaskLine | None:
+        """The task of a user with this unique key; None where there is none."""
+
+    async def next_due(
+        self,
+        now: float,
+        *,
+        home: str = "",
+        limit: int = 1,
+        running_max: int | None = None,
+        tenant_running_max: int | None = None,
+        without: Sequence[str] = (),
+    ) -> Sequence[TaskLine]:
+        """The tasks that are to be begun next: those of the highest priority, and among them users take turns. Nothing
+        is written down of that: whoever begins a task claims its run.
+
+        Args:
+            now: seconds since 1970.
+            home: as in `TaskLine`.
+            limit: so many at most.
+            running_max, tenant_running_max: so many tasks of one user, or of one tenant, may run at a time.
+            without: tasks that are not meant.
+        """
+
+    async def next_time(self, *, home: str = "") -> float | None:
+        """When the next task becomes due that is not due yet, in seconds since 1970."""
+
+    async def late(self, now: float, *, limit: int = 100) -> Sequence[TaskLine]:
+        """Tasks that have not ended, and whose deadline has passed."""
+
+    async def running(self, *, home: str | None = "") -> Sequence[TaskLine]:
+        """The tasks that are running, or were when their process ended; None as the home for all."""
+
+    def tell_progress(self, run_id: str, value: Json, at: float) -> None:
+        """Write down how far a running task is. Nobody waits until that is written."""
+
+    async def progress(self, run_id: str) -> TaskProgress | None:
+        """How far a task was when that was last told."""
+
+    async def drop(self, ended_before: float, *, limit: int = 1_000) -> int:
+        """Delete the lines of tasks that ended before this time. Their runs stay.
+
+        Returns:
+            How many were deleted.
+        """
+
+
 class Journal(Protocol):
     """The record of runs: append-only, one chain a run. The only state that a run has."""
 
     @property
     def counts(self) -> Counts | None:
         """What all processes that write to this journal count together; None where no other process can."""
+
+    @property
+    def tasks(self) -> TaskIndex | None:
+        """The list of the tasks; None where no other process could carry a task out, as with a journal in memory."""
 
     def append(self, run_id: str, record: Record) -> int:
         """Write down a record and return its number within the run, from 0. Order is kept; see `sync` for the disk."""

@@ -14,6 +14,9 @@ The order of records in a run::
     [Compacted]
     Ended
 
+A run that is a task (`core.task`) also has `TaskQueued` behind `Started` and `CallsRequested`, `TaskStarted` before
+each attempt, and behind the `Ended` of an attempt `TaskRetrying` or `TaskEnded`.
+
 An outcome belongs to (number of the entry that asked for the call, index of the call in that entry): ids made by
 models are unique only within a turn. A call may have several `Intended`, one for each attempt. An `Intended` without
 `CallCompleted` is in doubt.
@@ -46,6 +49,7 @@ from .json import JsonObject, dumps
 from .message import Message, Reply, Usage, UserMessage
 from .pending import AskedKind, Pending
 from .provenance import Origins, Source
+from .task import TaskOptions, TaskState
 from .user import User
 
 if TYPE_CHECKING:
@@ -506,6 +510,69 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
     usage: Usage = Usage()
 
 
+class TaskQueued(Struct, frozen=True, kw_only=True, tag="task_queued", omit_defaults=True):
+    """The run is a task: it is carried out later, by whoever takes it. Also written when a dead letter is begun again.
+
+    Attributes:
+        due: the first attempt begins then at the earliest, in seconds since 1970.
+        options: what was asked for.
+        home, digest: as in `core.task.TaskLine`.
+        by: who began a dead letter again; empty for a new task.
+    """
+
+    due: float
+    options: TaskOptions
+    home: str = ""
+    digest: str = ""
+    by: str = ""
+
+
+class TaskStarted(Struct, frozen=True, tag="task_started", omit_defaults=True):
+    """An attempt at a task begins. On record before it does, so that an attempt which ends its process counts, too.
+
+    Attributes:
+        attempt: its number, from 1. A run that goes on after it waited for a person keeps the number.
+        worker: the process that carries it out.
+    """
+
+    attempt: int
+    worker: str = ""
+
+
+class TaskRetrying(Struct, frozen=True, tag="task_retrying", omit_defaults=True):
+    """An attempt at a task failed, or was put back, and another is made.
+
+    Attributes:
+        attempt: the number of the attempt that failed.
+        error: why: the error of the run, or `worker_lost`, `timed_out`.
+        due: the next attempt begins then at the earliest, in seconds since 1970.
+        free: the attempt was not the task's fault, and does not count against `max_retries`.
+    """
+
+    attempt: int
+    error: str
+    due: float
+    free: bool = False
+
+
+class TaskEnded(Struct, frozen=True, tag="task_ended", omit_defaults=True):
+    """A task has ended.
+
+    Attributes:
+        state: how: `succeeded`, `failed`, `timed_out` or `cancelled`.
+        error: why; empty where it succeeded.
+        by: who cancelled it, where somebody did.
+    """
+
+    state: TaskState
+    error: str = ""
+    by: str = ""
+
+
+TaskRecord = TaskQueued | TaskStarted | TaskRetrying | TaskEnded
+"""The records that tell of a task alone."""
+
+
 Record = (
     Started
     | ToolsChanged
@@ -523,6 +590,10 @@ Record = (
     | Compacted
     | Forgotten
     | Ended
+    | TaskQueued
+    | TaskStarted
+    | TaskRetrying
+    | TaskEnded
 )
 
 
@@ -578,8 +649,10 @@ def written_by(format_: int) -> str:
 
 
 def ends_secrets(record: Record) -> bool:
-    """Whether the secret values of a run are deleted with this record: the run has ended, or is forgotten."""
-    return (isinstance(record, Ended) and record.status != "paused") or isinstance(record, Forgotten)
+    """Whether the secret values of a run are deleted with this record: the run has ended, or is forgotten. Those of a
+    task are kept from one attempt to the next, until the task has ended.
+    """
+    return (isinstance(record, Ended) and record.status != "paused") or isinstance(record, Forgotten | TaskEnded)
 
 
 class RunSummary(Struct, frozen=True, kw_only=True, gc=False):

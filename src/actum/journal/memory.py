@@ -74,6 +74,10 @@ class MemoryJournal:
     def counts(self) -> None:
         """No other process writes to it."""
 
+    @property
+    def tasks(self) -> None:
+        """No other process could carry a task out."""
+
     def append(self, run_id: str, record: Record) -> int:
         entries = self._entries.get(run_id)
         if entries is None:

@@ -34,6 +34,11 @@ from ..core.record import (
     Record,
     Sampled,
     Started,
+    TaskEnded,
+    TaskQueued,
+    TaskRecord,
+    TaskRetrying,
+    TaskStarted,
     ToolsChanged,
 )
 from ..core.secret_values import Secretive, differing_texts, filled, restored
@@ -193,7 +198,10 @@ class RunState:
             self.secrets.update(differing_texts(one, other))
         self.take(number, whole)
 
-    def _take_rare(self, record: ToolsChanged | AgentChanged | Compacted | Forgotten | Sampled | CallParked) -> None:
+    def _take_rare(
+        self,
+        record: ToolsChanged | AgentChanged | Compacted | Forgotten | Sampled | CallParked | TaskRecord,
+    ) -> None:
         match record:
             case CallParked():
                 self._park(record)
@@ -207,7 +215,7 @@ class RunState:
                 self.agent = record
             case Compacted():
                 self.compacted = record
-            case Forgotten():
+            case Forgotten() | TaskQueued() | TaskStarted() | TaskRetrying() | TaskEnded():
                 pass
 
     def outcome(self, place: CallRef) -> tuple[ToolResult, float] | None:

@@ -30,6 +30,7 @@ from ..core.record import (
     Record,
     Sampled,
     Started,
+    TaskRecord,
     ToolsChanged,
 )
 from .recording import CallRef
@@ -153,7 +154,7 @@ class OtherEvent(Struct, frozen=True):
 
     number: int
     at: float
-    record: ToolsChanged | AgentChanged | Compacted | Forgotten | Ended | None
+    record: ToolsChanged | AgentChanged | Compacted | Forgotten | Ended | TaskRecord | None
 
 
 class Timeline:
@@ -226,8 +227,8 @@ class Timeline:
                     question.answers.append((record, max(question.at, entry.at)))
             case CallParked() | Sampled():
                 self._midway(record, entry.at)
-            case ToolsChanged() | AgentChanged() | Compacted() | Forgotten() | Ended() | None:
-                self.rows.append(OtherEvent(entry.number, entry.at, record))
+            case other:
+                self.rows.append(OtherEvent(entry.number, entry.at, other))
 
     def _spans(self, entry: Entry, calls: Sequence[ToolCall]) -> list[CallSpan]:
         """The calls that an entry asks for."""

@@ -45,6 +45,18 @@ class Stopped(Exception):
         self.reason = reason
 
 
+class Stopping(Struct):
+    """Why a run is cancelled, said by whoever cancels it.
+
+    Attributes:
+        reason: what stands on record as the reason; empty for `cancelled`.
+        is_interrupted: nothing is written of an end: the run is to go on later, as after the end of its process.
+    """
+
+    reason: str = ""
+    is_interrupted: bool = False
+
+
 class Finish(Struct, frozen=True, kw_only=True):
     """How the work of a run ended; the fields are those of `RunResult`."""
 
@@ -65,6 +77,7 @@ class Run:
         phrases: in the run's language.
         seconds: the run's time limit.
         account: of the run's user, where users have limits.
+        stopping: says why the run is cancelled, where it is.
 
     Attributes:
         calls: each call that was performed, with its result.
@@ -80,6 +93,7 @@ class Run:
         phrases: Phrases,
         seconds: float | None,
         account: Account | None,
+        stopping: Stopping | None = None,
     ) -> None:
         self.context = context
         self.path = path
@@ -90,6 +104,7 @@ class Run:
         self._asker = asker
         self._seconds = seconds
         self._account = account
+        self._stopping = stopping or Stopping()
         self._counted = False
         self._under_way = AsyncExitStack()
         self._task = asyncio.current_task()
@@ -247,7 +262,8 @@ class Run:
 
     async def _write_failure(self, error: BaseException) -> None:
         if isinstance(error, asyncio.CancelledError):
-            self._write_end("stopped", self.phrases.stopped("cancelled"), "cancelled")
+            if not self._stopping.is_interrupted:
+                self._write_end("stopped", self.phrases.stopped("cancelled"), self._stopping.reason or "cancelled")
         else:
             self._write_end("failed", str(error) if isinstance(error, ActumError) else "", type(error).__name__)
         await self.context.journal.sync(self.context.run_id)

@@ -25,7 +25,7 @@ from ..call.limits.breaker import Breakers
 from ..call.limits.limits import Limits
 from ..call.limits.meters import RateLimiters
 from ..call.path import CallPath
-from ..call.plan import PolicyInputs
+from ..call.plan import PolicyInputs, decide
 from ..call.resolve import Catalog
 from ..call.scope import RunContext
 from ..core.budget import Budget, Price
@@ -38,7 +38,7 @@ from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal,
 from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
-from ..core.record import CallsRequested, InputGiven, Requester, Started, new_id
+from ..core.record import CallsRequested, Entry, InputGiven, Requester, Started, TaskQueued, TaskStarted, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource, secrets_for
 from ..core.tool import Tool
@@ -46,14 +46,14 @@ from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
 from ..core.user import User
 from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
-from ..journal.recording import RunState
+from ..journal.recording import CallRef, RunState
 from ..journal.secrets import write_answer, write_request
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
 from .recorded import check_bound, checked_id, checked_roles, checked_text, done_after, sound, unknown_run
-from .run import Run
+from .run import Run, Stopping
 from .wording import Phrases
 
 log = logging.getLogger("actum")
@@ -62,6 +62,9 @@ Emit = Callable[[Event], None]
 Answers = Callable[[RunState], list[InputGiven]]
 """The records of the answers to what a run waits for."""
 
+
+Begins = Callable[[Sequence[Entry]], TaskStarted]
+"""Makes the record by which an attempt at a task begins, of the entries of the run."""
 
 TOLD_MAX = 10
 """So many tools of each kind are told where a run's tools are not what they were."""
@@ -81,6 +84,9 @@ class Setting(Struct, frozen=True, kw_only=True):
         ancestors: the runs above this run, whose policies bind it.
         holder: for whom toolsets keep sessions open, instead of the conversation or the run.
         model_settings: how the model is asked in this run, before what its agent says.
+        begins: of a task: given the entries of the run, makes the record by which an attempt begins. The record is on
+            disk before anything else is done. It raises what speaks against the attempt.
+        stopping: says why the run is cancelled, where it is; see `run.Stopping`.
     """
 
     journal: Journal
@@ -93,6 +99,8 @@ class Setting(Struct, frozen=True, kw_only=True):
     ancestors: tuple[Ancestor, ...] = ()
     holder: Holder | None = None
     model_settings: ModelSettings = UNSET
+    begins: Begins | None = None
+    stopping: Stopping | None = None
 
 
 class ModelSide(Struct, frozen=True, kw_only=True):
@@ -299,7 +307,29 @@ class Runner:
         """
         drawn = drawn or run_id is None
         run_id = new_id("run") if run_id is None else checked_id(run_id)
-        started = Started(
+        started = await self._beginning(principal, tenant, roles, key_id, trace, tracestate, request)
+        way = way_in(started.tracestate)
+        setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way)
+        async with self.journal.claim(run_id):
+            if not drawn and await self.journal.read(run_id):
+                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+            state = await self.start(run_id, started, setting)
+            requested = CallsRequested(tuple(calls), by, speaks_for)
+            write_request(self.journal, run_id, state, requested, (await self.catalog()).secret_paths)
+            return await self._make_requested(run_id, state, setting)
+
+    async def _beginning(
+        self,
+        principal: str,
+        tenant: str,
+        roles: Sequence[str],
+        key_id: str,
+        trace: str,
+        tracestate: str,
+        request: str,
+    ) -> Started:
+        """The first record of a run of direct calls; the arguments are those of `call`."""
+        return Started(
             agent=self.name,
             model="",
             said=(),
@@ -313,15 +343,61 @@ class Runner:
             tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
             request=request,
         )
-        way = way_in(started.tracestate)
-        setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way)
-        async with self.journal.claim(run_id):
-            if not drawn and await self.journal.read(run_id):
+
+    async def queue(
+        self,
+        calls: Sequence[ToolCall],
+        task: TaskQueued,
+        *,
+        run_id: str,
+        by: Requester,
+        speaks_for: Literal["", "user"] = "",
+        principal: str = "",
+        tenant: str = "",
+        roles: Sequence[str] = (),
+        key_id: str = "",
+        trace: str = "",
+        tracestate: str = "",
+        request: str = "",
+    ) -> None:
+        """Put calls on record as a task, to be made later: by `resume`, in this process or another.
+
+        Args:
+            calls: the calls.
+            task: what was asked for beside the calls.
+            run_id: the id of the run and of the task.
+            by, speaks_for, principal, tenant, roles, key_id, trace, tracestate, request: as for `call`.
+
+        Raises:
+            UsageError: a run of this id exists.
+            Busy: somebody is beginning a run of this id.
+        """
+        started = await self._beginning(principal, tenant, roles, key_id, trace, tracestate, request)
+        setting = self.setting()
+        async with self.journal.claim(checked_id(run_id)):
+            if await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             state = await self.start(run_id, started, setting)
             requested = CallsRequested(tuple(calls), by, speaks_for)
             write_request(self.journal, run_id, state, requested, (await self.catalog()).secret_paths)
-            return await self._make_requested(run_id, state, setting)
+            self.journal.append(run_id, task)
+            await self.journal.sync(run_id)
+
+    async def check_call(self, call: ToolCall, facts: Facts) -> None:
+        """Judge a call by what is known before it is made: its arguments, and a policy that denies it outright. The
+        call is judged again when it is made.
+
+        Args:
+            call: the call.
+            facts: on whose behalf.
+
+        Raises:
+            UnknownTool: nothing has this name.
+            InvalidArguments: the arguments are not complete, or do not fit the schema.
+            PermissionDenied: the policy denies the call.
+        """
+        inputs = PolicyInputs(policy=self._policy, facts=facts, coerce=self._coerce, extra=self._extra)
+        decide(call, CallRef(0, 0), await self.catalog(), inputs, facts)
 
     async def resume(
         self,
@@ -336,6 +412,8 @@ class Runner:
         peer: Peer | None = None,
         holder: Holder | None = None,
         emit: Emit | None = None,
+        begins: Begins | None = None,
+        stopping: Stopping | None = None,
     ) -> RunResult:
         """Go on with calls that wait or were interrupted; the arguments are those of `Agent.resume`.
 
@@ -346,6 +424,7 @@ class Runner:
         """
         await self.check_user(run_id, principal, tenant)
         setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder)
+        setting = msgspec.structs.replace(setting, begins=begins, stopping=stopping)
         async with self.taken_up(
             run_id, lambda state: records_of(state, answers or {}, is_shared=self.journal.is_shared), setting
         ) as state:
@@ -461,6 +540,10 @@ class Runner:
                 )
             for record in answered:
                 write_answer(journal, run_id, state, record)
+            if setting.begins is not None:
+                begun = setting.begins(entries)
+                state.take(journal.append(run_id, begun), begun)
+                await journal.sync(run_id)  # an attempt that ends this process counts, too
             yield state
 
     async def answer(self, run_id: str, answers: Answers) -> RunState:
@@ -581,7 +664,8 @@ class Runner:
         path = CallPath(context, catalog, inputs, self.limits, self._breakers, self._meters, asker)
         account = self._meters.account(started.user, self.clock.monotonic())
         context.counts_tokens = budget.counts_tokens or (account is not None and account.counts_tokens)
-        run = Run(context, path, asker, Phrases.for_text(started.question), self.limits.seconds, account)
+        phrases = Phrases.for_text(started.question)
+        run = Run(context, path, asker, phrases, self.limits.seconds, account, setting.stopping)
         run.tell(RunStarted(run_id))
         try:
             yield run

@@ -40,6 +40,10 @@ from ..core.record import (
     RunSummary,
     SignedHead,
     Started,
+    TaskEnded,
+    TaskQueued,
+    TaskRetrying,
+    TaskStarted,
     Telling,
     ends_secrets,
     is_telling,
@@ -52,11 +56,14 @@ from ..core.record import (
     written_by,
 )
 from ..core.sealed import SealedWords, open_words, seal_words
+from ..core.task import TaskLine
+from ..core.task_line import TaskTelling, may_tell_of_task
 from .counts import DatabaseCounts
 from .database import Database, Row
 from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
 from .sessions import DatabaseSessions
+from .tasks import DatabaseTasks, tell_task
 from .writer import Writer
 
 _LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner, tenant, kind"
@@ -122,11 +129,13 @@ class DatabaseJournal:
         self._to_keep: dict[str, bytes] = {}
         self._to_hide: dict[str, list[SealedWords]] = {}
         self._hiding: set[str] = set()
+        self._attempted: set[str] = set()
         self._claims = Claims()
         self._writer = Writer(database)
         self.keys = DatabaseKeys(database, self._writer, self._check_format)
         self.sessions = DatabaseSessions(self._writer, self._check_format)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
+        self._tasks = DatabaseTasks(self._writer)
 
     @property
     def name(self) -> str:
@@ -140,6 +149,10 @@ class DatabaseJournal:
     @property
     def counts(self) -> Counts:
         return self._counts
+
+    @property
+    def tasks(self) -> DatabaseTasks:
+        return self._tasks
 
     def append(self, run_id: str, record: Record) -> int:
         self._check_format()
@@ -167,7 +180,12 @@ class DatabaseJournal:
                 self._kept.difference_update(to_keep)
 
         self._writer.put(write, run_id, tell)
-        if run_id in self._hiding and ends_secrets(record):
+        if isinstance(record, TaskStarted):
+            self._attempted.add(run_id)
+        elif isinstance(record, TaskRetrying | TaskEnded):
+            self._attempted.discard(run_id)
+        is_next_attempt_possible = run_id in self._attempted and isinstance(record, Ended)
+        if run_id in self._hiding and ends_secrets(record) and not is_next_attempt_possible:
             self._hiding.discard(run_id)
             self._writer.put_aside(lambda database: database.scrub(wait=False))
         if isinstance(record, Ended):  # the run may go on in another process
@@ -416,8 +434,10 @@ class DatabaseJournal:
             database.execute(_FURTHER, (run_id, run_id, entry.number - 1, previous, *row))
         if is_telling(record):
             _tell(database, run_id, record, entry.at)
-            if ends_secrets(record):
-                database.execute("DELETE FROM hidden WHERE run_id = ?", (run_id,))
+        task = _tell_task(database, run_id, record, entry.at) if may_tell_of_task(record) else None
+        # A task that is not over may be tried again: its secret values stay for the next attempt.
+        if ends_secrets(record) and (task is None or task.is_finished):
+            database.execute("DELETE FROM hidden WHERE run_id = ?", (run_id,))
         if signs and self._key is not None:
             _sign(database, self._key, run_id, entry)
 
@@ -475,6 +495,26 @@ def _tell_asked(database: Database, record: Telling, line: RunSummary, at: float
             database.execute("DELETE FROM asked WHERE run_id = ? AND ask_id = ?", named)
     elif nothing_waits(record):
         database.execute("DELETE FROM asked WHERE run_id = ?", (line.run_id,))
+
+
+def _tell_task(database: Database, run_id: str, record: TaskTelling, at: float) -> TaskLine | None:
+    """Write the line of a task.
+
+    Returns:
+        The line; None where the run is no task.
+    """
+    run = None
+    if isinstance(record, TaskQueued):
+        rows = database.execute(_LINE_OF, (run_id,))
+        run = _summary(rows[0]) if rows else None
+    before, after = tell_task(database, run, run_id, record, at)
+    if before is not None and after is not None and after.is_finished and not before.is_finished:
+        _tell_webhook(database, after, at)
+    return after
+
+
+def _tell_webhook(database: Database, line: TaskLine, at: float) -> None:
+    """Write down that somebody is to be told of the end of a task, in the transaction of the record that ends it."""
 
 
 class Conditions:

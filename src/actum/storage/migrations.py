@@ -150,6 +150,26 @@ SQLITE: Migrations = (
         "CREATE INDEX used_logins_by_end ON used_logins (ends_at)",
         "CREATE TABLE login_secret (secret BLOB NOT NULL)",
     ),
+    (
+        # The list of tasks; `ready`, `turn` and `progress` are the table's own. See `storage.tasks`.
+        """CREATE TABLE tasks (
+            place INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL,
+            principal TEXT NOT NULL, agent TEXT NOT NULL, state TEXT NOT NULL, priority INTEGER NOT NULL,
+            due REAL NOT NULL, attempt INTEGER NOT NULL, first INTEGER NOT NULL, queued REAL NOT NULL,
+            changed REAL NOT NULL, ended REAL, home TEXT NOT NULL, digest TEXT NOT NULL,
+            error TEXT NOT NULL, worker TEXT NOT NULL, options TEXT NOT NULL, unique_key TEXT NOT NULL,
+            deadline REAL, ready INTEGER NOT NULL, turn INTEGER NOT NULL DEFAULT 0, progress TEXT NOT NULL DEFAULT ''
+        )""",
+        "CREATE UNIQUE INDEX tasks_by_key ON tasks (tenant, principal, unique_key) WHERE unique_key != ''",
+        "CREATE INDEX tasks_ready ON tasks (home, priority DESC, turn, place) WHERE ready = 2",
+        "CREATE INDEX tasks_turn ON tasks (tenant, principal, home, priority, turn) WHERE ready = 2",
+        "CREATE INDEX tasks_waiting ON tasks (tenant, principal) WHERE ready != 0",
+        "CREATE INDEX tasks_later ON tasks (due) WHERE ready = 1",
+        "CREATE INDEX tasks_by_deadline ON tasks (deadline) WHERE ended IS NULL",
+        "CREATE INDEX tasks_by_user ON tasks (tenant, principal, state, place)",
+        "CREATE INDEX tasks_by_state ON tasks (state, tenant)",
+        "CREATE INDEX tasks_by_end ON tasks (ended)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -254,6 +274,28 @@ POSTGRES: Migrations = (
         "CREATE TABLE used_logins (name TEXT PRIMARY KEY, ends_at DOUBLE PRECISION NOT NULL)",
         "CREATE INDEX used_logins_by_end ON used_logins (ends_at)",
         "CREATE TABLE login_secret (secret BYTEA NOT NULL)",
+    ),
+    (
+        # The list of tasks; `ready`, `turn` and `progress` are the table's own. See `storage.tasks`.
+        """CREATE TABLE tasks (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL,
+            principal TEXT NOT NULL, agent TEXT NOT NULL, state TEXT NOT NULL, priority BIGINT NOT NULL,
+            due DOUBLE PRECISION NOT NULL, attempt BIGINT NOT NULL, first BIGINT NOT NULL,
+            queued DOUBLE PRECISION NOT NULL, changed DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION,
+            home TEXT NOT NULL, digest TEXT NOT NULL,
+            error TEXT NOT NULL, worker TEXT NOT NULL, options TEXT NOT NULL, unique_key TEXT NOT NULL,
+            deadline DOUBLE PRECISION, ready BIGINT NOT NULL, turn BIGINT NOT NULL DEFAULT 0,
+            progress TEXT NOT NULL DEFAULT ''
+        )""",
+        "CREATE UNIQUE INDEX tasks_by_key ON tasks (tenant, principal, unique_key) WHERE unique_key != ''",
+        "CREATE INDEX tasks_ready ON tasks (home, priority DESC, turn, place) WHERE ready = 2",
+        "CREATE INDEX tasks_turn ON tasks (tenant, principal, home, priority, turn) WHERE ready = 2",
+        "CREATE INDEX tasks_waiting ON tasks (tenant, principal) WHERE ready != 0",
+        "CREATE INDEX tasks_later ON tasks (due) WHERE ready = 1",
+        "CREATE INDEX tasks_by_deadline ON tasks (deadline) WHERE ended IS NULL",
+        "CREATE INDEX tasks_by_user ON tasks (tenant, principal, state, place)",
+        "CREATE INDEX tasks_by_state ON tasks (state, tenant)",
+        "CREATE INDEX tasks_by_end ON tasks (ended)",
     ),
 )
 

@@ -21,6 +21,10 @@ from ...core.record import (
     Compacted,
     Ended,
     Forgotten,
+    TaskEnded,
+    TaskQueued,
+    TaskRetrying,
+    TaskStarted,
     ToolsChanged,
     child_id,
 )
@@ -40,7 +44,7 @@ from . import moments
 from .page_style import STYLE
 from .terminal import clean, duration, shorten
 from .trace import failure_text, requested_by, value_text
-from .tree import ANSWERED, belongings, facts, gone_line, open_line, problems_of
+from .tree import ANSWERED, belongings, facts, gone_line, open_line, problems_of, task_line
 
 IDLE_SHARE = 0.06
 """A time in which nothing happened is drawn no longer than this share of the time in which something did."""
@@ -323,6 +327,9 @@ def _told(note: OtherEvent) -> tuple[str, str]:
         case Ended() as record:
             done = "answer" if record.text else "done"
             return (done if record.status == "done" else record.status), f"{record.reason} {record.text}".strip()
+        case TaskQueued() | TaskStarted() | TaskRetrying() | TaskEnded() as record:
+            label, text = task_line(record, note.at)
+            return "task", f"{label} {text}".strip()
         case None:
             return "deleted", gone_line([note.number])
 

@@ -30,6 +30,11 @@ from ...core.record import (
     Forgotten,
     RunSummary,
     Started,
+    TaskEnded,
+    TaskQueued,
+    TaskRecord,
+    TaskRetrying,
+    TaskStarted,
     ToolsChanged,
     child_id,
 )
@@ -252,6 +257,9 @@ class _Branches:
                 done = "answer" if record.text else "done"
                 label = done if record.status == "done" else f"{record.status} {record.reason}"
                 return _line(label.strip(), record.text, STYLE[record.status], self._after(note.at))
+            case TaskQueued() | TaskStarted() | TaskRetrying() | TaskEnded() as record:
+                label, text = task_line(record, note.at)
+                return _line(label, text, "", self._after(note.at))
             case None:
                 return styled((gone_line([note.number]), "red"))
 
@@ -262,6 +270,26 @@ class _Branches:
 def open_line(run: RunSummary) -> str:
     """What there is to say of a call of this run that has no outcome."""
     return "under way" if run.status == "running" else "in doubt: nobody knows whether it happened"
+
+
+def task_line(record: TaskRecord, at: float) -> tuple[str, str]:
+    """What a record tells of a task, as a label and a text.
+
+    Args:
+        record: the record.
+        at: when it was written.
+    """
+    match record:
+        case TaskQueued():
+            later = f"begins in {duration(record.due - at)}" if record.due > at else ""
+            return "queued as a task", f"{later} {f'again, by {record.by}' if record.by else ''}".strip()
+        case TaskStarted():
+            return f"attempt {record.attempt}", f"by {record.worker}" if record.worker else ""
+        case TaskRetrying():
+            wait = duration(max(0.0, record.due - at))
+            return f"attempt {record.attempt} failed", f"{record.error}; the next attempt follows in {wait}"
+        case TaskEnded():
+            return f"task {record.state}", record.error
 
 
 def gone_line(numbers: list[int]) -> str:

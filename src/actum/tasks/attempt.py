@@ -1,0 +1,342 @@
+"""One attempt at a task, carried out in this process: claimed, put on record, gone on with, and settled.
+
+A run ends by its own record (`Ended`). What follows from that for the task is decided here, by `verdict`, and by nobody
+else: whoever carried the attempt out writes it down, or the sweep does, where that process ended before it could. Both
+read the record under the run's claim, so it is decided once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Literal
+
+from msgspec import Struct
+
+from ..core.claim import claim_of_cancel
+from ..core.errors import ActumError, Busy, JournalError, ReplayDiverged, UsageError
+from ..core.event import CallProgress, Event
+from ..core.interfaces import Clock, Journal
+from ..core.record import Ended, Entry, TaskEnded, TaskRetrying, TaskStarted
+from ..core.task import DEADLINE, TIMED_OUT, WORKER_LOST, TaskLine, TaskState, meaning_of
+from ..core.task_line import line_of
+from ..journal.recording import CallRef, RunState
+from ..runs.run import Stopping
+from .builder import Builder, Unfit
+
+log = logging.getLogger("actum.tasks")
+
+LOOK_S = 0.5
+"""Seconds between two looks whether somebody wants a task cancelled."""
+PROGRESS_S = 0.5
+"""What a running tool tells of its progress is written down so often at most."""
+CLAIM_S = 10.0
+"""So long the claim of a run is waited for whose process has just ended."""
+POLL_S = 0.05
+
+
+class NotNow(UsageError):
+    """The task is not to be begun now: it is not due, waits for a person, or is over."""
+
+
+class Left(Struct, frozen=True):
+    """A task that was left for somebody else, or for later.
+
+    Attributes:
+        reason: why, for the log.
+        is_unfit: this process can not build what the task needs; another may.
+    """
+
+    reason: str
+    is_unfit: bool = False
+
+
+async def attempt(
+    journal: Journal,
+    builder: Builder,
+    run_id: str,
+    *,
+    clock: Clock,
+    worker: str,
+    stopping: Stopping | None = None,
+) -> TaskLine | Left:
+    """Make the next attempt at a task, up to its end or its next pause.
+
+    Args:
+        journal: where the task is on record.
+        builder: builds what goes on with the run.
+        run_id: the task.
+        clock: the time.
+        worker: what this process is called on record.
+        stopping: says why this is cancelled, where it is.
+
+    Returns:
+        The line of the task after the attempt; or why there was none.
+
+    Raises:
+        CancelledError: this was cancelled; what the task came to is on record.
+    """
+    stopping = stopping or Stopping()
+    begun = False
+
+    def begins(entries: Sequence[Entry]) -> TaskStarted:
+        nonlocal begun
+        started = next_start(run_id, entries, clock.now(), worker)
+        begun = True
+        return started
+
+    try:
+        entries = await journal.read(run_id)
+        next_start(run_id, entries, clock.now(), worker)  # or nothing is built
+        resumable = await builder.build(RunState(entries[:1]).beginning())
+        progress = Progress(journal, run_id, clock)
+        await resumable.resume(run_id, emit=progress.hear, begins=begins, stopping=stopping)
+    except (Unfit, ReplayDiverged) as error:
+        return Left(str(error), is_unfit=True)
+    except asyncio.CancelledError:
+        if begun:
+            await asyncio.shield(settle(journal, run_id, clock=clock, is_free=stopping.is_interrupted))
+        raise
+    except Exception as error:
+        if not begun:
+            if not isinstance(error, ActumError):
+                log.exception("task %s could not be begun", run_id)
+            return Left(str(error) or type(error).__name__)
+        if not isinstance(error, ActumError):
+            log.info("task %s: the run failed: %s", run_id, type(error).__name__)
+    line = await settle(journal, run_id, clock=clock)
+    return line if line is not None else Left("the run was forgotten")
+
+
+def next_start(run_id: str, entries: Sequence[Entry], now: float, worker: str) -> TaskStarted:
+    """The record by which the next attempt at a task begins.
+
+    Args:
+        run_id: the task.
+        entries: of its run.
+        now: seconds since 1970.
+        worker: the process that makes the attempt.
+
+    Raises:
+        NotNow: there is to be no attempt now.
+    """
+    line = line_of(run_id, entries)
+    if line is None:
+        raise NotNow(f"run {run_id!r} is no task")
+    if line.state not in ("queued", "retrying"):
+        raise NotNow(f"task {run_id!r} is {line.state}")
+    if line.due > now:
+        raise NotNow(f"task {run_id!r} is not due")
+    if line.options.deadline is not None and line.options.deadline <= now:
+        raise NotNow(f"the deadline of task {run_id!r} has passed")
+    goes_on = line.state == "queued" and line.attempt >= line.first  # it waited for a person within this attempt
+    return TaskStarted(line.attempt if goes_on else line.attempt + 1, worker)
+
+
+async def settle(
+    journal: Journal,
+    run_id: str,
+    *,
+    clock: Clock,
+    is_free: bool = False,
+    ended: Callable[[RunState], Ended] | None = None,
+    because: str = WORKER_LOST,
+) -> TaskLine | None:
+    """Write down what follows from the end of an attempt, whose process does not carry it out any more.
+
+    Args:
+        journal: where the task is on record.
+        run_id: the task.
+        clock: the time.
+        is_free: an attempt that was broken off does not count against `max_retries`.
+        ended: makes the end of a run that has none, where it is known why, such as a time limit.
+        because: why an attempt has no end, where nothing else is known.
+
+    Returns:
+        The line of the task; None where it is forgotten.
+
+    Raises:
+        Busy: somebody carries the task out.
+        JournalError: nothing can be written.
+    """
+    until = clock.monotonic() + CLAIM_S
+    while True:
+        try:
+            async with journal.claim(run_id):
+                entries = await journal.read(run_id)
+                if ended is not None and _is_under_way(run_id, entries):
+                    journal.append(run_id, ended(RunState(entries)))
+                    entries = await journal.read(run_id)
+                record = verdict(run_id, entries, clock.now(), is_free=is_free, because=because)
+                if record is not None:
+                    journal.append(run_id, record)
+                    entries = await journal.read(run_id)
+                await journal.sync(run_id)
+                return line_of(run_id, entries)
+        except Busy:
+            if clock.monotonic() >= until:
+                raise
+            await clock.sleep(POLL_S)
+
+
+def _is_under_way(run_id: str, entries: Sequence[Entry]) -> bool:
+    """Whether an attempt was begun of which nothing tells the end."""
+    line = line_of(run_id, entries)
+    return line is not None and line.state == "running" and _end_of_attempt(entries) is None
+
+
+def _end_of_attempt(entries: Sequence[Entry]) -> Ended | None:
+    """How the run ended in the latest attempt; None where nothing tells."""
+    for entry in reversed(entries):
+        record = entry.record
+        if isinstance(record, Ended):
+            return record
+        if isinstance(record, TaskStarted):
+            return None
+    return None
+
+
+def verdict(
+    run_id: str, entries: Sequence[Entry], now: float, *, is_free: bool = False, because: str = WORKER_LOST
+) -> TaskRetrying | TaskEnded | None:
+    """What follows from the record of a run for its task, when nobody carries the run out.
+
+    Args:
+        run_id: the task.
+        entries: of its run.
+        now: seconds since 1970.
+        is_free, because: as for `settle`.
+
+    Returns:
+        The record that is to be written; None where nothing follows.
+    """
+    line = line_of(run_id, entries)
+    if line is None or line.is_finished:
+        return None
+    late = line.options.deadline is not None and line.options.deadline <= now
+    ended = _end_of_attempt(entries)
+    if line.state != "running":
+        if ended is not None and ended.status == "done":  # somebody went on with the run beside the queue
+            return _succeeded(entries)
+        return TaskEnded("timed_out", DEADLINE) if late else None
+    if ended is None:
+        return _again(line, because, now, "failed", is_free=is_free)
+    reason = ended.reason or ended.status
+    match meaning_of(ended.status, ended.reason):
+        case "succeed":
+            return _succeeded(entries)
+        case "error":
+            return _again(line, reason, now, "failed")
+        case "time_out":
+            return _again(line, TIMED_OUT, now, "timed_out")
+        case "fail":
+            return TaskEnded("failed", reason)
+        case _:
+            return None  # the fold has said so: it waits, or was cancelled
+
+
+def _again(
+    line: TaskLine, error: str, now: float, otherwise: TaskState, *, is_free: bool = False
+) -> TaskRetrying | TaskEnded:
+    """Another attempt, where there may be one."""
+    if is_free:
+        return TaskRetrying(line.attempt, error, now, free=True)
+    if not line.may_retry:
+        return TaskEnded(otherwise, error)
+    due = now + line.options.backoff.delay_s(line.attempt - line.first + 1, line.run_id)
+    if line.options.deadline is not None and due >= line.options.deadline:
+        return TaskEnded("timed_out", DEADLINE)
+    return TaskRetrying(line.attempt, error, due)
+
+
+def _succeeded(entries: Sequence[Entry]) -> TaskEnded:
+    """The end of a task whose run is done: of a direct call that has an error, the task has failed."""
+    state = RunState(entries)
+    for cause, requested in state.requested:
+        for index in range(len(requested.calls)):
+            known = state.outcome(CallRef(cause, index))
+            if known is not None and known[0].error is not None:
+                return TaskEnded("failed", known[0].error.code)
+    return TaskEnded("succeeded")
+
+
+def timed_out(state: RunState) -> Ended:
+    """The end of a run whose attempt was ended at its time limit. What it was doing then is in doubt."""
+    return Ended("stopped", "", TIMED_OUT)
+
+
+class Progress:
+    """Writes down what running tools tell of their progress.
+
+    Args:
+        journal: with the list of tasks.
+        run_id: the task.
+        clock: the time.
+    """
+
+    def __init__(self, journal: Journal, run_id: str, clock: Clock) -> None:
+        self._tasks = journal.tasks
+        self._run_id = run_id
+        self._clock = clock
+        self._latest = -PROGRESS_S
+
+    def hear(self, event: Event) -> None:
+        """Take in an event of the run."""
+        if self._tasks is None or not isinstance(event, CallProgress):
+            return
+        if self._clock.monotonic() - self._latest >= PROGRESS_S:
+            self._latest = self._clock.monotonic()
+            self._tasks.tell_progress(self._run_id, event.value, self._clock.now())
+
+
+async def until_cancelled(journal: Journal, run_id: str, clock: Clock) -> None:
+    """Return when somebody wants a run cancelled; see `core.claim.claim_of_cancel`."""
+    name = claim_of_cancel(run_id)
+    while True:
+        await clock.sleep(LOOK_S)
+        with suppress(JournalError):  # asked again; whoever wants the run cancelled is told that the journal fails
+            if await journal.driven([name]):
+                return
+
+
+HowEnded = Literal["ended", "timed_out", "cancelled"]
+
+
+async def attempt_in_time(
+    journal: Journal,
+    builder: Builder,
+    run_id: str,
+    *,
+    clock: Clock,
+    worker: str,
+    timeout_s: float | None,
+    stopping: Stopping | None = None,
+) -> TaskLine | Left:
+    """`attempt` in this process, ended at its time limit and when somebody wants it cancelled, as far as a run can be
+    ended from within its process.
+
+    Args:
+        timeout_s: the time limit; None for none.
+        journal, builder, run_id, clock, worker, stopping: as for `attempt`.
+    """
+    stopping = stopping or Stopping()
+    work = asyncio.ensure_future(attempt(journal, builder, run_id, clock=clock, worker=worker, stopping=stopping))
+    watch = asyncio.ensure_future(until_cancelled(journal, run_id, clock))
+    limit = clock.timeout(timeout_s)
+    try:
+        async with limit:
+            await asyncio.wait([work, watch], return_when=asyncio.FIRST_COMPLETED)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        stopping.reason = TIMED_OUT
+    finally:
+        watch.cancel()
+        if not work.done():
+            work.cancel()
+            await asyncio.wait([work])
+    if not work.cancelled():
+        return work.result()
+    return line_of(run_id, await journal.read(run_id)) or Left("the run was forgotten")

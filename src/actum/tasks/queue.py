@@ -1,0 +1,569 @@
+"""`TaskQueue`: accepts tasks, tells how they stand, cancels them, and begins dead ones again.
+
+    queue = TaskQueue(journal, clock=SystemClock(), dispatcher=dispatcher)
+    line = await queue.accept_call(runner, ToolCall("call", "add", {"a": 1, "b": 2}), TaskOptions(max_retries=3))
+    view = await queue.wait(line.run_id, 30)
+
+The queue is the list of tasks in the journal's database: every process that opens the journal has the same one. It
+carries nothing out; see `dispatcher.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, suppress
+from typing import Literal, Unpack
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..agents.agent import Agent
+from ..core.call import ToolCall, ToolResult
+from ..core.claim import claim_of_cancel
+from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
+from ..core.interfaces import Clock, Facts, Journal, TaskIndex
+from ..core.message import UserMessage
+from ..core.pending import Pending
+from ..core.record import Ended, Entry, Requester, TaskQueued, new_id
+from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress
+from ..core.task_line import attempts_of, line_of
+from ..core.user import User
+from ..journal.recording import CallRef, RunState
+from ..runs.runner import Runner
+from .attempt import verdict
+from .dispatcher import Dispatcher
+
+CANCEL_S = 10.0
+"""So long a task that another process carries out is waited for after it was cancelled."""
+POLL_S = 0.05
+WAIT_POLL_S = 0.2
+"""Seconds between two looks at a task that is waited for."""
+KEY_TRIES = 200
+"""So often the task of a unique key is looked for that another request is about to accept."""
+DAY_S = 86_400.0
+
+
+class TaskLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many tasks there may be.
+
+    Attributes:
+        queued: so many tasks of one user may wait to be begun.
+        queued_tenant: so many of one tenant.
+        running: so many tasks of one user may run at a time; None for no limit.
+        running_tenant: so many of one tenant; None for no limit.
+        retries_max: no task may ask for more retries.
+        kept_s: the list holds a task for so long after it ended, in seconds. Its run stays in the journal.
+    """
+
+    queued: int = 10_000
+    queued_tenant: int = 100_000
+    running: int | None = None
+    running_tenant: int | None = None
+    retries_max: int = 100
+    kept_s: float = 30 * DAY_S
+
+
+class TaskView(Struct, frozen=True, kw_only=True):
+    """How a task stands, as its record says.
+
+    Attributes:
+        line: the task.
+        attempts: its attempts, in order.
+        progress: what its tool told last; None where it told nothing.
+        waiting: what it waits for, in order.
+        result: of a direct call, its result; None while there is none.
+        text: the answer of an agent, or what is told of the end.
+        tool: of a direct call, the name of the tool.
+    """
+
+    line: TaskLine
+    attempts: tuple[TaskAttempt, ...] = ()
+    progress: TaskProgress | None = None
+    waiting: tuple[Pending, ...] = ()
+    result: ToolResult | None = None
+    text: str = ""
+    tool: str = ""
+
+
+class TaskQueue:
+    """The tasks of a journal.
+
+    Args:
+        journal: where tasks are on record.
+        clock: the time.
+        limits: how many there may be.
+        dispatcher: is told of new tasks; None where only other processes carry tasks out.
+        home: as in `core.task.TaskLine`.
+        can_build: whether other processes can build what carries out the runs of a name; None for any name.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        clock: Clock,
+        limits: TaskLimits | None = None,
+        dispatcher: Dispatcher | None = None,
+        home: str = "",
+        can_build: Callable[[str], bool] | None = None,
+    ) -> None:
+        self.limits = limits or TaskLimits()
+        self._journal = journal
+        self._clock = clock
+        self._dispatcher = dispatcher
+        self._home = home
+        self._can_build = can_build
+
+    # Accepting --------------------------------------------------------------------------------------------------------
+
+    async def accept_call(
+        self,
+        runner: Runner,
+        call: ToolCall,
+        options: TaskOptions,
+        *,
+        by: Requester = "client",
+        speaks_for: Literal["", "user"] = "",
+        principal: str = "",
+        tenant: str = "",
+        roles: Sequence[str] = (),
+        key_id: str = "",
+        trace: str = "",
+        tracestate: str = "",
+    ) -> TaskLine:
+        """Accept a direct call of a tool. It is judged before anything is written, and again when it is made.
+
+        Args:
+            runner: has the tool, and writes to the journal of this queue.
+            call: the call.
+            options: what was asked for beside the call.
+            by, speaks_for, principal, tenant, roles, key_id, trace, tracestate: as for `Runner.call`.
+
+        Returns:
+            The task; the same task for the same unique key.
+
+        Raises:
+            TaskRefused: the task can not be accepted; its `code` says why.
+            UnknownTool, InvalidArguments, PermissionDenied: the call can not be made, or may not.
+            JournalError: nothing can be written.
+        """
+        facts = Facts(
+            principal=principal,
+            tenant=tenant,
+            roles=tuple(roles),
+            agent=runner.name,
+            key_id=key_id,
+            now=self._clock.now(),
+        )
+        await runner.check_call(call, facts)
+        self._check_buildable(runner.name)
+
+        async def begin(run_id: str, task: TaskQueued) -> None:
+            await runner.queue(
+                [call],
+                task,
+                run_id=run_id,
+                by=by,
+                speaks_for=speaks_for,
+                principal=principal,
+                tenant=tenant,
+                roles=roles,
+                key_id=key_id,
+                trace=trace,
+                tracestate=tracestate,
+                request=task.digest,
+            )
+
+        said = [runner.name, call.name, call.arguments]
+        return await self._accept(User(tenant, principal), options, said, begin)
+
+    async def accept_run(
+        self,
+        agent: Agent[object],
+        question: str | UserMessage,
+        options: TaskOptions,
+        *,
+        conversation: str = "",
+        principal: str = "",
+        tenant: str = "",
+        roles: Sequence[str] = (),
+        key_id: str = "",
+        trace: str = "",
+    ) -> TaskLine:
+        """Accept a question to an agent.
+
+        Args:
+            agent: the agent, which has to have a name that other processes know, and writes to this queue's journal.
+            question: what the user says.
+            options: what was asked for beside the question.
+            conversation, principal, tenant, roles, key_id, trace: as for `Agent.run`.
+
+        Returns:
+            The task; the same task for the same unique key.
+
+        Raises:
+            TaskRefused: the task can not be accepted; its `code` says why.
+            PermissionDenied: the user may not use the agent.
+            Busy: somebody else is adding to this conversation.
+            JournalError: nothing can be written.
+        """
+        if not self._home:
+            try:
+                await agent.reference()
+            except UsageError as error:
+                raise TaskRefused("agent", str(error)) from None
+            self._check_buildable(agent.name)
+
+        async def begin(run_id: str, task: TaskQueued) -> None:
+            await agent.queue(
+                question,
+                task,
+                conversation=conversation,
+                principal=principal,
+                tenant=tenant,
+                roles=roles,
+                key_id=key_id,
+                trace=trace,
+                run_id=run_id,
+                request=task.digest,
+            )
+
+        said = [agent.name, conversation, msgspec.to_builtins(UserMessage.of(question))]
+        return await self._accept(User(tenant, principal), options, said, begin)
+
+    def _check_buildable(self, name: str) -> None:
+        if not self._home and self._can_build is not None and not self._can_build(name):
+            raise TaskRefused(
+                "agent",
+                f"{name!r} can not be carried out by another process, which would not know how to build it: name it in "
+                "actum.toml",
+            )
+
+    async def _accept(
+        self,
+        user: User,
+        options: TaskOptions,
+        said: object,
+        begin: Callable[[str, TaskQueued], Awaitable[None]],
+    ) -> TaskLine:
+        """Accept a task of a user.
+
+        Args:
+            user: on whose behalf.
+            options: what was asked for.
+            said: what the task is to do, for its digest.
+            begin: puts the task on record.
+        """
+        index, now = self._index(), self._clock.now()
+        self._check_options(options, now)
+        digest = _digest(options.unique_key, said)
+        if options.unique_key and (known := await index.keyed(*user, options.unique_key)) is not None:
+            return _same(known, digest)
+        await self._check_room(index, user)
+        due = max(now, options.not_before or now)
+        task = TaskQueued(due=due, options=options, home=self._home, digest=digest)
+        if options.unique_key:
+            line = await self._begin_keyed(index, user, task, begin)
+        else:
+            run_id = new_id("run")
+            await begin(run_id, task)
+            found = await index.find(run_id)
+            assert found is not None
+            line = found
+        if self._dispatcher is not None:
+            self._dispatcher.wake(line.run_id)
+        return line
+
+    async def _begin_keyed(
+        self, index: TaskIndex, user: User, task: TaskQueued, begin: Callable[[str, TaskQueued], Awaitable[None]]
+    ) -> TaskLine:
+        """Accept the task of a unique key, unless another request is quicker. The key decides the id of the run, whose
+        claim only one of them gets. Where a run of this id is there and no task is, the list has dropped that task.
+        """
+        key, again = task.options.unique_key, 0
+        for _ in range(KEY_TRIES):
+            run_id = _run_of_key(user, key, again)
+            try:
+                await begin(run_id, task)
+            except Busy:
+                if not await self._journal.driven([run_id]):
+                    raise  # the conversation is busy, not the run
+                await self._clock.sleep(POLL_S)
+            except UsageError:
+                if not await self._journal.read(run_id):
+                    raise
+                again += 1
+            if (known := await index.keyed(*user, key)) is not None:
+                return _same(known, task.digest)
+        raise Busy("another request is accepting the task of this key: try again in a moment")
+
+    def _index(self) -> TaskIndex:
+        index = self._journal.tasks
+        if index is None:
+            raise TaskRefused(
+                "journal", "the journal is in memory, and a task has to outlive a process: use a file or PostgreSQL"
+            )
+        return index
+
+    def _check_options(self, options: TaskOptions, now: float) -> None:
+        """Raises:
+        TaskRefused: an option can not be.
+        """
+        backoff = options.backoff
+        times = {
+            "timeout_s": options.timeout_s,
+            "deadline": options.deadline,
+            "not_before": options.not_before,
+            "backoff.base": backoff.base,
+            "backoff.factor": backoff.factor,
+            "backoff.cap": backoff.cap,
+        }
+        wrong = [name for name, value in times.items() if value is not None and not (0 <= value < math.inf)]
+        if options.timeout_s == 0:
+            wrong.append("timeout_s")
+        if not 0 <= options.max_retries <= self.limits.retries_max:
+            wrong.append(f"max_retries (0 to {self.limits.retries_max})")
+        if not 0 <= options.priority <= 9:
+            wrong.append("priority (0 to 9)")
+        if not 0 <= backoff.jitter <= 1:
+            wrong.append("backoff.jitter (0 to 1)")
+        if len(options.unique_key) > 255 or "\0" in options.unique_key:
+            wrong.append("unique_key (up to 255 characters)")
+        if wrong:
+            raise TaskRefused("options", f"these options can not be: {', '.join(wrong)}")
+        if options.deadline is not None and options.deadline <= max(now, options.not_before or now):
+            raise TaskRefused("deadline", "the deadline has passed, or comes before the task may begin")
+
+    async def _check_room(self, index: TaskIndex, user: User) -> None:
+        """Raises:
+        TaskRefused: too many tasks wait.
+        """
+        if await index.queued(user.tenant, user.principal, most=self.limits.queued) >= self.limits.queued:
+            raise TaskRefused("queued_max", f"{self.limits.queued} tasks of this user wait already: try again later")
+        if await index.queued(user.tenant, None, most=self.limits.queued_tenant) >= self.limits.queued_tenant:
+            raise TaskRefused("queued_max", f"{self.limits.queued_tenant} tasks of this tenant wait already")
+
+    # Telling ----------------------------------------------------------------------------------------------------------
+
+    async def look(self, run_id: str, *, tenant: str | None = None, principal: str | None = None) -> TaskView:
+        """How a task stands.
+
+        Args:
+            run_id: the task.
+            tenant, principal: on whose behalf somebody asks; None where the program itself asks, or for all principals
+                of a tenant.
+
+        Raises:
+            UnknownName: there is no such task of this user.
+        """
+        entries = await self._entries(run_id, tenant, principal)
+        index = self._journal.tasks
+        return view_of(run_id, entries, await index.progress(run_id) if index is not None else None)
+
+    async def wait(
+        self, run_id: str, seconds: float, *, tenant: str | None = None, principal: str | None = None
+    ) -> TaskView:
+        """How a task stands when it has ended, waits for a person, or this time is over.
+
+        Args:
+            run_id: the task.
+            seconds: wait so long at most.
+            tenant, principal: as for `look`.
+
+        Raises:
+            UnknownName: there is no such task of this user.
+        """
+        until = self._clock.monotonic() + seconds
+        while True:
+            line = await self._line(run_id, tenant, principal)
+            left = until - self._clock.monotonic()
+            if line.is_finished or line.state == "waiting" or left <= 0:
+                return await self.look(run_id, tenant=tenant, principal=principal)
+            await self._clock.sleep(min(WAIT_POLL_S, left))
+
+    async def list(
+        self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[TaskFilter]
+    ) -> Sequence[TaskLine]:
+        """The latest tasks, newest first; the arguments are those of `TaskIndex.list`."""
+        return await self._index().list(limit=limit, behind=behind, **wanted)
+
+    async def counts(self, **wanted: Unpack[TaskFilter]) -> dict[str, int]:
+        """How many tasks there are, by their state."""
+        return await self._index().counts(**wanted)
+
+    async def _line(self, run_id: str, tenant: str | None, principal: str | None) -> TaskLine:
+        index = self._journal.tasks
+        if index is None:
+            return view_of(run_id, await self._entries(run_id, tenant, principal)).line
+        line = await index.find(run_id, tenant=tenant, principal=principal)
+        if line is None:
+            raise unknown_task(run_id)
+        return line
+
+    async def _entries(self, run_id: str, tenant: str | None, principal: str | None) -> Sequence[Entry]:
+        entries = await self._journal.read(run_id, tenant=tenant)
+        line = line_of(run_id, entries)
+        if line is None or principal not in (None, line.principal):
+            raise unknown_task(run_id)
+        return entries
+
+    # Changing ---------------------------------------------------------------------------------------------------------
+
+    async def cancel(self, run_id: str, *, tenant: str | None = None, principal: str | None = None) -> TaskLine:
+        """Cancel a task, wherever it waits or runs. What it is doing right now may have happened.
+
+        Args:
+            run_id: the task.
+            tenant, principal: as for `look`.
+
+        Raises:
+            UnknownName: there is no such task of this user.
+            TaskRefused: the task has ended.
+            Busy: whoever carries the task out does not stop it.
+        """
+        line = await self._line(run_id, tenant, principal)
+        if line.is_finished:
+            raise _finished(line)
+        until = self._clock.monotonic() + CANCEL_S
+        async with AsyncExitStack() as asking:
+            with suppress(Busy):  # somebody else asks for the same
+                await asking.enter_async_context(self._journal.claim(claim_of_cancel(run_id)))
+            while not line.is_finished:
+                try:
+                    async with self._journal.claim(run_id):
+                        entries = await self._journal.read(run_id)
+                        record = verdict(run_id, entries, self._clock.now()) if _is_done(entries) else None
+                        if view_of(run_id, entries).line.is_finished:
+                            pass
+                        elif record is not None:  # its process ended before it could write down that it succeeded
+                            self._journal.append(run_id, record)
+                        else:
+                            self._journal.append(run_id, Ended("stopped", "", "cancelled"))
+                        await self._journal.sync(run_id)
+                except Busy:
+                    if self._clock.monotonic() >= until:
+                        raise
+                    await self._clock.sleep(POLL_S)
+                line = await self._line(run_id, tenant, principal)
+        if line.state != "cancelled":
+            raise _finished(line)
+        return line
+
+    async def retry(
+        self, run_id: str, *, by: str = "", tenant: str | None = None, principal: str | None = None
+    ) -> TaskLine:
+        """Begin a dead letter again: new attempts of the same run, so that what has an outcome is not done again.
+
+        Args:
+            run_id: the task.
+            by: who wants it, for the record.
+            tenant, principal: as for `look`.
+
+        Raises:
+            UnknownName: there is no such task of this user.
+            TaskRefused: the task is no dead letter.
+            Busy: somebody else is doing the same.
+        """
+        await self._line(run_id, tenant, principal)
+        async with self._journal.claim(run_id):
+            line = view_of(run_id, await self._journal.read(run_id)).line
+            if line.state not in DEAD:
+                raise TaskRefused(
+                    "not_dead",
+                    f"task {run_id!r} is {line.state}: only a task that failed or timed out can be begun again",
+                    state=line.state,
+                    run_id=run_id,
+                )
+            now = self._clock.now()
+            options = replace(line.options, deadline=None, not_before=None)
+            self._journal.append(
+                run_id, TaskQueued(due=now, options=options, home=line.home, digest=line.digest, by=by)
+            )
+            await self._journal.sync(run_id)
+        if self._dispatcher is not None:
+            self._dispatcher.wake(run_id)
+        return await self._line(run_id, tenant, principal)
+
+    def wake(self, run_id: str) -> None:
+        """Tell the dispatcher that a task may go on, since somebody answered what it waited for."""
+        if self._dispatcher is not None:
+            self._dispatcher.wake(run_id)
+
+
+def view_of(run_id: str, entries: Sequence[Entry], progress: TaskProgress | None = None) -> TaskView:
+    """How a task stands, by the record of its run.
+
+    Raises:
+        UnknownName: the run is no task.
+        JournalError: an entry can not be read.
+    """
+    line = line_of(run_id, entries)
+    if line is None:
+        raise unknown_task(run_id)
+    state = RunState(entries)
+    result, tool = None, ""
+    for cause, requested in state.requested:
+        tool = requested.calls[-1].name if requested.calls else ""
+        known = state.outcome(CallRef(cause, len(requested.calls) - 1))
+        result = known[0] if known is not None else None
+    return TaskView(
+        line=line,
+        attempts=tuple(attempts_of(entries)),
+        progress=progress,
+        waiting=tuple(asked.pending for asked in state.waiting()) if line.state == "waiting" else (),
+        result=result,
+        text=state.ended.text if state.ended is not None and line.is_finished else "",
+        tool=tool,
+    )
+
+
+def unknown_task(run_id: str) -> UnknownName:
+    """The error of whoever names a task that is not there, or is not theirs: the two can not be told apart."""
+    return UnknownName(f"there is no task {run_id!r}")
+
+
+def _finished(line: TaskLine) -> TaskRefused:
+    return TaskRefused(
+        "finished", f"task {line.run_id!r} has ended: it is {line.state}", state=line.state, run_id=line.run_id
+    )
+
+
+def _is_done(entries: Sequence[Entry]) -> bool:
+    """Whether the run is done, and only its task has not been settled."""
+    ended = RunState(entries).ended
+    return ended is not None and ended.status == "done"
+
+
+def _same(known: TaskLine, digest: str) -> TaskLine:
+    """The task of a unique key, if it was accepted for the same request.
+
+    Raises:
+        TaskRefused: it was accepted for another request.
+    """
+    if known.digest != digest:
+        raise TaskRefused(
+            "key_used",
+            f"this unique key was used for another request: that request has the digest {known.digest}, this one has "
+            f"{digest}. Use a new key for a new request",
+            state=known.state,
+            run_id=known.run_id,
+        )
+    return known
+
+
+def _digest(key: str, said: object) -> str:
+    """A digest of what a task is to do. Keyed, so that a secret argument can not be guessed from it."""
+    return hmac.digest(key.encode(), _sorted.encode(said), "sha256").hex()[:32]
+
+
+def _run_of_key(user: User, key: str, again: int) -> str:
+    """The id of the run of a unique key; another for each time that the list has dropped the task of this key."""
+    named = hashlib.sha256(_sorted.encode([user.tenant, user.principal, key, again, "task"])).hexdigest()
+    return f"run_{named[:32]}"
+
+
+_sorted = msgspec.json.Encoder(order="sorted")
