@@ -143,6 +143,8 @@ async def settle(
     is_free: bool = False,
     ended: Callable[[RunState], Ended] | None = None,
     because: str = WORKER_LOST,
+    wait_s: float = CLAIM_S,
+    worker: str = "",
 ) -> TaskLine | None:
     """Write down what follows from the end of an attempt, whose process does not carry it out any more.
 
@@ -153,6 +155,9 @@ async def settle(
         is_free: an attempt that was broken off does not count against `max_retries`.
         ended: makes the end of a run that has none, where it is known why, such as a time limit.
         because: why an attempt has no end, where nothing else is known.
+        wait_s: so long the claim of the run is waited for.
+        worker: a process that was given the task and has ended. Where it ended before it put the attempt on record,
+            the attempt counts all the same: else a task whose code can not be loaded would come back for ever.
 
     Returns:
         The line of the task; None where it is forgotten.
@@ -161,11 +166,15 @@ async def settle(
         Busy: somebody carries the task out.
         JournalError: nothing can be written.
     """
-    until = clock.monotonic() + CLAIM_S
+    until = clock.monotonic() + wait_s
     while True:
         try:
             async with journal.claim(run_id):
                 entries = await journal.read(run_id)
+                if worker:
+                    with suppress(NotNow):
+                        journal.append(run_id, next_start(run_id, entries, clock.now(), worker))
+                        entries = await journal.read(run_id)
                 if ended is not None and _is_under_way(run_id, entries):
                     journal.append(run_id, ended(RunState(entries)))
                     entries = await journal.read(run_id)

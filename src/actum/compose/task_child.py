@@ -1,0 +1,161 @@
+"""What a process for tasks builds agents of: the settings of the server, handed to it as they are.
+
+    python -m actum.compose.task_child
+
+is the command by which the local dispatcher starts a child. Settings go through its input and not its arguments, which
+every user of the machine can read.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ..core.clock import SystemClock
+from ..core.errors import UnknownName, UsageError
+from ..core.interfaces import Journal
+from ..core.record import Started
+from ..runs.runner import Runner
+from ..storage.place import open_journal as open_at
+from ..tasks.builder import Builder, Resumable, Unfit
+from ..tasks.child import main
+from ..tasks.local import LocalDispatcher, LocalSettings
+from ..tasks.queue import TaskLimits
+from .agents import Agents, make_runner, open_agents
+from .journals import journal_path, read_journal_key
+from .secrets import open_secrets
+from .settings import Settings
+from .tools import load_tools
+
+COMMAND = (sys.executable, "-m", "actum.compose.task_child")
+DIRECT = ("api", "mcp")
+"""What runs of direct calls of the settings' own tools are called on record."""
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """What a child is told.
+
+    Attributes:
+        settings: as the server read them.
+        journal: the journal's file, or its address.
+        folder: where the everyday tools may look at files.
+    """
+
+    settings: Settings
+    journal: str
+    folder: str
+
+
+class SettingsBuilder:
+    """A `Builder` of what the settings describe: the agents by name, and the runner of direct calls.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+        folder: where the everyday tools may look at files.
+        journal: where all runs are written down.
+        agents: the agents of the settings.
+    """
+
+    def __init__(
+        self, settings: Settings, environment: Mapping[str, str], folder: Path, journal: Journal, agents: Agents
+    ) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._folder = folder
+        self._journal = journal
+        self._agents = agents
+        self._runner: Runner | None = None
+
+    def can_build(self, name: str) -> bool:
+        """Whether another process with these settings can build what runs of this name need."""
+        return name in DIRECT or name in self._agents.names
+
+    async def build(self, started: Started) -> Resumable:
+        try:
+            if not started.model and started.agent in DIRECT:
+                return self._direct().known_as(started.agent)
+            agent = self._agents.get(started.agent)
+            reference = await agent.reference()
+        except UnknownName as error:
+            raise Unfit(str(error)) from None
+        except UsageError as error:
+            raise Unfit(f"the agent {started.agent!r} can not be built here: {error}") from None
+        if started.agent_digest and reference.digest != started.agent_digest:
+            raise Unfit(
+                f"the settings of this process give the agent {started.agent!r} the digest {reference.digest}, and the "
+                f"run was begun with {started.agent_digest}: the task is left for a worker whose settings fit"
+            )
+        return agent
+
+    def _direct(self) -> Runner:
+        if self._runner is None:
+            self._runner = make_runner(
+                self._settings,
+                load_tools(self._settings.tools, self._folder),
+                name=DIRECT[0],
+                journal=self._journal,
+                approver=None,
+                secrets=open_secrets(self._environment),
+            )
+        return self._runner
+
+
+@asynccontextmanager
+async def open_builder(setup: bytes) -> AsyncIterator[tuple[Journal, Builder]]:
+    """The journal and the builder of a child, of its `Setup`."""
+    told = msgspec.json.decode(setup, type=Setup)
+    settings, folder = told.settings, Path(told.folder)
+    key = read_journal_key(settings.journal_key) if settings.journal_key else None
+    journal = open_at(told.journal, key=key)
+    try:
+        async with open_agents(settings, os.environ, folder, journal=journal) as agents:
+            yield journal, SettingsBuilder(settings, os.environ, folder, journal, agents)
+    finally:
+        await journal.close()
+
+
+def local_dispatcher(
+    settings: Settings,
+    journal: Journal,
+    environment: Mapping[str, str],
+    folder: Path,
+    *,
+    local: LocalSettings | None = None,
+    limits: TaskLimits | None = None,
+) -> LocalDispatcher:
+    """The local dispatcher of a server.
+
+    Args:
+        settings: as read; each child builds agents of the same.
+        journal: of the server, in a database.
+        environment: the variables of this process, which children get.
+        folder: where the everyday tools may look at files.
+        local: how many children, and how long they live.
+        limits: how many tasks may run.
+
+    Raises:
+        UsageError: the journal is in memory.
+        JournalError: there is no home folder to keep the journal in.
+    """
+    place = settings.journal if "://" in settings.journal else str(journal_path(settings, environment))
+    setup = Setup(settings=settings, journal=place, folder=str(folder))
+    return LocalDispatcher(
+        journal,
+        COMMAND,
+        setup=msgspec.json.encode(setup),
+        environment=environment,
+        clock=SystemClock(),
+        settings=local,
+        limits=limits,
+    )
+
+
+if __name__ == "__main__":
+    main(open_builder, SystemClock())
