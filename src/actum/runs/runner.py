@@ -285,6 +285,7 @@ class Runner:
         tracestate: str = "",
         request: str = "",
         emit: Emit | None = None,
+        stopping: Stopping | None = None,
     ) -> RunResult:
         """Make calls that somebody asks for directly: a run without a model.
 
@@ -297,6 +298,7 @@ class Runner:
             principal, tenant, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
             tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this.
             request: as in `Started`.
+            stopping: as in `Setting`.
 
         Returns:
             What the calls came to. `status` is `paused` when somebody must be asked, `stopped` at a limit.
@@ -310,6 +312,7 @@ class Runner:
         started = await self._beginning(principal, tenant, roles, key_id, trace, tracestate, request)
         way = way_in(started.tracestate)
         setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way)
+        setting = msgspec.structs.replace(setting, stopping=stopping)
         async with self.journal.claim(run_id):
             if not drawn and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")

@@ -19,7 +19,7 @@ from ..core.claim import claim_of_cancel
 from ..core.errors import ActumError, Busy, JournalError, ReplayDiverged, UsageError
 from ..core.event import CallProgress, Event
 from ..core.interfaces import Clock, Journal
-from ..core.record import Ended, Entry, TaskEnded, TaskRetrying, TaskStarted
+from ..core.record import Ended, Entry, TaskEnded, TaskQueued, TaskRetrying, TaskStarted
 from ..core.task import DEADLINE, TIMED_OUT, WORKER_LOST, TaskLine, TaskState, meaning_of
 from ..core.task_line import line_of
 from ..journal.recording import CallRef, RunState
@@ -197,12 +197,18 @@ def _is_under_way(run_id: str, entries: Sequence[Entry]) -> bool:
 
 
 def _end_of_attempt(entries: Sequence[Entry]) -> Ended | None:
-    """How the run ended in the latest attempt; None where nothing tells."""
-    for entry in reversed(entries):
-        record = entry.record
+    """How the run ended in the latest attempt; None where nothing tells. A run may also have ended just before it
+    became a task, while its client still waited.
+    """
+    records = [entry.record for entry in reversed(entries)]
+    for at, record in enumerate(records):
         if isinstance(record, Ended):
             return record
         if isinstance(record, TaskStarted):
+            before = records[at + 1 : at + 3]
+            match before:
+                case [TaskQueued(), Ended() as ended]:
+                    return ended
             return None
     return None
 

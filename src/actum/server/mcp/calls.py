@@ -22,7 +22,8 @@ from ...core.message import Usage
 from ...core.pending import Pending
 from ...core.record import new_id
 from ...journal.recording import RunState
-from ...runs.runner import Emit, Runner
+from ...runs.run import Stopping
+from ...runs.runner import Begins, Emit, Runner
 from ..identity import Identity
 from .client import McpClient
 from .wire import WANTED, question_of, told_by_client
@@ -52,12 +53,20 @@ class NotYet(Struct, frozen=True):
 
 
 async def begin(
-    runner: Runner, tool: str, arguments: JsonObject, client: McpClient, who: Identity, run_id: str, emit: Emit | None
+    runner: Runner,
+    tool: str,
+    arguments: JsonObject,
+    client: McpClient,
+    who: Identity,
+    run_id: str,
+    emit: Emit | None,
+    stopping: Stopping | None = None,
 ) -> RunResult:
     """Make a call. One that agents wait for that stand too deep, one under another, is not begun.
 
     Args:
         run_id: of the run of the call, just drawn by `new_call`.
+        stopping: says why the call is cancelled, where it is.
     """
     asked = [ToolCall(id=CALL, name=tool, arguments=arguments)]
     try:
@@ -77,6 +86,7 @@ async def begin(
             trace=client.trace,
             tracestate=client.tracestate,
             emit=emit,
+            stopping=stopping,
         )
     except BudgetExceeded as error:
         return RunResult(
@@ -93,9 +103,20 @@ async def begin(
 
 
 async def go_on(
-    runner: Runner, run_id: str, responses: Json, client: McpClient, who: Identity, emit: Emit | None = None
+    runner: Runner,
+    run_id: str,
+    responses: Json,
+    client: McpClient,
+    who: Identity,
+    emit: Emit | None = None,
+    *,
+    begins: Begins | None = None,
+    stopping: Stopping | None = None,
 ) -> RunResult:
     """Go on with a call that waited, with what its client answered; what fits nothing that was asked is left alone.
+
+    Args:
+        begins, stopping: as in `runs.runner.Setting`, where the call is a task.
 
     Raises:
         MCPError: there is no such call of theirs, or it can not be gone on with.
@@ -106,7 +127,16 @@ async def go_on(
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
     try:
-        return await runner.resume(run_id, answers, approver=client, peer=client, holder=client.holder, emit=emit)
+        return await runner.resume(
+            run_id,
+            answers,
+            approver=client,
+            peer=client,
+            holder=client.holder,
+            emit=emit,
+            begins=begins,
+            stopping=stopping,
+        )
     except UsageError as error:  # other tools than then, or somebody else goes on with it right now
         log.info("run %s can not be gone on with: %s", run_id, error)
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None

@@ -47,6 +47,7 @@ from ...journal.memory import MemoryJournal
 from ...protocols.mcp.content import resource_of
 from ...protocols.mcp.tasks import EXTENSION, Task
 from ...runs.given_tools import Toolish
+from ...runs.run import Stopping
 from ...runs.runner import Emit, Runner
 from ..access import LOCAL, Access
 from ..identity import Identity
@@ -310,11 +311,12 @@ class McpService:
         known = state if isinstance(state, str) else self._parked.take(tool.name, arguments, who)
         run_id = known or new_call()
 
-        async def run(emit: Emit | None) -> RunResult:
+        async def run(emit: Emit | None, stopping: Stopping) -> RunResult:
             if known:
-                result = await go_on(self.runner, run_id, params.get("inputResponses"), client, who, emit)
+                given = params.get("inputResponses")
+                result = await go_on(self.runner, run_id, given, client, who, emit, stopping=stopping)
             else:
-                result = await begin(self.runner, tool.name, arguments, client, who, run_id, emit)
+                result = await begin(self.runner, tool.name, arguments, client, who, run_id, emit, stopping)
             self._parked.note(tool.name, arguments, who, result, client)
             return result
 

@@ -1,7 +1,8 @@
-"""Calls that go on after their request was answered: MCP's tasks, each of them a run in the journal.
+"""Calls that go on after their request was answered: MCP's tasks, each of them a task of `actum.tasks`.
 
 The id of a task is that of its run, and its state is read off the record: so a task outlives the request, the client's
-connection, and with a journal on disk this process. One that was interrupted is gone on with when it is asked after.
+connection, and with a journal on disk this process. MCP's tasks run in the process of their service (`InProcess`): only
+there the client can be asked. A task that was interrupted is gone on with when it is asked after.
 
 Source: the MCP extension `io.modelcontextprotocol/tasks` (SEP-2663), for protocol 2026-07-28.
 """
@@ -10,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -20,15 +20,20 @@ from mcp.shared.inbound import decode_header_value
 
 from ...call.asking.inbox import records_of
 from ...core.call import ToolResult
-from ...core.errors import ActumError
+from ...core.errors import Busy, TaskRefused, UnknownName
 from ...core.event import Event, RunResult, RunStarted
 from ...core.interfaces import Journal
 from ...core.json import JsonObject
 from ...core.pending import Pending
-from ...core.record import Ended, Entry, InputGiven
+from ...core.record import Entry, InputGiven
+from ...core.task_line import line_of
 from ...journal.recording import CallRef, RunState
 from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
+from ...runs.run import Stopping
 from ...runs.runner import Emit, Runner
+from ...tasks.attempt import settle
+from ...tasks.in_process import InProcess
+from ...tasks.queue import TaskQueue
 from ..identity import Identity
 from .calls import (
     INVALID_PARAMS,
@@ -40,8 +45,6 @@ from .calls import (
     outcome_of,
 )
 from .client import McpClient
-
-log = logging.getLogger("actum.mcp")
 
 HEADER_MISMATCH = -32020
 INTERNAL_ERROR = -32603
@@ -72,7 +75,8 @@ class Tasks:
         self._journal: Journal = runner.journal
         self._modes = dict(modes)
         self._tell = tell
-        self._running: dict[str, asyncio.Task[RunResult]] = {}
+        self._tasks = InProcess(runner.journal, runner.clock, runner.name)
+        self._queue = TaskQueue(runner.journal, clock=runner.clock, home=runner.name)
 
     def mode(self, tool: str) -> TaskMode:
         """When a call of this tool is answered with a task."""
@@ -83,7 +87,7 @@ class Tasks:
         tool: str,
         client: McpClient,
         run_id: str,
-        run: Callable[[Emit | None], Coroutine[Any, Any, RunResult]],
+        run: Callable[[Emit | None, Stopping], Coroutine[Any, Any, RunResult]],
     ) -> ToolResult | NotYet | Task:
         """Make a call, or go on with one, and wait for it as long as its mode says.
 
@@ -91,7 +95,7 @@ class Tasks:
             tool: its name.
             client: who makes it.
             run_id: of the call.
-            run: does it; it is given what is to hear of events.
+            run: does it; it is given what is to hear of events, and what says why it is cancelled.
 
         Raises:
             MCPError: the client would have needed to declare that it knows tasks.
@@ -100,17 +104,19 @@ class Tasks:
         if not client.is_modern or EXTENSION not in client.extensions:
             if mode == "required":
                 raise lacking_tasks()
-            return outcome_of(await run(client.hears), client)
+            return outcome_of(await run(client.hears, Stopping()), client)
         if mode == "never":
-            return outcome_of(await run(client.hears), client)
+            return outcome_of(await run(client.hears, Stopping()), client)
         begun = asyncio.Event()
 
         def emit(event: Event) -> None:
             if isinstance(event, RunStarted):
+                if mode == "always":
+                    self._tasks.adopt(run_id)
                 begun.set()
             client.emit(event)
 
-        task = self._start(run_id, run(emit))
+        task = self._tasks.start(run_id, lambda stopping: run(emit, stopping), is_task=False)
         if mode != "always":
             await _wait(task, MOMENT_S)
             if task.done() and (mode == "auto" or task.result().status == "paused"):
@@ -119,20 +125,12 @@ class Tasks:
         await asyncio.wait([task, waiting], return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         client.detach()
+        if mode != "always" and task.done():
+            await self._tasks.adopt_ended(run_id)
+        elif mode != "always":
+            self._tasks.adopt(run_id)
         await self._journal.sync(run_id)
         return await self._look(run_id, client)
-
-    def _start(self, run_id: str, run: Coroutine[Any, Any, RunResult]) -> asyncio.Task[RunResult]:
-        """Let a run go on by itself."""
-        task = self._running[run_id] = asyncio.create_task(run, name=f"mcp task {run_id}")
-        task.add_done_callback(lambda _: self._ended(run_id, task))
-        return task
-
-    def _ended(self, run_id: str, task: asyncio.Task[RunResult]) -> None:
-        if self._running.get(run_id) is task:
-            del self._running[run_id]
-        if not task.cancelled() and isinstance(task.exception(), ActumError):
-            log.warning("task %s: %s", run_id, task.exception())
 
     # What a client asks of a task -------------------------------------------------------------------------------------
 
@@ -146,7 +144,8 @@ class Tasks:
     async def update(self, client: McpClient, who: Identity, params: JsonObject) -> JsonObject:
         """`tasks/update`: what it asked for. It goes on when it has all of it; one that is over does not."""
         task_id = task_named(client, params)
-        await entries_of(self._journal, task_id, who)
+        entries = await entries_of(self._journal, task_id, who)
+        is_task = line_of(task_id, entries) is not None
         await self._quiet(task_id)
         given = params.get("inputResponses")
         answered: list[InputGiven] = []
@@ -158,50 +157,64 @@ class Tasks:
 
         state = await self._runner.answer(task_id, answers)
         if answered and not any(client.can_be_asked(asked.pending) for asked in state.waiting()):
-            self._start(task_id, go_on(self._runner, task_id, None, client.detached(), who))
+            self._tasks.start(
+                task_id,
+                lambda stopping: go_on(
+                    self._runner,
+                    task_id,
+                    None,
+                    client.detached(),
+                    who,
+                    begins=self._tasks.begins(task_id) if is_task else None,
+                    stopping=stopping,
+                ),
+                is_task=is_task,
+            )
         return {}
 
     async def cancel(self, client: McpClient, who: Identity, params: JsonObject) -> JsonObject:
         """`tasks/cancel`: it is to stop; what it is doing may have happened."""
         task_id = task_named(client, params)
         await entries_of(self._journal, task_id, who)
-        running = self._running.get(task_id)
-        if running is not None:
-            running.cancel()
-            await asyncio.wait([running])
-            return {}
-        async with self._journal.claim(task_id):
-            recording = RunState(await self._journal.read(task_id))
-            if not _is_over(recording):
-                self._journal.append(task_id, Ended("stopped", "", "cancelled"))
-                await self._journal.sync(task_id)
+        if not await self._tasks.cancel(task_id):
+            with contextlib.suppress(TaskRefused, UnknownName):  # it has ended, or its call was answered without a task
+                await self._queue.cancel(task_id, tenant=who.tenant, principal=who.principal)
         return {}
 
     async def _quiet(self, task_id: str) -> None:
         """Wait until what just paused has let go of its run."""
-        running = self._running.get(task_id)
+        running = self._tasks.get(task_id)
         if running is not None:
             await _wait(running, MOMENT_S)
 
     async def _revive(self, task_id: str, entries: list[Entry]) -> None:
         """Go on with a task that was interrupted: by an end of this process, say."""
-        recording = RunState(entries)
-        if (
-            task_id in self._running
-            or _is_over(recording)
-            or recording.waiting()
-            or self._outcome(recording) is not None
-        ):
+        line = line_of(task_id, entries)
+        if line is None or line.is_finished or line.state == "waiting" or self._tasks.get(task_id) is not None:
             return
-        if not await self._journal.driven([task_id]):
-            self._start(task_id, self._runner.resume(task_id))
+        if line.state == "running" and not await self._journal.driven([task_id]):
+            with contextlib.suppress(Busy):
+                line = await settle(self._journal, task_id, clock=self._runner.clock, wait_s=0.0) or line
+        if line.state in ("queued", "retrying") and not await self._journal.driven([task_id]):
+            begins = self._tasks.begins(task_id)
+            self._tasks.start(
+                task_id,
+                lambda stopping: self._runner.resume(task_id, begins=begins, stopping=stopping),
+                is_task=True,
+            )
 
     # What is told of it -----------------------------------------------------------------------------------------------
 
     async def _look(self, task_id: str, client: McpClient) -> Task:
         entries = await self._journal.read(task_id)
         recording = RunState(entries)
-        status, message, told = self._state(recording, client, is_running=task_id in self._running)
+        line = line_of(task_id, entries)
+        status, message, told = self._state(
+            recording,
+            client,
+            is_running=self._tasks.get(task_id) is not None,
+            may_go_on=line is not None and not line.is_finished,
+        )
         return Task(
             id=task_id,
             status=status,
@@ -215,7 +228,7 @@ class Tasks:
         )
 
     def _state(
-        self, recording: RunState, client: McpClient, *, is_running: bool
+        self, recording: RunState, client: McpClient, *, is_running: bool, may_go_on: bool
     ) -> tuple[TaskStatus, str, JsonObject | None]:
         outcome = self._outcome(recording)
         ended = recording.ended
@@ -232,7 +245,7 @@ class Tasks:
             return "input_required", "", asked_of(askable)
         if waiting and not is_running:
             return "working", "It waits for a person's approval.", None
-        if ended is not None and ended.status in ("stopped", "failed"):
+        if ended is not None and ended.status in ("stopped", "failed") and not may_go_on:
             return "failed", "", {"code": INTERNAL_ERROR, "message": ended.text or "It was stopped."}
         return "working", "", None
 
@@ -246,10 +259,7 @@ class Tasks:
 
     async def close(self) -> None:
         """Stop what still runs; it is on record, and gone on with when it is asked after."""
-        for task in list(self._running.values()):
-            task.cancel()
-        if self._running:
-            await asyncio.wait(list(self._running.values()))
+        await self._tasks.close()
 
 
 def task_named(client: McpClient, params: JsonObject) -> str:
