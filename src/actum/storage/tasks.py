@@ -89,7 +89,7 @@ class DatabaseTasks:
             whose, values = f"{whose} AND principal = ?", [tenant, principal]
         inner = f"SELECT 1 FROM tasks WHERE ready != 0 AND {whose} LIMIT {int(most)}"
         rows = await self._writer.ask(
-            lambda database: database.execute(f"SELECT count(*) FROM ({inner}) AS some", values)
+            lambda database: database.execute(f"SELECT count(*) FROM ({inner}) AS waiting", values)
         )
         return _int(rows[0][0])
 

@@ -205,11 +205,8 @@ def _end_of_attempt(entries: Sequence[Entry]) -> Ended | None:
         if isinstance(record, Ended):
             return record
         if isinstance(record, TaskStarted):
-            before = records[at + 1 : at + 3]
-            match before:
-                case [TaskQueued(), Ended() as ended]:
-                    return ended
-            return None
+            queued, ended = (*records[at + 1 : at + 3], None, None)[:2]
+            return ended if isinstance(queued, TaskQueued) and isinstance(ended, Ended) else None
     return None
 
 

@@ -42,7 +42,7 @@ CANCEL_S = 10.0
 POLL_S = 0.05
 WAIT_POLL_S = 0.2
 """Seconds between two looks at a task that is waited for."""
-KEY_TRIES = 200
+KEY_TRIES = 100
 """So often the task of a unique key is looked for that another request is about to accept."""
 DAY_S = 86_400.0
 
@@ -289,9 +289,7 @@ class TaskQueue:
             run_id = _run_of_key(user, key, again)
             try:
                 await begin(run_id, task)
-            except Busy:
-                if not await self._journal.driven([run_id]):
-                    raise  # the conversation is busy, not the run
+            except Busy:  # another request accepts it, or adds to its conversation
                 await self._clock.sleep(POLL_S)
             except UsageError:
                 if not await self._journal.read(run_id):

@@ -1,0 +1,26 @@
+"""Where the tasks of a test are on record: in a file, and on a real PostgreSQL server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from tests.postgres import PostgresServer, postgres_server
+from tests.storage.conftest import PLACES, Store
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
+    """One journal that outlives its process."""
+    found = Store(PLACES[request.param](request))
+    try:
+        yield found
+    finally:
+        await found.close()
