@@ -1,0 +1,103 @@
+"""A server of tasks as a process of its own: a journal, and one dispatcher, until it is killed.
+
+    python -m tests.tasks.service DISPATCHER JOURNAL FOLDER
+
+Tests kill it. It says `ready` when its dispatcher runs. `celery` is to be one more row of `DISPATCHERS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from actum.compose.journals import open_journal
+from actum.compose.settings import Settings, read_settings
+from actum.compose.task_child import local_dispatcher
+from actum.core.interfaces import Journal
+from actum.tasks.dispatcher import Dispatcher
+from actum.tasks.local import LocalSettings
+
+TOOLS = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+from actum import Context, tool
+
+LEDGER = Path(__file__).parent / "ledger"
+
+def note(*words):
+    with LEDGER.open("a") as file:
+        file.write(" ".join(map(str, words)) + "\\n")
+
+@tool(effects={"read"})
+def look(what: str) -> str:
+    note("look", what, os.getpid())
+    return "seen " + what
+
+@tool(effects={"read"})
+def noisy() -> str:
+    print("not a report")
+    sys.stdout.flush()
+    os.write(1, b"{}\\n")
+    return sys.stdin.read() or "nothing to read"
+
+@tool(effects={"read"})
+def die() -> str:
+    note("die", os.getpid())
+    os._exit(9)
+
+@tool(effects={"write"}, idempotent=False)
+def ship(to: str) -> str:
+    note("ship", to, os.getpid())
+    os._exit(9)
+
+@tool(effects={"read"})
+def stubborn() -> str:
+    grandchild = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    child = subprocess.Popen([sys.executable, "-c", grandchild], start_new_session=True)
+    note("stubborn", os.getpid(), child.pid)
+    time.sleep(600)
+    return "never"
+
+@tool(effects={"read"})
+def slow(seconds: float) -> str:
+    note("slow", os.getpid())
+    time.sleep(seconds)
+    return "done"
+"""
+
+
+def settings_of(journal: str, folder: Path) -> Settings:
+    """The settings of a server whose tools stand in this folder."""
+    (folder / "tools.py").write_text(TOOLS, "utf-8")
+    (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
+    said = {"tools": [str(folder / "tools.py")], "journal": journal, "policy": str(folder / "policy.toml")}
+    return read_settings(folder, environment_of(folder), said)
+
+
+def environment_of(folder: Path) -> Mapping[str, str]:
+    """The variables of a server: nothing of the person's."""
+    return {**os.environ, "XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder)}
+
+
+def local(settings: Settings, journal: Journal, folder: Path) -> Dispatcher:
+    """The local dispatcher, with two children."""
+    return local_dispatcher(settings, journal, environment_of(folder), folder, local=LocalSettings(workers=2))
+
+
+DISPATCHERS: dict[str, Callable[[Settings, Journal, Path], Dispatcher]] = {"local": local}
+
+
+async def _serve(kind: str, place: str, folder: Path) -> None:
+    settings = settings_of(place, folder)
+    journal = open_journal(settings, environment_of(folder))
+    dispatcher = DISPATCHERS[kind](settings, journal, folder)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    await dispatcher.run()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve(sys.argv[1], sys.argv[2], Path(sys.argv[3])))
