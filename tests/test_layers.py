@@ -67,7 +67,7 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.chat": {"actum.cli.line_editor"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
     "actum.cli.mcp.serve": {"actum.compose.serving"},
-    "actum.cli.serve": {"actum.compose.serving", "actum.server.metrics"},
+    "actum.cli.serve": {"actum.compose.serving", "actum.compose.tasks", "actum.server.metrics"},
     "actum.dialects.api.rows": {
         "actum.dialects.api.anthropic.dialect",
         "actum.dialects.api.gemini.dialect",

@@ -77,6 +77,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         place_of,
         served_agents,
     )
+    from ..compose.tasks import tasks_carried_out  # noqa: PLC0415  # as above
     from ..server.metrics import Metrics, counted  # noqa: PLC0415  # as above
 
     reached = settings.serve
@@ -103,9 +104,15 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         entered = await entrance(access, opened, place_of(reached.http)[0], scopes=ALL_SCOPES)
         counts = Metrics()
         journal = counted(opened, counts)
-        async with served_agents(settings, os.environ, Path.cwd(), loaded, journal) as agents:
+        async with (
+            served_agents(settings, os.environ, Path.cwd(), loaded, journal) as agents,
+            tasks_carried_out(settings, journal, os.environ, Path.cwd()) as dispatcher,
+        ):
             serving = Serving(
-                [*open_doors(settings, loaded, agents, journal, who), *([login] if login is not None else [])],
+                [
+                    *open_doors(settings, loaded, agents, journal, who, dispatcher),
+                    *([login] if login is not None else []),
+                ],
                 reached,
                 entered.access,
                 who=who,

@@ -40,12 +40,14 @@ from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
+from ..tasks.dispatcher import Dispatcher
 from ..transport.guard import is_here
 from .agents import make_agent, open_agents, open_policy
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .secrets import open_secrets
 from .settings import LoginTable, ServeSettings, Settings
+from .tasks import open_tasking
 from .tools import with_labels
 
 log = logging.getLogger("actum.server")
@@ -56,7 +58,12 @@ API = "api"
 
 
 def open_doors(
-    settings: Settings, tools: Sequence[Toolish], agents: AgentsByName, journal: Journal, who: Identity
+    settings: Settings,
+    tools: Sequence[Toolish],
+    agents: AgentsByName,
+    journal: Journal,
+    who: Identity,
+    dispatcher: Dispatcher | None = None,
 ) -> list[Door]:
     """What is served under one address.
 
@@ -66,6 +73,7 @@ def open_doors(
         agents: of `served_agents`.
         journal: the one journal of the server.
         who: on whose behalf whoever comes is served where no key is wanted.
+        dispatcher: is told of new tasks; None where only other processes carry tasks out.
 
     Raises:
         UsageError: the policy can not be read, or the key that seals calls can not be kept.
@@ -81,7 +89,10 @@ def open_doors(
         who=who,
         keys=mcp_keys(settings, os.environ),
     )
-    api = ApiDoor(mcp.runner.known_as(API), agents)  # both doors use one runner, so that limits are counted together
+    tasking = open_tasking(settings, journal, os.environ, dispatcher)
+    api = ApiDoor(
+        mcp.runner.known_as(API), agents, tasking=tasking
+    )  # both doors use one runner, so that limits are counted together
     return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), api]
 
 

@@ -63,6 +63,12 @@ TEMPLATE = """\
 #[serve.limits]
 #requests_per_caller = 100
 
+# Tasks, which outlive the request that asked for them; see docs/tasks.md.
+#[tasks]
+#dispatcher = "local"
+#workers = 4                               # so many run at a time
+#kept_days = 30
+
 # Where the calls of tools may go; see docs/egress.md.
 #[egress]
 #allow = ["https://*.example.org"]        # nowhere else
@@ -82,6 +88,12 @@ TEMPLATE = """\
 #idempotent = true              # twice is as good as once
 #timeout = 30                   # seconds
 #approval = true                # every call waits for a person
+#background = "allowed"         # a model may ask that a call becomes a task
+
+# What holds for tasks that call these tools, where a request says nothing.
+#[tools."crm_*".tasks]
+#max_retries = 3
+#timeout_s = 300
 
 # Agents by name: actum run --agent desk "..."
 #[agents.desk]

@@ -29,6 +29,7 @@ from .task import TaskFilter, TaskLine, TaskProgress
 from .tool import Tool
 from .trace import traceparent_of
 from .user import User
+from .webhook import WebhookOutbox
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -669,6 +670,10 @@ class RunFilter(TypedDict, total=False):
 
 class TaskIndex(Protocol):
     """The list of tasks (`core.task`): an index, written in the transaction of the records that it follows from."""
+
+    @property
+    def outbox(self) -> WebhookOutbox:
+        """The messages about the ends of tasks."""
 
     async def find(self, run_id: str, *, tenant: str | None = None, principal: str | None = None) -> TaskLine | None:
         """The line of a task; None where there is no such task of this user. None as a tenant or principal: of all."""

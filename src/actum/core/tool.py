@@ -16,6 +16,9 @@ from .json import JsonObject
 Effects = Literal["read", "write", "send", "spend", "destroy", "execute"]
 """What using a tool does: look, change, tell others, cost money, lose something for good, run code."""
 
+Background = Literal["allowed"] | bool
+"""Whether a call by a model becomes a task: always, where the model asks for it, or never."""
+
 NAME = re.compile(r"[A-Za-z0-9_.\-\u0080-\U0010ffff]{1,128}")
 _sorted = msgspec.json.Encoder(order="sorted")
 
@@ -47,6 +50,9 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
             so of each approval: where the version is another, a person is asked again. A model is not told.
         vouched: whoever operates this program said which fields of the result are trusted, so that `trusted` is
             believed although the tool is foreign; see `toolsets.wrappers.ToolLabels`.
+        background: whether calls by a model become tasks, which the model is answered the id of: always (True), where
+            the model asks for it by the argument `execute_async` (`"allowed"`), or never. It takes a program that
+            carries tasks out; see `tasks.background`.
 
     Raises:
         BadTool: a name no model could say, or parameters that are not the schema of an object.
@@ -73,6 +79,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     title: str = ""
     version: str = ""
     vouched: bool = False
+    background: Background = False
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

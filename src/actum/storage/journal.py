@@ -64,6 +64,7 @@ from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
 from .sessions import DatabaseSessions
 from .tasks import DatabaseTasks, tell_task
+from .webhooks import tell_webhook
 from .writer import Writer
 
 _LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner, tenant, kind"
@@ -515,6 +516,7 @@ def _tell_task(database: Database, run_id: str, record: TaskTelling, at: float) 
 
 def _tell_webhook(database: Database, line: TaskLine, at: float) -> None:
     """Write down that somebody is to be told of the end of a task, in the transaction of the record that ends it."""
+    tell_webhook(database, line, at)
 
 
 class Conditions:

@@ -170,6 +170,15 @@ SQLITE: Migrations = (
         "CREATE INDEX tasks_by_state ON tasks (state, tenant)",
         "CREATE INDEX tasks_by_end ON tasks (ended)",
     ),
+    (
+        # The outbox of webhooks; see `storage.webhooks`.
+        """CREATE TABLE webhooks (
+            id TEXT PRIMARY KEY, run_id TEXT NOT NULL, tenant TEXT NOT NULL, principal TEXT NOT NULL,
+            address TEXT NOT NULL, queued REAL NOT NULL, due REAL NOT NULL, tries INTEGER NOT NULL, dead REAL,
+            error TEXT NOT NULL
+        )""",
+        "CREATE INDEX webhooks_due ON webhooks (due) WHERE dead IS NULL",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -296,6 +305,16 @@ POSTGRES: Migrations = (
         "CREATE INDEX tasks_by_user ON tasks (tenant, principal, state, place)",
         "CREATE INDEX tasks_by_state ON tasks (state, tenant)",
         "CREATE INDEX tasks_by_end ON tasks (ended)",
+    ),
+    (
+        # The outbox of webhooks; see `storage.webhooks`.
+        """CREATE TABLE webhooks (
+            id TEXT PRIMARY KEY, run_id TEXT NOT NULL, tenant TEXT NOT NULL, principal TEXT NOT NULL,
+            address TEXT NOT NULL, queued DOUBLE PRECISION NOT NULL, due DOUBLE PRECISION NOT NULL,
+            tries BIGINT NOT NULL, dead DOUBLE PRECISION,
+            error TEXT NOT NULL
+        )""",
+        "CREATE INDEX webhooks_due ON webhooks (due) WHERE dead IS NULL",
     ),
 )
 

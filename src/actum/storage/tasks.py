@@ -22,6 +22,7 @@ from ..core.record import RunSummary
 from ..core.task import TaskFilter, TaskLine, TaskOptions, TaskProgress
 from ..core.task_line import TaskTelling, task_line
 from .database import Database, Row
+from .webhooks import DatabaseOutbox
 from .writer import Writer
 
 _NAMES = (
@@ -53,6 +54,7 @@ class DatabaseTasks:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
+        self.outbox = DatabaseOutbox(writer)
 
     async def find(self, run_id: str, *, tenant: str | None = None, principal: str | None = None) -> TaskLine | None:
         def look(database: Database) -> list[Row]:

@@ -21,7 +21,8 @@ from msgspec import Struct
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import BadTool, UnknownTool, UsageError
 from ..core.interfaces import Context, ProbeResult, Probing, Toolset
-from ..core.tool import Effects, Tool
+from ..core.task_request import TaskDefaults
+from ..core.tool import Background, Effects, Tool
 
 _MAGIC = "*?["
 
@@ -37,6 +38,8 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         timeout_s: seconds that one attempt may take.
         approval: every call waits for a person. False lifts the word of a less specific pattern, and never the
             tool's own.
+        background: whether calls of the tool become tasks; see `core.tool.Tool`.
+        tasks: what holds for tasks that call the tool where a request says nothing: the table `[tools."name".tasks]`.
     """
 
     effects: frozenset[Effects] | None = None
@@ -45,6 +48,8 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     idempotent: bool | None = None
     timeout_s: float | None = msgspec.field(default=None, name="timeout")
     approval: bool | None = None
+    background: Background | None = None
+    tasks: TaskDefaults | None = None
 
     def __post_init__(self) -> None:
         if self.timeout_s is not None and not self.timeout_s > 0:
@@ -75,6 +80,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             idempotent=tool.idempotent if self.idempotent is None else self.idempotent,
             timeout_s=tool.timeout_s if self.timeout_s is None else self.timeout_s,
             approval=tool.approval or bool(self.approval),
+            background=tool.background if self.background is None else self.background,
         )
 
 

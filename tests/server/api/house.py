@@ -23,7 +23,7 @@ from actum.core.message import Reply
 from actum.core.tool import Tool
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
-from actum.server.api.api import GivenAgents
+from actum.server.api.api import GivenAgents, Tasking
 from actum.server.api.door import ApiDoor
 from actum.server.api.problem import Refusal, encoded
 from actum.server.door import IDENTITY
@@ -216,12 +216,13 @@ async def house(
     policy: Policy | None = None,
     limits: Limits | None = None,
     drain_s: float = 0.1,
+    tasking: Tasking | None = None,
 ) -> AsyncIterator[House]:
     """A server with some tools and an agent called `desk`."""
     bank = bank or Bank()
     journal = journal or MemoryJournal()
     runner = Runner(bank.tools, name="api", policy=policy or NoDrop(), limits=limits, journal=journal)  # type: ignore[arg-type]
     agent = Agent(model or answering("Hello."), bank.tools, name="desk", policy=policy or NoDrop(), journal=journal)  # type: ignore[arg-type]
-    door = ApiDoor(runner, GivenAgents({"desk": agent}), drain_s=drain_s)
+    door = ApiDoor(runner, GivenAgents({"desk": agent}), drain_s=drain_s, tasking=tasking)
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=20.0) as client:
         yield House(bank, journal, door, client, url)

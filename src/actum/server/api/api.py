@@ -21,10 +21,14 @@ from ...core.errors import Busy, JournalError, UnknownName, UsageError
 from ...core.event import RunResult
 from ...core.interfaces import Clock, Facts
 from ...core.record import Started, new_id
+from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...core.tool import Tool
+from ...core.user import User
 from ...journal.recording import RunState
 from ...runs.recorded import done_after
 from ...runs.runner import Emit, Runner
+from ...tasks.queue import TaskQueue
+from ...transport.http import HttpFailure
 from ..identity import Identity, Usable
 from .bodies import RunBegun
 from .events import Streams
@@ -92,6 +96,21 @@ class GivenAgents:
         return self._agents[name]
 
 
+class Tasking(Struct, frozen=True):
+    """How a server takes tasks on.
+
+    Attributes:
+        queue: accepts tasks.
+        defaults: what the settings say of tasks that call a tool.
+        check_webhook: raises an error where a task of this user may not tell an address of its end; None where no
+            address is ever told.
+    """
+
+    queue: TaskQueue
+    defaults: Callable[[str], TaskDefaults] = lambda _: NO_DEFAULTS
+    check_webhook: Callable[[User, str], None] | None = None
+
+
 class Api:
     """What all handlers share.
 
@@ -99,9 +118,10 @@ class Api:
         runner: makes the calls of tools that are asked for directly.
         agents: the agents; all have to write to the journal of the runner.
         clock: the time.
+        tasking: accepts tasks; None where nothing carries tasks out.
     """
 
-    def __init__(self, runner: Runner, agents: AgentsByName, clock: Clock) -> None:
+    def __init__(self, runner: Runner, agents: AgentsByName, clock: Clock, tasking: Tasking | None = None) -> None:
         self.runner = runner
         self.agents = agents
         self.clock = clock
@@ -109,6 +129,29 @@ class Api:
         self.records = Records(runner.journal, clock)
         self.work = Work(runner.journal, clock)
         self.streams = Streams()
+        tasking = tasking or Tasking(TaskQueue(runner.journal, clock=clock, can_build=lambda _: False))
+        self.tasks = tasking.queue
+        self._tasking = tasking
+
+    # Tasks ------------------------------------------------------------------------------------------------------------
+
+    def task_defaults(self, tool: str) -> TaskDefaults:
+        """What the settings say of tasks that call a tool."""
+        return self._tasking.defaults(tool)
+
+    def check_webhook(self, who: Identity, address: str) -> None:
+        """A task may tell this address of its end.
+
+        Raises:
+            Refusal: this server tells nobody, or the address may not be reached.
+        """
+        check = self._tasking.check_webhook
+        if check is None:
+            raise Refusal(422, "webhook", "This server tells no address of the end of a task.")
+        try:
+            check(User(who.tenant, who.principal), address)
+        except (HttpFailure, UsageError, ValueError) as error:
+            raise Refusal(422, "webhook", f"The webhook can not be used: {error}.") from None
 
     # What a caller may use --------------------------------------------------------------------------------------------
 

@@ -100,8 +100,12 @@ async def _answer(api: Api, item: InboxItem, given: GivenAnswer) -> RunState:
 
 async def _go_on(api: Api, run_id: str, who: Identity) -> bool:
     """Go on with a run that has all its answers; False where another server has to."""
+    recorded = await api.records.run(run_id, who, beyond_own=("approve",))
+    if recorded.is_task:
+        api.tasks.wake(run_id)
+        return True
     try:
-        api.go_on(await api.records.run(run_id, who, beyond_own=("approve",)))
+        api.go_on(recorded)
     except UsageError:
         return False
     return True

@@ -69,7 +69,9 @@ def document(operations: Iterable[Operation], *, version: str) -> JsonObject:
     """
     operations = list(operations)
     bodies = [operation.body for operation in operations if operation.body is not None]
-    replies = [reply.body for operation in operations for reply in operation.replies.values()]
+    replies = [
+        each for operation in operations for reply in operation.replies.values() for each in (reply.body, reply.other)
+    ]
     bodies += [body for body in replies if isinstance(body, type)]
     _, components = msgspec.json.schema_components(
         [*dict.fromkeys(bodies), ProblemDetails], ref_template="#/components/schemas/{name}"
@@ -96,6 +98,7 @@ def document(operations: Iterable[Operation], *, version: str) -> JsonObject:
         "tags": [
             {"name": "tools", "description": "Tools, and calls of them."},
             {"name": "runs", "description": "Questions to agents, and what becomes of them."},
+            {"name": "tasks", "description": "Calls and runs that outlive the request that asked for them."},
             {"name": "approvals", "description": "What waits for a person."},
             {"name": "sessions", "description": "Conversations."},
             {"name": "audit", "description": "Who did what, and why it was allowed."},
@@ -200,13 +203,19 @@ def _reply(reply: AnswerKind, operation: Operation, status: int) -> JsonObject:
     told: JsonObject = {"description": reply.means}
     if reply.has_location:
         told["headers"] = {
-            "Location": {"description": "Where the run is found.", "schema": {"type": "string"}, "required": True}
+            "Location": {
+                "description": "Where the run or the task is found.",
+                "schema": {"type": "string"},
+                "required": True,
+            }
         }
     if isinstance(reply.body, type):
         is_json = reply.media_type == "application/json"
         schema: JsonObject = (
             {"$ref": f"#/components/schemas/{reply.body.__name__}"} if is_json else _event_schema(reply.body.__name__)
         )
+        if reply.other is not None:
+            schema = {"anyOf": [schema, {"$ref": f"#/components/schemas/{reply.other.__name__}"}]}
         told["content"] = {reply.media_type: {"schema": schema, "example": _json(reply.example)}}
     elif reply.body is not None:
         told["content"] = {reply.media_type: {"schema": {"type": "object"}, "example": _json(reply.example)}}

@@ -30,7 +30,7 @@ from ...runs.runner import Runner
 from ..door import identity_of
 from ..identity import Identity
 from ..scopes import allows
-from .api import AgentsByName, Api, GivenAgents
+from .api import AgentsByName, Api, GivenAgents, Tasking
 from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
 from .operation import AnswerKind, ApiReply, ApiRequest, Operation
 from .problem import Refusal, encoded, not_found
@@ -58,6 +58,7 @@ class ApiDoor:
         agents: the agents, such as `GivenAgents({"desk": agent})`; all have to write to the journal of the runner.
         clock: the time.
         drain_s: so long runs may go on when the server stops; those that take longer are cancelled.
+        tasking: how tasks are taken on; None where nothing carries tasks out, and each is refused.
     """
 
     def __init__(
@@ -67,8 +68,9 @@ class ApiDoor:
         *,
         clock: Clock | None = None,
         drain_s: float = DRAIN_S,
+        tasking: Tasking | None = None,
     ) -> None:
-        self._api = Api(runner, agents or GivenAgents({}), clock or SystemClock())
+        self._api = Api(runner, agents or GivenAgents({}), clock or SystemClock(), tasking)
         self._drain_s = drain_s
         self._document = whole_document()
         self._routes: list[BaseRoute] = [

@@ -78,6 +78,7 @@ class AnswerKind(Struct, frozen=True, kw_only=True):
     Attributes:
         means: what the answer means.
         body: its type; None for an answer without a body.
+        other: another type that the body may have.
         example: a body.
         media_type: of the body.
         has_location: whether the header `Location` names what was made.
@@ -85,6 +86,7 @@ class AnswerKind(Struct, frozen=True, kw_only=True):
 
     means: str
     body: object = None
+    other: type[Struct] | None = None
     example: object = None
     media_type: str = "application/json"
     has_location: bool = False

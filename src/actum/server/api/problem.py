@@ -34,6 +34,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
         problems: for values that do not fit: each value, with what was expected.
         scope: the scopes of which one is needed and that the key does not have.
         run: the run that the problem is about.
+        state: the state of the task that the problem is about.
         effect: for a call, what the call may have changed in the world.
         reference: the id under which the log of the server has the cause.
         retry_after: the number of seconds after which another try makes sense.
@@ -47,6 +48,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
     scope: tuple[str, ...] = ()
     run: str = ""
+    state: str = ""
     effect: Effect | None = None
     reference: str = ""
     retry_after: float | None = None
@@ -59,7 +61,7 @@ class Refusal(Exception):
         status: the HTTP status.
         code: as in `ProblemDetails`.
         detail: as in `ProblemDetails`.
-        problems, scope, run, effect, reference, retry_after: as in `ProblemDetails`.
+        problems, scope, run, state, effect, reference, retry_after: as in `ProblemDetails`.
         headers: headers of the answer, beside those of the body and `Retry-After`.
     """
 
@@ -72,6 +74,7 @@ class Refusal(Exception):
         problems: tuple[Problem, ...] = (),
         scope: tuple[str, ...] = (),
         run: str = "",
+        state: str = "",
         effect: Effect | None = None,
         reference: str = "",
         retry_after: float | None = None,
@@ -87,6 +90,7 @@ class Refusal(Exception):
             problems=problems,
             scope=scope,
             run=run,
+            state=state,
             effect=effect,
             reference=reference,
             retry_after=retry_after,

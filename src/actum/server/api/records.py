@@ -14,7 +14,7 @@ from msgspec import Struct
 from ...call.asking.inbox import InboxItem, find_waiting, page_of_waiting
 from ...core.errors import JournalError, UnknownName, UsageError
 from ...core.interfaces import Clock, Journal, RunFilter
-from ...core.record import Ended, Entry, RunSummary, Started, summary_of
+from ...core.record import Ended, Entry, RunSummary, Started, TaskQueued, summary_of
 from ...journal.audit import AuditLine, Wanted, audit_lines
 from ...journal.conversations import Conversation, as_they_stand
 from ...journal.lists import bad_cursor, page_of_conversations, page_of_runs, read_cursor, write_cursor
@@ -55,6 +55,11 @@ class Recorded(Struct, frozen=True):
         """Whether the run has come to its end."""
         latest = self.entries[-1].record
         return isinstance(latest, Ended) and latest.status != "paused"
+
+    @property
+    def is_task(self) -> bool:
+        """Whether the run is a task, which the dispatcher of tasks goes on with, and not the request."""
+        return any(isinstance(entry.record, TaskQueued) for entry in self.entries)
 
 
 class Records:

@@ -13,7 +13,7 @@ from ...core.message import UserMessage
 from ...core.record import Ended
 from ..identity import Identity
 from ..scopes import allows
-from . import views
+from . import tasks, views
 from .api import Api, no_agent
 from .bodies import ForkBody, ResumeBody, RunBody, RunPage, RunsQuery
 from .events import EventStream
@@ -26,6 +26,9 @@ from .work import CANCEL_S
 async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     """Have an agent answer a question."""
     who, body = asked.who, asked.body
+    if body.execute_async:
+        return await tasks.accept_run(api, asked)
+    tasks.check_no_task(body)
     agent = api.agent(who, body.agent)
     start = api.start(asked)
     # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
@@ -107,6 +110,8 @@ async def resume_run(api: Api, asked: ApiRequest[None, ResumeBody]) -> ApiReply:
         raise wants("admin", "to go on with a run although its tools or instructions have changed")
     recorded = await api.records.run(asked.names["id"], asked.who)
     await api.check_go_on(asked.who, recorded)
+    if recorded.is_task:
+        raise Refusal(409, "task", "This run is a task, which goes on by itself.", run=recorded.run_id)
     if not recorded.is_over and api.work.get(recorded.run_id) is None:
         job = api.go_on(recorded, accept=asked.body.accept)
         await api.started(job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import approvals, audit, runs, sessions, tools
+from . import approvals, audit, runs, sessions, tasks, tools
 from .bodies import (
     AnswerBody,
     Answered,
@@ -27,6 +27,11 @@ from .bodies import (
     SessionMessages,
     SessionPage,
     SessionsQuery,
+    TaskAccepted,
+    TaskDetails,
+    TaskPage,
+    TaskQuery,
+    TasksQuery,
     ToolPage,
     ToolSchema,
     ToolsQuery,
@@ -99,6 +104,35 @@ _EVENT = {
     "event": "started",
     "data": f'{{"run":"{_RUN}","number":0,"at":{_ASKED_AT},"type":"started","text":"What is 2 and 3?"}}',
 }
+_TASK_INFO = {
+    "task_id": _RUN,
+    "state": "succeeded",
+    "agent": "api",
+    "principal": "ann",
+    "priority": 5,
+    "queued": _ASKED_AT,
+    "due": _ASKED_AT,
+    "attempt": 1,
+    "changed": _ASKED_AT + 2,
+    "ended": _ASKED_AT + 2,
+}
+_TASK = _TASK_INFO | {
+    "tool": "add",
+    "progress": None,
+    "attempts": [{"attempt": 1, "started": _ASKED_AT, "ended": _ASKED_AT + 2, "error": ""}],
+    "result": 5,
+    "error": None,
+    "approvals": [],
+}
+_ACCEPTED = {"task_id": _RUN, "state": "queued"}
+_TASK_NAME = {"id": "The id of a task."}
+_REPLY_TASK = AnswerKind(means="The task, as it stands.", body=TaskDetails, example=_TASK)
+_REPLY_ACCEPTED = AnswerKind(
+    means="The task is on record, and is carried out. `Location` names it.",
+    body=TaskAccepted,
+    example=_ACCEPTED,
+    has_location=True,
+)
 _RUN_NAME = {"id": "The id of a run."}
 
 _TOOLS, _RUNS = ("tools",), ("runs",)
@@ -175,12 +209,15 @@ OPERATIONS: tuple[Operation, ...] = (
                 example={"run": _RUN, "tool": "add", "result": 5, "content": [], "error": None},
             ),
             202: AnswerKind(
-                means="The call waits for a person. `Location` names its run.",
+                means="The call waits for a person, and `Location` names its run. With `execute_async` the call is a "
+                "task, and `Location` names the task.",
                 body=CallWaits,
+                other=TaskAccepted,
                 example={"run": _RUN, "approval": _ASK, "approvals": [_APPROVAL]},
                 has_location=True,
             ),
         },
+        errors=(409,),
         handler=tools.call_tool,
     ),
     Operation(
@@ -212,7 +249,16 @@ OPERATIONS: tuple[Operation, ...] = (
         body=RunBody,
         takes_key=True,
         example={"agent": "desk", "question": "What is 2 and 3?", "session": "c1"},
-        replies={202: _REPLY_BEGUN},
+        replies={
+            202: AnswerKind(
+                means="The run is on record and under way, and `Location` names it. With `execute_async` the run is a "
+                "and `Location` names the task.",
+                body=RunBegun,
+                other=TaskAccepted,
+                example=_BEGUN,
+                has_location=True,
+            )
+        },
         errors=(404, 409),
         links=_LINKS_OF_RUN,
         handler=runs.start_run,
@@ -304,6 +350,57 @@ OPERATIONS: tuple[Operation, ...] = (
         replies={202: _REPLY_BEGUN},
         errors=(409,),
         handler=runs.fork_run,
+    ),
+    Operation(
+        id="listTasks",
+        method="get",
+        path="/v1/tasks",
+        tag="tasks",
+        summary="List your tasks, the latest first.",
+        scopes=_RUNS_OR_TOOLS,
+        query=TasksQuery,
+        replies={200: AnswerKind(means="The tasks.", body=TaskPage, example={"items": [_TASK_INFO], "next": None})},
+        errors=(409,),
+        handler=tasks.list_tasks,
+    ),
+    Operation(
+        id="getTask",
+        method="get",
+        path="/v1/tasks/{id}",
+        tag="tasks",
+        summary="Get a task: its state, progress, attempts and result.",
+        description="With `wait` the answer comes when the task has ended or waits for a person, or the time is over.",
+        scopes=_RUNS_OR_TOOLS,
+        names=_TASK_NAME,
+        query=TaskQuery,
+        replies={200: _REPLY_TASK},
+        handler=tasks.get_task,
+    ),
+    Operation(
+        id="cancelTask",
+        method="delete",
+        path="/v1/tasks/{id}",
+        tag="tasks",
+        summary="Cancel a task.",
+        description="What a tool is doing right now may have happened. 409: the task has ended; `state` says how.",
+        scopes=_RUNS_OR_TOOLS,
+        names=_TASK_NAME,
+        replies={200: _REPLY_TASK},
+        errors=(409,),
+        handler=tasks.cancel_task,
+    ),
+    Operation(
+        id="retryTask",
+        method="post",
+        path="/v1/tasks/{id}/retry",
+        tag="tasks",
+        summary="Begin a task again that failed or timed out.",
+        description="What has an outcome is not done again: the task goes on with the same run.",
+        scopes=_RUNS_OR_TOOLS,
+        names=_TASK_NAME,
+        replies={202: _REPLY_ACCEPTED},
+        errors=(409,),
+        handler=tasks.retry_task,
     ),
     Operation(
         id="listApprovals",

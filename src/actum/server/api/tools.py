@@ -14,7 +14,7 @@ from ...journal.lists import read_cursor, write_cursor
 from ...journal.recording import CallRef
 from ...runs.run import outcome as outcome_of
 from ..identity import Identity
-from . import views
+from . import tasks, views
 from .api import Api, wait_for
 from .bodies import CallAnswer, CallBody, CallWaits, ToolPage, ToolsQuery
 from .operation import ApiReply, ApiRequest
@@ -86,6 +86,9 @@ async def call_tool(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
     """Make a call: what it came to, or what it waits for."""
     who, name = asked.who, asked.names["name"]
     await api.tool(who, name)
+    if asked.body.execute_async:
+        return await tasks.accept_call(api, asked)
+    tasks.check_no_task(asked.body)
     start = api.start(asked)
     calls = [ToolCall(CALL, name, asked.body.arguments)]
     job = await api.begin(

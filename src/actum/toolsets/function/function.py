@@ -25,7 +25,7 @@ from ...core.call import ToolCall, ToolResult
 from ...core.errors import BadTool, UnknownTool
 from ...core.interfaces import Context, ProbeResult
 from ...core.json import JsonObject
-from ...core.tool import Effects, Tool
+from ...core.tool import Background, Effects, Tool
 from ...schema.signature import ToolWarning, describe
 from .returned import progress_of, result_of
 from .threads import in_thread
@@ -59,6 +59,7 @@ class FunctionTool(Generic[P, R]):
         trusted: Iterable[str] = (),
         sequential: bool = False,
         polled: bool = False,
+        background: Background = False,
         timeout_s: float | None = None,
         title: str = "",
         version: str = "",
@@ -82,6 +83,7 @@ class FunctionTool(Generic[P, R]):
             trusted=(trusted,) if isinstance(trusted, str) else tuple(trusted),
             sequential=sequential,
             polled=polled,
+            background=background,
             timeout_s=timeout_s,
             title=title,
             version=version,
@@ -208,6 +210,7 @@ def tool(
     trusted: Iterable[str] = (),
     sequential: bool = False,
     polled: bool = False,
+    background: Background = False,
     timeout_s: float | None = None,
     title: str = "",
     version: str = "",
@@ -231,6 +234,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         trusted: fields of the result that nobody else could have written.
         sequential: must not run beside other calls of the same turn.
         polled: is meant to be asked again and again.
+        background: calls by a model become tasks: always (True), or where the model asks for it (`"allowed"`).
         timeout_s: seconds one attempt may take.
         title: a name for people.
         version: of the function's code, as in `version="2"`. An approval that was given for another version does not

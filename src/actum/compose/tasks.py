@@ -1,0 +1,143 @@
+"""What a program takes tasks on with, as the settings describe it: the queue, the dispatcher and the webhooks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from ..core.clock import SystemClock
+from ..core.errors import UsageError
+from ..core.interfaces import Journal
+from ..core.secret_store import SecretSource
+from ..core.task_request import NO_DEFAULTS, TaskDefaults
+from ..core.user import User
+from ..server.api.api import Tasking
+from ..tasks.dispatcher import Dispatcher
+from ..tasks.local import LocalSettings
+from ..tasks.queue import DAY_S, TaskLimits, TaskQueue
+from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX, Secrets, WebhookSender
+from ..toolsets.wrappers import labels_of
+from ..transport.egress import Egress
+from ..transport.fetcher import Fetcher
+from ..transport.guard import Guard
+from .secrets import open_secrets
+from .settings import Settings
+from .task_child import DIRECT, local_dispatcher
+
+log = logging.getLogger("actum.tasks")
+
+
+def task_limits(settings: Settings) -> TaskLimits:
+    """How many tasks there may be."""
+    table = settings.tasks
+    return TaskLimits(
+        queued=table.queued,
+        queued_tenant=table.queued_per_tenant,
+        running=table.running or None,
+        running_tenant=table.running_per_tenant or None,
+        kept_s=table.kept_days * DAY_S,
+    )
+
+
+def open_queue(settings: Settings, journal: Journal, dispatcher: Dispatcher | None = None) -> TaskQueue:
+    """The queue of tasks.
+
+    Args:
+        settings: as read.
+        journal: where tasks are on record.
+        dispatcher: is told of new tasks; None where only other processes carry tasks out.
+    """
+    named = {*settings.agents, *DIRECT}
+    return TaskQueue(
+        journal,
+        clock=SystemClock(),
+        limits=task_limits(settings),
+        dispatcher=dispatcher,
+        can_build=lambda name: name in named,
+    )
+
+
+def open_tasking(
+    settings: Settings, journal: Journal, environment: Mapping[str, str], dispatcher: Dispatcher | None = None
+) -> Tasking:
+    """How a server takes tasks on.
+
+    Args:
+        settings: as read.
+        journal: where tasks are on record.
+        environment: variables, which may hold secrets.
+        dispatcher: is told of new tasks; None where only other processes carry tasks out.
+    """
+    guard = Guard(egress=Egress(settings.egress))
+    secrets = webhook_secrets(settings, open_secrets(environment))
+
+    def check(user: User, address: str) -> None:
+        if not secrets(user):
+            names = " or ".join(settings.tasks.webhook_secrets)
+            raise UsageError(f"there is no secret to sign its messages with: set the secret {names}")
+        guard.judge(address)
+
+    def defaults(tool: str) -> TaskDefaults:
+        return labels_of(tool, settings.tool_labels).tasks or NO_DEFAULTS
+
+    return Tasking(open_queue(settings, journal, dispatcher), defaults, check)
+
+
+def webhook_secrets(settings: Settings, source: SecretSource) -> Secrets:
+    """The secrets that sign the webhooks of a user; read anew for each message, since they change."""
+
+    def of(user: User) -> Sequence[str]:
+        found = source.of(user)
+        return [value for name in settings.tasks.webhook_secrets if (value := found.get(name))]
+
+    return of
+
+
+@asynccontextmanager
+async def tasks_carried_out(
+    settings: Settings, journal: Journal, environment: Mapping[str, str], folder: Path
+) -> AsyncIterator[Dispatcher | None]:
+    """A block within which this process has tasks carried out, and tells addresses of their ends.
+
+    Args:
+        settings: as read.
+        journal: where tasks are on record; in memory there are none.
+        environment: the variables of this process.
+        folder: where the everyday tools may look at files.
+    """
+    if journal.tasks is None:
+        yield None
+        return
+    clock = SystemClock()
+    fetcher = Fetcher(Guard(egress=Egress(settings.egress)), bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX)
+    sender = WebhookSender(journal, fetcher, webhook_secrets(settings, open_secrets(environment)), clock=clock)
+    running = [asyncio.create_task(sender.run(), name="webhooks")]
+    dispatcher = None
+    if settings.tasks.dispatcher == "local":
+        local = LocalSettings(
+            workers=settings.tasks.workers,
+            tasks_max=settings.tasks.tasks_per_child,
+            memory_bytes_max=settings.tasks.child_memory_bytes,
+        )
+        dispatcher = local_dispatcher(settings, journal, environment, folder, local=local, limits=task_limits(settings))
+        running.append(asyncio.create_task(dispatcher.run(), name="dispatcher of tasks"))
+    for each in running:
+        each.add_done_callback(_tell_failure)
+    try:
+        yield dispatcher
+    finally:
+        if dispatcher is not None:
+            await dispatcher.close()
+        for each in running:
+            each.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait(running)
+        await fetcher.aclose()
+
+
+def _tell_failure(ended: asyncio.Task[None]) -> None:
+    if not ended.cancelled() and (error := ended.exception()) is not None:
+        log.error("%s has ended: %s", ended.get_name(), error, exc_info=error)

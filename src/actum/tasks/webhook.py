@@ -1,0 +1,190 @@
+"""`WebhookSender`: tells addresses of the ends of tasks, until each message has arrived or a day has passed.
+
+A message is signed as Standard Webhooks 1.0 wants it (`core.webhook`). It goes through the guard of addresses, and no
+redirect is followed. The body says the id and the state of the task. The result is fetched by whoever wants it, unless
+the caller asked for it in the message.
+
+Each process that serves may run a sender: a claim keeps two of them from sending the same message. A process that ends
+between the answer of the receiver and the note of it sends the message again, with the same `webhook-id`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+import msgspec
+from msgspec import UNSET
+
+from ..core.errors import Busy, JournalError, UnknownName, UsageError
+from ..core.interfaces import Clock, Journal
+from ..core.json import Json, JsonObject
+from ..core.task import Backoff
+from ..core.user import User
+from ..core.webhook import WebhookOutbox, WebhookMessage, signature
+from ..transport.fetcher import Fetcher
+from ..transport.http import HttpFailure
+from .queue import TaskView, view_of
+
+log = logging.getLogger("actum.tasks")
+
+GIVEN_UP_S = 86_400.0
+"""A message that has not arrived after this time is given up."""
+KEPT_S = 30 * 86_400.0
+"""A message that was given up is kept for so long."""
+BACKOFF = Backoff(base=5.0, factor=2.0, cap=3600.0, jitter=0.2)
+POLL_S = 1.0
+AT_ONCE = 32
+"""So many messages are on their way at a time."""
+RESULT_BYTES_MAX = 256 * 1024
+"""A larger result is not put into a message: the receiver fetches it."""
+ANSWER_BYTES_MAX = 64 * 1024
+"""A longer answer of a receiver is not read to its end."""
+SECONDS_MAX = 15.0
+"""A receiver has to answer within this time."""
+
+Secrets = Callable[[User], Sequence[str]]
+"""The secrets that sign the messages of a user: one, or two while the secret is being changed."""
+
+
+class WebhookSender:
+    """Sends what stands in the outbox.
+
+    Args:
+        journal: where the tasks are on record; it has a list of tasks.
+        fetcher: sends requests through the guard of addresses.
+        secrets: the secrets of a user.
+        clock: the time.
+
+    Raises:
+        UsageError: the journal has no list of tasks.
+    """
+
+    def __init__(self, journal: Journal, fetcher: Fetcher, secrets: Secrets, *, clock: Clock) -> None:
+        if journal.tasks is None:
+            raise UsageError("a journal in memory has no tasks, and so nobody to tell of their ends")
+        self._journal = journal
+        self._outbox: WebhookOutbox = journal.tasks.outbox
+        self._fetcher = fetcher
+        self._secrets = secrets
+        self._clock = clock
+        self._jobs: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Send messages until this is cancelled."""
+        try:
+            while True:
+                try:
+                    await self._begin()
+                except JournalError as error:
+                    log.warning("the outbox of webhooks can not be read: %s", error)
+                await self._clock.sleep(POLL_S)
+        finally:
+            jobs = list(self._jobs.values())
+            for job in jobs:
+                job.cancel()
+            if jobs:
+                await asyncio.wait(jobs)
+
+    async def _begin(self) -> None:
+        now = self._clock.now()
+        for message in await self._outbox.due(now, limit=2 * AT_ONCE):
+            if message.id in self._jobs or len(self._jobs) >= AT_ONCE:
+                continue
+            job = self._jobs[message.id] = asyncio.create_task(self._tried(message.id), name=f"webhook {message.id}")
+            job.add_done_callback(partial(self._forget, message.id))
+        await self._outbox.drop(now - KEPT_S)
+
+    def _forget(self, id: str, job: asyncio.Task[None]) -> None:
+        self._jobs.pop(id, None)
+
+    async def _tried(self, id: str) -> None:
+        with suppress(Busy, JournalError):
+            await self.send(id)
+
+    async def send(self, id: str) -> bool:
+        """Try to send a message.
+
+        Args:
+            id: of the message.
+
+        Returns:
+            Whether it has arrived.
+
+        Raises:
+            Busy: another process sends it.
+            JournalError: the outbox can not be read or written.
+        """
+        async with self._journal.claim(f"webhook {id}"):
+            message = await self._outbox.find(id)
+            if message is None or message.dead is not None:
+                return False
+            error, is_final = await self._post(message)
+            now = self._clock.now()
+            if not error:
+                await self._outbox.sent(id)
+                return True
+            due = now + BACKOFF.delay_s(message.tries + 1, id)
+            is_dead = is_final or due - message.queued > GIVEN_UP_S
+            await self._outbox.failed(id, error, due=due, dead=now if is_dead else None)
+            log.info("webhook %s: %s%s", id, error, ", given up" if is_dead else "")
+            return False
+
+    async def _post(self, message: WebhookMessage) -> tuple[str, bool]:
+        """Send a message once.
+
+        Returns:
+            Why it did not arrive, empty where it did; and whether it never will.
+        """
+        secrets = [secret for secret in self._secrets(User(message.tenant, message.principal)) if secret]
+        if not secrets:
+            return "there is no secret to sign the message with", False
+        body = await self._body(message)
+        if body is None:
+            return "the task is not on record any more", True
+        at = int(self._clock.now())
+        headers = {
+            "content-type": "application/json",
+            "user-agent": "actum",
+            "webhook-id": message.id,
+            "webhook-timestamp": str(at),
+            "webhook-signature": signature(secrets, message.id, at, body),
+        }
+        try:
+            answer = await self._fetcher.send(
+                "POST", message.address, headers=headers, body=body, redirects="none", head_only=True
+            )
+        except (HttpFailure, UsageError, ValueError) as failure:
+            return f"{type(failure).__name__}: {failure}"[:300], False
+        if 200 <= answer.status < 300:
+            return "", False
+        return f"the address answered {answer.status}", answer.status == 410
+
+    async def _body(self, message: WebhookMessage) -> bytes | None:
+        try:
+            view = view_of(message.run_id, await self._journal.read(message.run_id))
+        except UnknownName:
+            return None
+        return body_of(view, message)
+
+
+def body_of(view: TaskView, message: WebhookMessage) -> bytes:
+    """The body of a message: what happened, to which task, and the result where the caller asked for it."""
+    data: JsonObject = {"task_id": view.line.run_id, "state": view.line.state}
+    if view.line.options.webhook_result:
+        told: JsonObject = {"result": _result(view), "error": view.line.error}
+        if len(msgspec.json.encode(told)) <= RESULT_BYTES_MAX:
+            data |= told
+    return msgspec.json.encode({"type": f"task.{view.line.state}", "timestamp": message.queued, "data": data})
+
+
+def _result(view: TaskView) -> Json:
+    result = view.result
+    if result is None:
+        return view.text if view.line.state == "succeeded" else None
+    if result.error is not None:
+        return None
+    return result.text if result.structured is UNSET else result.structured
