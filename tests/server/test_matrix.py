@@ -183,7 +183,7 @@ async def test_every_route_answers_every_caller_as_the_table_says() -> None:
         async with asyncio.timeout(20):
             while told.get("status") != "paused":
                 told = json.loads((await it.ask("ann", "GET", f"/v1/runs/{run}"))[2])
-        ids = {"runs": run, "approvals": told["approvals"][0]["id"], "sessions": "c1"}
+        ids = {"runs": run, "approvals": told["approvals"][0]["id"], "sessions": "c1", "tasks": "run_none"}
         requests = requests_of(it.routes, ids)
         assert requests.keys() == STATUSES.keys()
         for name, (nobody, known) in STATUSES.items():

@@ -62,7 +62,7 @@ async def test_a_journal_of_a_version_without_sessions_gets_them_when_it_is_open
     journal = shared.open()
     await put_on_record(journal, "settings.read", {}, principal="root")
     await journal.close()
-    tables = ("sessions", "used_logins", "login_secret", "tasks")
+    tables = ("sessions", "used_logins", "login_secret", "tasks", "webhooks")
     if "://" in shared.place:
         with psycopg.connect(shared.place, autocommit=True) as connection:
             for table in tables:

@@ -39,6 +39,7 @@ from . import (
     runs,
     secrets,
     serve,
+    tasks,
     tools,
     transcode,
 )
@@ -66,6 +67,7 @@ ORDER = (
         "runs",
         "resume",
         "approvals",
+        "tasks",
     ),
     *("conversations", "audit", "secrets", "journal", "keys", "dialects", "transcode", "config", "doctor"),
 )
@@ -118,6 +120,7 @@ app.command("models")(models.models)
 app.add_typer(agents.app, name="agents")
 app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
+app.add_typer(tasks.app, name="tasks")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
 app.command("serve")(serve.serve)

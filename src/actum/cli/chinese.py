@@ -207,6 +207,19 @@ WORDS = {
 
 
 HELP = {
+    "Tasks: list, show, wait, cancel, retry.": "任务：列出、查看、等待、取消、重试。",
+    "The task: its id, the beginning of it, or `last`.": "任务：编号、编号的开头，或 `last`。",
+    "List the latest tasks.": "列出最近的任务。",
+    "Only tasks in this state.": "只列出处于这种状态的任务。",
+    "Show a task: its state, progress, attempts and result.": "查看一个任务：状态、进度、各次尝试和结果。",
+    "Wait so long at most. Default: until the task has ended.": "最多等待这么多秒。默认等到任务结束。",
+    "Wait until a task has ended, or waits for a person; how far it is stands on stderr meanwhile.": (
+        "等到任务结束，或任务需要人来处理；期间进度写在 stderr。"
+    ),
+    "Cancel a task. What it is doing right now may have happened.": "取消一个任务。它正在做的事可能已经发生。",
+    "Begin a task again that failed or timed out. What has an outcome is not done again.": (
+        "重新开始失败或超时的任务。已有结果的步骤不会再做。"
+    ),
     "What a language model says, done: any model, any tool, one call path, everything on record.": (
         "语言模型只会说，actum 让它说的事真正做成：任何模型、任何工具、同一条调用路径，全程留有记录。"
     ),

@@ -17,7 +17,6 @@ from ..core.user import User
 from ..server.api.api import Tasking
 from ..tasks.dispatcher import Dispatcher
 from ..tasks.local import LocalSettings
-from ..tasks.queue import DAY_S, TaskLimits, TaskQueue
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX, Secrets, WebhookSender
 from ..toolsets.wrappers import labels_of
 from ..transport.egress import Egress
@@ -25,39 +24,10 @@ from ..transport.fetcher import Fetcher
 from ..transport.guard import Guard
 from .secrets import open_secrets
 from .settings import Settings
-from .task_child import DIRECT, local_dispatcher
+from .task_child import local_dispatcher
+from .task_queue import open_queue, task_limits
 
 log = logging.getLogger("actum.tasks")
-
-
-def task_limits(settings: Settings) -> TaskLimits:
-    """How many tasks there may be."""
-    table = settings.tasks
-    return TaskLimits(
-        queued=table.queued,
-        queued_tenant=table.queued_per_tenant,
-        running=table.running or None,
-        running_tenant=table.running_per_tenant or None,
-        kept_s=table.kept_days * DAY_S,
-    )
-
-
-def open_queue(settings: Settings, journal: Journal, dispatcher: Dispatcher | None = None) -> TaskQueue:
-    """The queue of tasks.
-
-    Args:
-        settings: as read.
-        journal: where tasks are on record.
-        dispatcher: is told of new tasks; None where only other processes carry tasks out.
-    """
-    named = {*settings.agents, *DIRECT}
-    return TaskQueue(
-        journal,
-        clock=SystemClock(),
-        limits=task_limits(settings),
-        dispatcher=dispatcher,
-        can_build=lambda name: name in named,
-    )
 
 
 def open_tasking(

@@ -24,7 +24,7 @@ from ..core.interfaces import Clock, Journal
 from ..core.json import Json, JsonObject
 from ..core.task import Backoff
 from ..core.user import User
-from ..core.webhook import WebhookOutbox, WebhookMessage, signature
+from ..core.webhook import WebhookMessage, WebhookOutbox, signature
 from ..transport.fetcher import Fetcher
 from ..transport.http import HttpFailure
 from .queue import TaskView, view_of
