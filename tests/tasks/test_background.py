@@ -15,8 +15,9 @@ from actum.tasks.attempt import attempt
 from actum.tasks.background import BackgroundTools, with_argument
 from actum.tasks.builder import Resumable
 from actum.tasks.queue import TaskQueue
-from actum.testing import ScriptedModel, calls
+from actum.testing import ScriptedModel
 from actum.toolsets.function.function import FunctionToolset
+from tests.server.api.test_runs import calls
 
 
 @tool(effects={"read"}, background="allowed")
@@ -44,7 +45,7 @@ async def test_a_model_is_answered_with_the_id_of_a_task_and_sees_those_of_its_c
     tmp_path: Path,
 ) -> None:
     journal = open_journal(str(tmp_path / "journal.db"))
-    inner = FunctionToolset(count, odd)
+    inner = FunctionToolset([count, odd])
     runner = Runner([inner], name="api", journal=journal)
     queue = TaskQueue(journal, clock=SystemClock())
     tools = BackgroundTools(inner, queue, runner)

@@ -1,0 +1,90 @@
+"""Webhooks: told at the end, signed, through the guard, tried for a day."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum.core.task import TaskOptions
+from actum.core.user import User
+from actum.core.webhook import signature
+from actum.tasks.webhook import WebhookSender
+from actum.testing import FakeClock
+from actum.transport.fetcher import Fetched, Fetcher
+from actum.transport.guard import Guard
+from tests.storage.conftest import Store
+
+from .desk import Desk
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+class Receiver(Fetcher):
+    """Answers what a test says, and keeps what came."""
+
+    def __init__(self, *statuses: int) -> None:
+        super().__init__(Guard())
+        self.statuses = list(statuses)
+        self.got: list[tuple[dict[str, str], bytes, str]] = []
+
+    async def send(self, method: str, url: str, **about: object) -> Fetched:  # type: ignore[override]
+        headers, body = about["headers"], about["body"]
+        assert isinstance(headers, dict)
+        assert isinstance(body, bytes)
+        self.got.append((headers, body, str(about["redirects"])))
+        return Fetched(self.statuses.pop(0), {}, b"", url)
+
+
+@pytest.mark.row("P5")
+async def test_the_end_of_a_task_is_told_signed_by_both_secrets_and_tried_again(store: Store) -> None:
+    clock = FakeClock()
+    journal = store.open(clock=clock)
+    desk = Desk(journal, clock)
+    line = await desk.accept(options=TaskOptions(webhook="https://hooks.example.org/t"))
+    assert journal.tasks is not None
+    outbox = journal.tasks.outbox
+    assert await outbox.counts() == (0, 0)
+    await desk.attempt(line.run_id)
+    assert await outbox.counts() == (1, 0)
+    (message,) = await outbox.due(clock.now())
+    receiver = Receiver(500, 302, 204)
+    sender = WebhookSender(journal, receiver, lambda _: [SECRET, "old"], clock=clock)
+    assert not await sender.send(message.id)
+    assert await outbox.due(clock.now()) == []  # it waits for its next try
+    assert not await sender.send(message.id)  # a redirect is a failure
+    assert await sender.send(message.id)
+    assert await outbox.counts() == (0, 0)
+    headers, body, redirects = receiver.got[0]
+    assert redirects == "none"
+    assert {each[0]["webhook-id"] for each in receiver.got} == {message.id}
+    said = signature([SECRET, "old"], message.id, int(headers["webhook-timestamp"]), body)
+    assert (headers["webhook-signature"], len(said.split())) == (said, 2)
+    assert b"seen" not in body
+    assert line.run_id.encode() in body
+    record = b"".join(each.payload for each in await journal.read(line.run_id))
+    assert SECRET.encode() not in record
+    assert SECRET.encode() not in body
+
+
+@pytest.mark.row("P5")
+async def test_a_message_is_given_up_after_a_day_and_a_private_address_is_never_reached(store: Store) -> None:
+    clock = FakeClock()
+    journal = store.open(clock=clock)
+    desk = Desk(journal, clock)
+    line = await desk.accept(options=TaskOptions(webhook="http://169.254.169.254/latest"))
+    await desk.attempt(line.run_id)
+    assert journal.tasks is not None
+    outbox = journal.tasks.outbox
+    (message,) = await outbox.due(clock.now())
+    fetcher = Fetcher(Guard())
+    sender = WebhookSender(journal, fetcher, lambda user: [SECRET] if user == User("", "ann") else [], clock=clock)
+    tries = 0
+    while (found := await outbox.find(message.id)) is not None and found.dead is None and tries < 100:
+        clock.advance(max(0.0, found.due - clock.now()))
+        assert not await sender.send(message.id)
+        tries += 1
+    assert found is not None
+    assert found.dead is not None
+    assert 86_400 - 3600 * 1.3 <= found.dead - found.queued <= 86_400
+    assert "AddressRefused" in found.error
+    assert await outbox.counts() == (0, 1)
+    await fetcher.aclose()
