@@ -26,7 +26,7 @@ class Receiver(Fetcher):
         self.statuses = list(statuses)
         self.got: list[tuple[dict[str, str], bytes, str]] = []
 
-    async def send(self, method: str, url: str, **about: object) -> Fetched:  # type: ignore[override]
+    async def send(self, method: str, url: str, **about: object) -> Fetched:
         headers, body = about["headers"], about["body"]
         assert isinstance(headers, dict)
         assert isinstance(body, bytes)
