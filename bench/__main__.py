@@ -21,6 +21,7 @@ from .kill import kill_table
 from .lists import lists_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .mcp import gateway_table, server_table
+from .tasks import tasks_kill_table, tasks_table
 
 Rows = list[Row]
 TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
@@ -43,6 +44,8 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "mcp-gateway": ("CPU of a call at an MCP gateway", gateway_table),
     "egress": ("CPU of a guarded HTTPS call over a kept connection", egress_table),
     "api": ("CPU of a call through our own API", api_table),
+    "tasks": ("accepting, taking and carrying out tasks", tasks_table),
+    "tasks-kill": ("kill -9 of a server of tasks at random moments", tasks_kill_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
 

@@ -42,10 +42,10 @@ def index_of(desk: Desk) -> DatabaseTasks:
     return found
 
 
-async def taken(desk: Desk, **limits: int) -> list[str]:
+async def taken(desk: Desk) -> list[str]:
     """The principals of the tasks that are due, in the order in which they are taken, each run at once."""
     order: list[str] = []
-    while lines := await index_of(desk).next_due(desk.clock.now(), **limits):
+    while lines := await index_of(desk).next_due(desk.clock.now()):
         order.append(lines[0].principal)
         await desk.attempt(lines[0].run_id)
     return order

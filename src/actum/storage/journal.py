@@ -434,7 +434,7 @@ class DatabaseJournal:
             database.execute(_FURTHER, (run_id, run_id, entry.number - 1, previous, *row))
         if is_telling(record):
             _tell(database, run_id, record, entry.at)
-        task = _tell_task(database, run_id, record, entry.at) if may_tell_of_task(record) else None
+        task = _tell_task(database, run_id, record, entry) if may_tell_of_task(record) else None
         # A task that is not over may be tried again: its secret values stay for the next attempt.
         if ends_secrets(record) and (task is None or task.is_finished):
             database.execute("DELETE FROM hidden WHERE run_id = ?", (run_id,))
@@ -497,7 +497,7 @@ def _tell_asked(database: Database, record: Telling, line: RunSummary, at: float
         database.execute("DELETE FROM asked WHERE run_id = ?", (line.run_id,))
 
 
-def _tell_task(database: Database, run_id: str, record: TaskTelling, at: float) -> TaskLine | None:
+def _tell_task(database: Database, run_id: str, record: TaskTelling, entry: Entry) -> TaskLine | None:
     """Write the line of a task.
 
     Returns:
@@ -507,9 +507,12 @@ def _tell_task(database: Database, run_id: str, record: TaskTelling, at: float) 
     if isinstance(record, TaskQueued):
         rows = database.execute(_LINE_OF, (run_id,))
         run = _summary(rows[0]) if rows else None
-    before, after = tell_task(database, run, run_id, record, at)
+    # A task behind Started alone, or behind the calls that somebody asked for, is the run's first.
+    behind_calls = entry.number == 2 and run is not None and run.kind == "call" and bool(run.question)
+    is_new = run is not None and (entry.number == 1 or behind_calls)
+    before, after = tell_task(database, run, run_id, record, entry.at, is_new=is_new)
     if before is not None and after is not None and after.is_finished and not before.is_finished:
-        _tell_webhook(database, after, at)
+        _tell_webhook(database, after, entry.at)
     return after
 
 

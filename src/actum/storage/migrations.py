@@ -163,12 +163,11 @@ SQLITE: Migrations = (
         "CREATE UNIQUE INDEX tasks_by_key ON tasks (tenant, principal, unique_key) WHERE unique_key != ''",
         "CREATE INDEX tasks_ready ON tasks (home, priority DESC, turn, place) WHERE ready = 2",
         "CREATE INDEX tasks_turn ON tasks (tenant, principal, home, priority, turn) WHERE ready = 2",
-        "CREATE INDEX tasks_waiting ON tasks (tenant, principal) WHERE ready != 0",
         "CREATE INDEX tasks_later ON tasks (due) WHERE ready = 1",
         "CREATE INDEX tasks_by_deadline ON tasks (deadline) WHERE ended IS NULL",
         "CREATE INDEX tasks_by_user ON tasks (tenant, principal, state, place)",
         "CREATE INDEX tasks_by_state ON tasks (state, tenant)",
-        "CREATE INDEX tasks_by_end ON tasks (ended)",
+        "CREATE INDEX tasks_by_end ON tasks (ended) WHERE ended IS NOT NULL",
     ),
 )
 
@@ -290,12 +289,11 @@ POSTGRES: Migrations = (
         "CREATE UNIQUE INDEX tasks_by_key ON tasks (tenant, principal, unique_key) WHERE unique_key != ''",
         "CREATE INDEX tasks_ready ON tasks (home, priority DESC, turn, place) WHERE ready = 2",
         "CREATE INDEX tasks_turn ON tasks (tenant, principal, home, priority, turn) WHERE ready = 2",
-        "CREATE INDEX tasks_waiting ON tasks (tenant, principal) WHERE ready != 0",
         "CREATE INDEX tasks_later ON tasks (due) WHERE ready = 1",
         "CREATE INDEX tasks_by_deadline ON tasks (deadline) WHERE ended IS NULL",
         "CREATE INDEX tasks_by_user ON tasks (tenant, principal, state, place)",
         "CREATE INDEX tasks_by_state ON tasks (state, tenant)",
-        "CREATE INDEX tasks_by_end ON tasks (ended)",
+        "CREATE INDEX tasks_by_end ON tasks (ended) WHERE ended IS NOT NULL",
     ),
 )
 

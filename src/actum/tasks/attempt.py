@@ -21,7 +21,7 @@ from ..core.event import CallProgress, Event
 from ..core.interfaces import Clock, Journal
 from ..core.record import Ended, Entry, TaskEnded, TaskQueued, TaskRetrying, TaskStarted
 from ..core.task import DEADLINE, TIMED_OUT, WORKER_LOST, TaskLine, TaskState, meaning_of
-from ..core.task_line import line_of
+from ..core.task_line import line_of, task_line
 from ..journal.recording import CallRef, RunState
 from ..runs.run import Stopping
 from .builder import Builder, Unfit
@@ -179,11 +179,12 @@ async def settle(
                     journal.append(run_id, ended(RunState(entries)))
                     entries = await journal.read(run_id)
                 record = verdict(run_id, entries, clock.now(), is_free=is_free, because=because)
-                if record is not None:
+                line = line_of(run_id, entries)
+                if record is not None and line is not None:
                     journal.append(run_id, record)
-                    entries = await journal.read(run_id)
+                    line = task_line(None, line, record, clock.now())
                 await journal.sync(run_id)
-                return line_of(run_id, entries)
+                return line
         except Busy:
             if clock.monotonic() >= until:
                 raise
