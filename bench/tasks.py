@@ -1,8 +1,9 @@
 """Tasks: what accepting, taking and carrying out cost; and servers that are killed at random moments.
 
-The kill loop: a server of tasks, with its children, is killed again and again while tasks write into a ledger outside of
-the journal. At the end the ledger says what really happened. A call that reads, or takes an idempotency key, may be made
-again; of a plain write nobody can tell whether it happened, so its task waits for a person, and it is done once at most.
+The kill loop: a server of tasks, with its children, is killed again and again while tasks write into a ledger outside
+of the journal. At the end the ledger says what really happened. A call that reads, or takes an idempotency key, may be
+made again; of a plain write nobody can tell whether it happened, so its task waits for a person, and it is done once at
+most.
 """
 
 from __future__ import annotations

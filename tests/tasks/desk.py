@@ -60,8 +60,13 @@ class Desk:
             self.done.append("erase")
             return "erased"
 
+        @tool(effects={"read"})
+        def unlock(password: str) -> str:
+            self.done.append(f"unlock {password}")
+            return "open"
+
         policy = Rules(Rule("deny", tools="erase"), Rule("ask", tools="pay"), Rule("allow"))
-        self.runner = Runner([look, pay, ship, erase], name="api", policy=policy, journal=journal, clock=clock)
+        self.runner = Runner([look, pay, ship, erase, unlock], name="api", policy=policy, journal=journal, clock=clock)
         self.queue = TaskQueue(journal, clock=clock, limits=limits)
 
     async def accept(

@@ -358,3 +358,16 @@ async def test_an_attempt_that_is_put_back_does_not_count(desk: Desk) -> None:
     found = line_of(line.run_id, entries)
     assert found is not None
     assert (found.state, found.attempt) == ("succeeded", 2)
+
+
+async def test_secret_values_stay_for_the_next_attempt_and_go_with_the_end_of_the_task(desk: Desk) -> None:
+    desk.failing = 1
+    line = await desk.accept("unlock", TaskOptions(max_retries=1, backoff=Backoff(base=0)), password="hunter2-hunter2")
+    await desk.attempt(line.run_id)
+    assert (await desk.queue.look(line.run_id)).line.state == "retrying"
+    assert await desk.journal.hidden(line.run_id) != {}
+    await desk.attempt(line.run_id)
+    assert (await desk.queue.look(line.run_id)).line.state == "succeeded"
+    assert desk.done == ["unlock hunter2-hunter2"]
+    assert await desk.journal.hidden(line.run_id) == {}
+    assert all(b"hunter2" not in entry.payload for entry in await desk.journal.read(line.run_id))
