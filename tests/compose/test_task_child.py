@@ -17,7 +17,7 @@ from actum.core.clock import SystemClock
 from actum.core.record import Started
 from actum.core.task import TaskOptions
 from actum.storage.sqlite import SQLiteJournal
-from actum.tasks.attempt import Left, attempt
+from actum.tasks.attempt import LeftTask, attempt
 from actum.tasks.builder import Unfit
 from actum.tasks.queue import TaskQueue
 from tests.compose.test_agents import SETTINGS, written
@@ -52,7 +52,7 @@ async def test_of_two_versions_of_an_agent_only_the_one_that_fits_goes_on(tmp_pa
     async with open_agents(changed, {}, other, journal=journal) as agents:
         builder = SettingsBuilder(changed, {}, other, journal, agents)
         left = await attempt(journal, builder, line.run_id, clock=SystemClock(), worker="w2")
-    assert isinstance(left, Left)
+    assert isinstance(left, LeftTask)
     assert left.is_unfit
     assert "left for a worker whose settings fit" in left.reason
     assert (await queue.look(line.run_id)).line.state == "queued"
