@@ -18,6 +18,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse_object
+from ..core.private_paths import keep_private
 from ..core.user import User
 from ..protocols.jsonc import plain_json
 from ..protocols.mcp.config import McpServer
@@ -42,7 +43,9 @@ NOBODY = User()
 def config_home(environment: Mapping[str, str]) -> Path:
     """The person's own configuration, in the folder of the XDG specification."""
     said = environment.get("XDG_CONFIG_HOME", "")
-    return (Path(said) if said.startswith("/") else Path("~/.config").expanduser()) / "actum"
+    home = Path(said) if said.startswith("/") else Path("~/.config").expanduser()
+    keep_private(home / "actum")  # a server's environment may hold keys
+    return home / "actum"
 
 
 def mcp_file(environment: Mapping[str, str]) -> Path:

@@ -23,6 +23,7 @@ import msgspec
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
+from ..core.private_paths import keep_private
 from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
@@ -302,6 +303,7 @@ class Serving:
         if self._login is not None:
             self._login.public = new.public
         if self._context is not None:
+            keep_private(new.key_file or new.certificate)
             self._context.load_cert_chain(new.certificate, new.key_file or None)
         changed = [name for name in new.__struct_fields__ if getattr(new, name) != getattr(self._serve, name)]
         later = [name for name in changed if name in _AT_START]
@@ -378,6 +380,7 @@ def _tls(serve: ServeSettings) -> ssl.SSLContext | None:
             raise UsageError("key_file needs a certificate")
         return None
     try:
+        keep_private(serve.key_file or serve.certificate)
         return tls(serve.certificate, serve.key_file)
     except (OSError, ssl.SSLError) as error:
         told = getattr(error, "reason", None) or error.strerror or type(error).__name__

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.private_paths import private_paths
 
 
 class JailLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,21 +58,28 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Whatever the command does ends with its work folder."""
         return not self.write
 
-    def check(self, kept: tuple[Path, ...] = ()) -> None:
-        """See that the jail can be held as it is declared.
+    def check(self, found: tuple[str, ...] = ()) -> None:
+        """See that the jail can be held as it is declared, and reaches nothing that is private to this process.
 
         Args:
-            kept: files and folders that no command may reach, such as the journal.
+            found: what the command may read beside `read`: the programs and libraries of the system.
 
         Raises:
-            UsageError: a folder does not exist, or it holds something of `kept`. The message says what to change.
+            UsageError: a folder does not exist, or the command could reach the journal, a secret or a key of this
+                process (`core.private_paths`). The message says what to change.
         """
-        for name, paths in (("read", self.read), ("write", self.write)):
+        for name, paths in (("read", self.read), ("write", self.write), ("system", found)):
             for given in paths:
                 path = Path(given).resolve()
                 if not path.exists() or (name == "write" and not path.is_dir()):
                     raise UsageError(f"Jail({name}=...): there is no {'folder' if name == 'write' else 'file'} {given}")
-                for private in kept:
+                for private in private_paths():
                     real = private.resolve()
                     if path == real or path in real.parents or real in path.parents:
-                        raise UsageError(f"Jail({name}=...): {given} holds {private}; name a narrower folder")
+                        raise UsageError(_private(name, given, private))
+
+
+def _private(name: str, given: str, private: Path) -> str:
+    if name == "system":
+        return f"{private} is private, and each command in a jail may read {given}; move {private} elsewhere"
+    return f"Jail({name}=...): {given} holds {private}, which is private to actum; name a narrower folder"

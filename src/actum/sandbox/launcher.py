@@ -180,8 +180,11 @@ def _ruleset(jail: Told, abi: int) -> int:
         *((path, READ_FILE & ~1) for path in DEVICES_READ),
         *((path, WRITE_FILE | TRUNCATE) for path in DEVICES_WRITTEN),
     ]
+    own = {jail["work"], *DEVICES_READ}  # these are not checked: nobody else can write where they are
     for path, access in allowed:
         fd = os.open(path, O_PATH | os.O_CLOEXEC)
+        if path not in own and os.readlink(f"/proc/self/fd/{fd}") != path:
+            raise PermissionError(f"{path} is not the file or folder that was checked: a link was put in its way")
         if not os.path.isdir(path):
             access &= FILE_RIGHTS  # noqa: PLW2901
         rule = (access & rights).to_bytes(8, "little") + fd.to_bytes(4, "little")

@@ -16,13 +16,15 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.private_paths import keep_private
+from ..storage.place import settings_path, state_folder
 from ..transport.process import Child, Ending, start_child
 from .jail import Jail
 
@@ -102,12 +104,14 @@ async def start_unprobed(
     command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int
 ) -> AsyncIterator[JailedProcess]:
     """As `start`, without asking `layers` first: `layers` itself runs its probe by this."""
-    jail.check()
+    _keep_own()
+    read, write = _real((*_system(), *jail.read, *jail.write)), _real(jail.write)
+    jail.check(tuple(_system()))  # after that no path is resolved again
     base = Path(tempfile.mkdtemp(prefix="actum-jail-"))
     child: Child | None = None
     try:
         work, report = _furnish(base, files), base / "report"
-        told = _told(command, jail, work, report, abi)
+        told = _told(command, jail, work, report, abi) | {"read": read, "write": write}
         # The launcher finds nothing of our environment: the command runs in a fork of it and could read its memory.
         env = {"ACTUM_JAIL": marshal.dumps(told).hex(), "PATH": PATH}
         launcher = [sys.executable, "-I", "-S", "-c", LAUNCH, str(Path(__file__).parent)]
@@ -123,6 +127,14 @@ async def start_unprobed(
         if child is not None:
             child.close()
         _remove(base)
+
+
+def _keep_own() -> None:
+    """The folders of the person who runs this program are private, also where this program has opened nothing there."""
+    with suppress(UsageError):  # there is no home folder
+        state_folder(os.environ)
+    if (settings := settings_path(os.environ)) is not None:
+        keep_private(settings.parent)
 
 
 def _furnish(base: Path, files: Mapping[str, bytes]) -> Path:
@@ -148,8 +160,6 @@ def _told(command: Sequence[str], jail: Jail, work: Path, report: Path, abi: int
         "command": list(command),
         "work": str(work),
         "report": str(report),
-        "read": [*_system(), *jail.read, *jail.write],
-        "write": list(jail.write),
         "environment": _environment(work) | jail.environment,
         "memory_bytes": usage.memory_bytes,
         "cpu_seconds": usage.cpu_seconds,
@@ -157,6 +167,11 @@ def _told(command: Sequence[str], jail: Jail, work: Path, report: Path, abi: int
         "disk_bytes": usage.disk_bytes,
         "seconds": usage.seconds,
     }
+
+
+def _real(paths: Sequence[str]) -> list[str]:
+    """The paths without links. The launcher opens them, and sees to it that no link was put in the way since."""
+    return list(dict.fromkeys(str(Path(path).resolve()) for path in paths))
 
 
 def _system() -> list[str]:

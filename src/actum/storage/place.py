@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
+from ..core.private_paths import keep_private
 
 SCHEMES = ("postgresql://", "postgres://")
 """What the address of a PostgreSQL server begins with."""
@@ -44,6 +45,7 @@ def state_folder(environment: Mapping[str, str]) -> Path:
         home = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
     except RuntimeError:
         raise UsageError("there is no home folder to keep anything in") from None
+    keep_private(home / "actum")
     return home / "actum"
 
 

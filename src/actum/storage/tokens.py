@@ -30,6 +30,7 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
+from ..core.private_paths import keep_private
 from ..core.secret_store import SecretValue
 from ..core.user import User
 from .claim_file import ClaimFile
@@ -123,6 +124,7 @@ class TokenStore:
     def __init__(
         self, path: Path, *, clock: Clock | None = None, vault: SecretFile | None = None, warns: bool = False
     ) -> None:
+        keep_private(path)
         self.path = path
         self._clock = clock or SystemClock()
         self._vault = vault
