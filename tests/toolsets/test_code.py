@@ -9,11 +9,11 @@ import pytest
 from actum import Agent, ToolCall
 from actum.core.attachment import File
 from actum.core.call import TextPart
-from actum.core.errors import CallError, ResourceLimit, ToolError
+from actum.core.errors import CallError, ResourceLimit, ToolError, Unavailable
 from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import landlock_abi
 from actum.testing import ScriptedModel
-from actum.toolsets.code import CodeRunner, code_tools
+from actum.toolsets.code import CodeRunner, code_tools, find_node
 
 pytestmark = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")
 
@@ -64,6 +64,39 @@ async def test_a_failure_says_what_happened_and_that_nothing_outside_changed() -
         assert all(word in raised.value.message for word in words), raised.value.message
         assert raised.value.effect == "none"
         assert "actum-jail" not in raised.value.message
+
+
+async def test_javascript_gives_text_value_and_files_and_has_no_network_and_no_files_of_others(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hidden", "ascii")
+    runner = CodeRunner(Jail())
+    code = "require('fs').writeFileSync('a.txt', 'made');\nconsole.log('said');\n({sum: 40 + 2})"
+    text, *files = await runner.run_javascript(code)
+    assert isinstance(text, TextPart)
+    assert text.text == "said\n[value]\n{ sum: 42 }"
+    assert [(file.name, file.data) for file in files if isinstance(file, File)] == [("a.txt", b"made")]
+    waited = await runner.run_javascript("const a = await Promise.resolve(7);\nconsole.log(a)")
+    assert [part.text for part in waited] == ["7"]  # type: ignore[union-attr]
+    for bad, words in (
+        (f"require('fs').readFileSync({str(tmp_path / 'secret')!r})", "EACCES"),
+        ("await fetch('http://127.0.0.1:9')", "fetch failed"),
+        ("const x = ;", "SyntaxError"),
+        ("function f() {\n  throw new Error('mine');\n}\nf()", "code.js:2"),
+    ):
+        with pytest.raises(ToolError, match=words):
+            await runner.run_javascript(bad)
+
+
+def test_where_there_is_no_node_the_error_names_the_extra() -> None:
+    with pytest.raises(Unavailable, match=r"actum\[javascript\]"):
+        find_node("", "no_such_package")
+
+
+async def test_an_error_shows_no_secret_of_the_environment() -> None:
+    runner = CodeRunner(Jail(environment={"API_KEY": "sk-12345", "CITY": "Bern"}))
+    with pytest.raises(ToolError) as raised:
+        await runner.run_python("import os, sys\nsys.exit(os.environ['API_KEY'] + os.environ['CITY'])")
+    assert "sk-12345" not in raised.value.message
+    assert "[secret]Bern" in raised.value.message
 
 
 async def test_a_flood_of_output_is_cut_and_does_not_hang() -> None:
