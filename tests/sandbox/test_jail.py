@@ -8,6 +8,7 @@ import signal
 import struct
 import sys
 import time
+from collections import UserDict
 from collections.abc import ItemsView
 from pathlib import Path
 
@@ -101,14 +102,14 @@ async def test_a_link_that_takes_the_place_of_a_checked_folder_is_not_followed(t
     given.mkdir()
     private.mkdir()
 
-    class SwappingFiles(dict[str, bytes]):
+    class SwappingFiles(UserDict[str, bytes]):
         def items(self) -> ItemsView[str, bytes]:  # is asked for after the check
             given.rmdir()
             given.symlink_to(private)
             return super().items()
 
     with pytest.raises(UsageError, match="a link was put in its way"):
-        async with start(["true"], Jail(read=(str(given),)), files=SwappingFiles(a=b"")) as process:
+        async with start(["true"], Jail(read=(str(given),)), files=SwappingFiles({"a": b""})) as process:
             await process.ended()
 
 

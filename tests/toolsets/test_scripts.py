@@ -92,8 +92,8 @@ async def test_header_argparse_and_typer_give_the_schema_and_nothing_is_run(tmp_
     tools = {tool.name: tool for tool in await ScriptToolset(scripts).list_tools()}
     assert not ran.exists()
     assert set(tools) == {"greet", "count", "typed", "shell"}
-    assert tools["greet"].effects == {"read"}
-    assert tools["typed"].effects == {"execute"}
+    assert tools["greet"].effects == frozenset({"read"})
+    assert tools["typed"].effects == frozenset({"execute"})
     assert tools["count"].description == "Counts the rows of a table."
     assert tools["count"].parameters == {
         "type": "object",
@@ -210,7 +210,7 @@ async def test_a_script_of_unknown_effect_waits_for_a_person_and_one_that_reads_
     model = ScriptedModel([[ToolCall("c1", "greet", {"name": "Ann"})], [ToolCall("c2", "typed", {"city": "Bern"})]])
     result = await Agent(model, tools=[toolset]).run("Greet Ann.")
     assert result.status == "paused"
-    assert [each.call.name for each in result.pending] == ["typed"]
+    assert [each.call.name for each in result.pending if each.call] == ["typed"]
 
 
 @held

@@ -220,10 +220,10 @@ HELP = {
     "What you want; - reads it from stdin. Otherwise a file may be piped in beside it.": (
         "想问的事；写 - 表示从标准输入读取。否则可以另外用管道附上一个文件。"
     ),
-    "everyday, file.py, file.py:name, module:name, none, or mcp for a model that looks for the tools of MCP servers "
-    "itself; may be repeated. Default: everyday.": (
-        "everyday、file.py、file.py:名称、模块:名称、none，或者 mcp（由模型自己查找 MCP 服务器的工具）；可重复。"
-        "默认 everyday。"
+    "everyday, file.py, file.py:name, module:name, code, folder/ for its scripts, none, or mcp for a model that looks "
+    "for the tools of MCP servers itself; may be repeated. Default: everyday.": (
+        "everyday、file.py、file.py:名称、模块:名称、code（运行代码）、文件夹/（其中的脚本）、none，"
+        "或者 mcp（由模型自己查找 MCP 服务器的工具）；可重复。默认 everyday。"
     ),
     "MCP servers: mine (those of `actum mcp`), a name, an address, a file of them, or none; may be repeated. "
     "Default: mine.": (
@@ -462,11 +462,13 @@ HELP = {
         "或 --issuer 处的客户端编号。可重复。如果值由客户端的模型来选，绝不要使用。"
     ),
     (
-        "Add a server. Nothing is started: its tools are used once you have approved them. For instance: actum mcp add "
-        "files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+        "Add a server. Nothing is started: its tools are used once you have approved them. A local server runs in a "
+        "jail: it reads its own program and the folders of --read, writes those of --write, and has no network. For "
+        "instance: actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
     ): (
         "添加服务器。\n\n不会启动任何程序：批准之后才会使用它的工具。\n\n"
-        "例如：actum mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+        "本地服务器在沙箱中运行：可以读取自己的程序和 --read 的文件夹，可以写入 --write 的文件夹，没有网络。\n\n"
+        "例如：actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
     ),
     "What the server is called here.": "服务器在这里的名称。",
     "Where it is, or how it is started.": "服务器的地址，或启动它的命令。",
@@ -481,6 +483,9 @@ HELP = {
     "No tools of such names.": "不用名称相符的工具。",
     "Believe what it says of its own tools.": "相信它对自己工具的声明。",
     "So many sessions at a time; else 8 processes.": "同时最多多少个会话；默认 8 个进程。",
+    "A local one may read this file or folder.": "本地服务器可以读取这个文件或文件夹。",
+    "A local one may write there.": "本地服务器可以写入这个文件夹。",
+    "A local one reaches all that you can reach, and the network.": "本地服务器可以访问您能访问的一切，包括网络。",
     "It keeps nothing from one call to the next.": "它在两次调用之间不保留状态。",
     "Take over servers that another client knows. Nothing is started, and no approval is taken over.": (
         "导入其他客户端里配置的服务器。不会启动任何程序，也不会导入批准。"

@@ -444,6 +444,8 @@ MESSAGES = {
     "certificate {file}: it can not be used with its key: {why}": "证书 {file} 无法与它的密钥一起使用：{why}",
     "certificate {file}: it can not be used with its key: {reason}": "证书 {file} 无法与它的密钥一起使用：{reason}",
     "certificate: TLS begins or ends with a new start only": "certificate：启用或停用 TLS 需要重新启动",
+    "{name} holds no scripts that are tools: {told}": "{name} 中没有可以当作工具的脚本：{told}",
+    "no tool: {problem}": "不是工具：{problem}",
     "key_file needs a certificate": "key_file 需要同时设置 certificate",
     # the journal
     (

@@ -20,7 +20,7 @@ from ..compose.mcp import find_servers, mcp_tokens
 from ..compose.models import make_model
 from ..compose.secrets import secret_file
 from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
-from ..compose.tools import load_tools
+from ..compose.tools import load_tools, problems_of
 from ..core.errors import ActumError, ModelError, ModelRejected
 from ..core.interfaces import Model, Request, default_max_tokens
 from ..core.json import JsonObject
@@ -227,9 +227,12 @@ async def _record(settings: Settings) -> CheckFinding:
 
 async def _tools(settings: Settings) -> CheckFinding:
     try:
-        found = await list_tools(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
+        loaded = load_tools(settings.tools, Path.cwd(), settings.sandbox)
+        found = await list_tools(loaded, settings.tool_labels)
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
+    if problems := problems_of(loaded):
+        return CheckFinding("warn", "tools", "; ".join(problems), "see docs/sandbox.md")
     return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")
 
 

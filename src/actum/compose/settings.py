@@ -22,6 +22,7 @@ from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
 from ..core.secret_values import is_secret_name
+from ..sandbox.jail import Jail, JailLimits
 from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
@@ -33,6 +34,7 @@ EMBEDDED = "embedded"
 EVERYDAY = "everyday"
 MINE = "mine"
 FINDER = "mcp"
+CODE = "code"
 MEMORY = "memory"
 SETTINGS_FILE = "actum.toml"
 ENVIRONMENT = {
@@ -128,6 +130,34 @@ class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     connections_per_address: Annotated[int, Meta(gt=0)] = 200
 
 
+class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What code and scripts may do that run as tools; the table `[sandbox]`. They never have a network.
+
+    Attributes:
+        read: files and folders that they may read, beside the system's programs.
+        write: folders that they may write.
+        environment: the variables that they find.
+        limits: what one call may use up.
+    """
+
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+    limits: JailLimits = JailLimits()
+
+    def jail(self, folder: Path) -> Jail:
+        """The jail of a call.
+
+        Args:
+            folder: to which paths are relative.
+        """
+
+        def whole(paths: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(str((folder / Path(path).expanduser()).absolute()) for path in paths)
+
+        return Jail(read=whole(self.read), write=whole(self.write), environment=self.environment, limits=self.limits)
+
+
 class LoginTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How people log in to `actum serve` with a browser; the table `[serve.login]`.
 
@@ -199,7 +229,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         model: a model's name, an address with `#name`, or `file.py:name` of a `Model` object; empty for the embedded
             one.
         base_url: the OpenAI-compatible endpoint at which `model` is a name.
-        tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `none` for no tools. `mcp` for the two tools by
+        tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `code` for tools that run code, `folder/` for the
+            scripts of a folder, both in a sandbox; `none` for no tools. `mcp` for the two tools by
             which a model finds the tools of MCP servers itself, instead of being shown all of them. A table takes the
             tools of a place under other names; see `ToolSource`. In a file with tables `[tools."pattern"]` the list
             stands at `use` in `[tools]`.
@@ -221,6 +252,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
             id of a client of `--issuer`.
         egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
+        sandbox: what code and scripts may do that run as tools.
         agents: agents by their names; see `AgentTable`.
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
         tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
@@ -244,6 +276,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     mcp_wait: float = MCP_WAIT_S
     speaks_for_user: tuple[str, ...] = ()
     egress: EgressRules = EgressRules()
+    sandbox: SandboxTable = SandboxTable()
     agents: dict[str, AgentTable] = {}
     tool_labels: dict[str, ToolLabels] = {}
     tenant_claim: str = ""
@@ -528,6 +561,8 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
             "limits": Limits,
             "model_settings": ModelSettings,
             "egress": EgressRules,
+            "sandbox.limits": JailLimits,
+            "sandbox": SandboxTable,
         }
         what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
         known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)

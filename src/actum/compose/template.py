@@ -70,7 +70,17 @@ TEMPLATE = """\
 #private = ["http://intranet.example.org"]
 #proxy = "http://proxy.example.org:3128"
 
-# Where tools come from: everyday, file.py, file.py:name, module:name. A table takes them under other names.
+# What code and scripts may do that run as tools; see docs/sandbox.md. They have no network.
+#[sandbox]
+#read = ["tables"]                        # files and folders that they may read
+#write = ["results"]                      # folders that they may write
+
+#[sandbox.limits]
+#memory_bytes = 536870912
+#seconds = 120
+
+# Where tools come from: everyday, file.py, file.py:name, module:name, code, folder/ for the scripts in it. A table
+# takes them under other names.
 #[tools]
 #use = ["everyday", {from = "crm.py", prefix = "crm_", only = ["find_*"]}]
 

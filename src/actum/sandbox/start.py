@@ -101,17 +101,21 @@ class JailedProcess:
 
 @asynccontextmanager
 async def start_unprobed(
-    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int
+    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int, cwd: str = ""
 ) -> AsyncIterator[JailedProcess]:
     """As `start`, without asking `layers` first: `layers` itself runs its probe by this."""
     _keep_own()
-    read, write = _real((*_system(), *jail.read, *jail.write)), _real(jail.write)
+    home = (jail.home,) if jail.home else ()
+    if jail.home:
+        _make_home(jail.home)
+    read, write = _real((*_system(), *jail.read, *jail.write, *home)), _real(jail.write)
     jail.check(tuple(_system()))  # after that no path is resolved again
     base = Path(tempfile.mkdtemp(prefix="actum-jail-"))
     child: Child | None = None
     try:
         work, report = _furnish(base, files), base / "report"
         told = _told(command, jail, work, report, abi) | {"read": read, "write": write}
+        told |= {"home": "".join(_real(home)), "cwd": cwd or str(work)}
         # The launcher finds nothing of our environment: the command runs in a fork of it and could read its memory.
         env = {"ACTUM_JAIL": marshal.dumps(told).hex(), "PATH": PATH}
         launcher = [sys.executable, "-I", "-S", "-c", LAUNCH, str(Path(__file__).parent)]
@@ -127,6 +131,13 @@ async def start_unprobed(
         if child is not None:
             child.close()
         _remove(base)
+
+
+def _make_home(folder: str) -> None:
+    try:
+        Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the folder {folder} of the command's own can't be made: {error.strerror}") from None
 
 
 def _keep_own() -> None:
@@ -160,7 +171,7 @@ def _told(command: Sequence[str], jail: Jail, work: Path, report: Path, abi: int
         "command": list(command),
         "work": str(work),
         "report": str(report),
-        "environment": _environment(work) | jail.environment,
+        "environment": _environment(work) | ({"HOME": jail.home} if jail.home else {}) | jail.environment,
         "memory_bytes": usage.memory_bytes,
         "cpu_seconds": usage.cpu_seconds,
         "processes": usage.processes,

@@ -49,6 +49,20 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     return home / "actum"
 
 
+def data_folder(environment: Mapping[str, str]) -> Path:
+    """The person's own folder for what programs keep that this program starts, by the XDG specification.
+
+    Raises:
+        UsageError: there is no home folder.
+    """
+    data = environment.get("XDG_DATA_HOME", "")
+    try:
+        home = Path(data) if data.startswith("/") else Path("~/.local/share").expanduser()
+    except RuntimeError:
+        raise UsageError("there is no home folder to keep anything in") from None
+    return home / "actum"
+
+
 def settings_path(environment: Mapping[str, str]) -> Path | None:
     """The person's own settings file, by the XDG specification; None where there is no home folder."""
     config = environment.get("XDG_CONFIG_HOME", "")

@@ -104,6 +104,12 @@ class ScriptToolset:
         self._look()
         return self._problems
 
+    @property
+    def is_empty(self) -> bool:
+        """No script of the folder is a tool."""
+        self._look()
+        return not self._scripts
+
     async def list_tools(self) -> Sequence[Tool]:
         """The scripts that are tools, by the names of their files."""
         self._look()

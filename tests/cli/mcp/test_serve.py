@@ -206,7 +206,7 @@ def test_a_gateway_serves_nothing_of_its_own() -> None:
 @pytest.mark.row("T9")
 def test_a_call_that_waits_is_gone_on_with_by_another_process_of_the_server(run: Run, home: Path) -> None:
     paths = [word for name, value in PATHS.items() for word in ("--env", f"{name}={value}")]
-    run("mcp", "add", "mine", *paths, "--", sys.executable, *SERVE, "--tools", "tools.py")
+    run("mcp", "add", "mine", "--no-jail", *paths, "--", sys.executable, *SERVE, "--tools", "tools.py")
     assert run("mcp", "approve", "mine", "--yes").exit_code == 0
     waits = run("call", "mine_keep", "text=milk", "--yes", "--tools", "none")
     assert (waits.exit_code, (home / "kept.txt").exists()) == (3, False)
