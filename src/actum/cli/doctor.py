@@ -283,9 +283,15 @@ async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]
     """How each MCP server does. None is started that was not approved."""
     try:
         read = find_servers(settings.mcp, os.environ)
-        return [_server(told) for told in await looked_at(terminal, read.servers)]
+        found = [_server(told) for told in await looked_at(terminal, read.servers)]
     except ActumError as error:
         return [CheckFinding("bad", "mcp", str(error), "see `actum mcp --help`")]
+    free = [each.name for each in read.servers if each.command and each.jail is None and not each.no_jail]
+    if free:
+        told = f"no jail: {', '.join(free)} reach all that you can reach"
+        advice = "add each again, with --read and --write, or with --no-jail if that is meant"
+        found.append(CheckFinding("warn", "mcp jail", told, advice))
+    return found
 
 
 def _server(told: JsonObject) -> CheckFinding:

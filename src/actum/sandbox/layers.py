@@ -22,7 +22,10 @@ from .jail import Jail, JailLimits
 from .start import LANDLOCK_CREATE_RULESET, JailedProcess, start_unprobed
 
 NEEDED = ("read", "write", "network", "signal")
-INSTEAD = "nothing is run that is not held. Use Linux 5.13 or newer, with Landlock, on x86_64 or aarch64"
+INSTEAD = (
+    "nothing is run that is not held. Use Linux 5.13 or newer, with Landlock, on x86_64 or aarch64. An MCP server runs "
+    "without a jail if you add it with --no-jail"
+)
 PROBE = Path(__file__).with_name("probe.py")
 TESTED_MAX = 7
 """The newest version of Landlock whose rights this package knows. A newer kernel is held to these."""

@@ -68,12 +68,19 @@ class JailedProcess:
     Attributes:
         child: the process and its pipes.
         work: the folder that the command starts in and may write. It is gone when `start` is left.
+        report_before_removal: how the command ended, for whoever asks after `start` was left; None before.
     """
 
     def __init__(self, child: Child, work: Path, report: Path) -> None:
         self.child = child
         self.work = work
         self._report = report
+        self.report_before_removal: JailReport | None = None
+
+    def remember(self) -> None:
+        """Keep the report, whose file is removed when `start` is left."""
+        with suppress(UsageError):
+            self.report_before_removal = self.report()
 
     async def ended(self) -> JailReport:
         """Wait for the end of the command and of all that it started.
@@ -127,6 +134,7 @@ async def start_unprobed(
             if not child.exited.is_set():
                 with anyio.CancelScope(shield=True):
                     await child.end(ENDING)
+            process.remember()
     finally:
         if child is not None:
             child.close()

@@ -15,7 +15,9 @@ from msgspec import structs
 from ..core.attachment import File
 from ..core.call import TextPart
 from ..core.errors import Unavailable
+from ..core.interfaces import Context
 from ..sandbox.jail import Jail
+from .code_session import PythonSessions
 from .function.function import FunctionTool
 from .jailed_command import OUTPUT_BYTES_MAX, CommandOutput, Returned, file_name, media, run_command
 
@@ -84,14 +86,24 @@ class CodeRunner:
 
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
+        self._sessions = PythonSessions(jail)
 
-    async def run_python(self, code: str, file: File | None = None) -> Returned:
+    async def run_python(
+        self, code: str, file: File | None = None, session: str = "", context: Context | None = None
+    ) -> Returned:
         """Run Python code and return what it prints, the value of its last line, and the files and plots it makes.
 
         Args:
             code: The code. It has no network. Write files into the current folder.
             file: A file that the code finds in the current folder under its name.
+            session: `new` begins a session, which keeps variables and files, and tells its id. The id goes on with it.
         """
+        if session:
+            if context is None:
+                raise Unavailable("A session belongs to a run, and this call belongs to none.")
+            name, output = await self._sessions.run(session, code, file, context)
+            text, *files = returned(output)
+            return [text, TextPart(f"[session {name}]"), *files]
         files = {CODE: code.encode("utf-8", "replace"), RUNNER: RUN_CODE.encode()}
         return await self._run([sys.executable, RUNNER], files, file, self._jail)
 
@@ -118,6 +130,10 @@ class CodeRunner:
         jail = structs.replace(self._jail, read=(*self._jail.read, str(node)))
         files = {JAVASCRIPT: code.encode("utf-8", "replace"), JAVASCRIPT_RUNNER: RUN_JAVASCRIPT.encode()}
         return await self._run([str(node), JAVASCRIPT_RUNNER], files, file, jail)
+
+    async def close(self) -> None:
+        """End all sessions."""
+        await self._sessions.close()
 
     async def _run(self, command: list[str], files: dict[str, bytes], given: File | None, jail: Jail) -> Returned:
         if given is not None:

@@ -11,7 +11,7 @@ import mimetypes
 import os
 import signal
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -89,7 +89,7 @@ async def run_command(
                 _read(process.child.stderr, STDERR_SHOWN_MAX, last=True),
             )
             report = await process.ended()
-            left = await asyncio.to_thread(collected, process.work, files, collect)
+            left = await asyncio.to_thread(collected, process.work, lambda name, data: files.get(name) == data, collect)
     except UsageError as error:
         raise Unavailable(f"{what} was not run: {error}") from None
     output = CommandOutput(plain(said, process, jail), plain(errors, process, jail), left)
@@ -165,8 +165,14 @@ def media(files: Mapping[str, bytes]) -> Iterator[File]:
         yield File(data, media_type=mimetypes.guess_type(name)[0] or "application/octet-stream", name=name)
 
 
-def collected(work: Path, given: Mapping[str, bytes], hidden: Sequence[str] = ()) -> dict[str, bytes]:
-    """What the code left: regular files below its folder, which are new or changed. No link is followed."""
+def collected(work: Path, is_known: Callable[[str, bytes], bool], hidden: Sequence[str] = ()) -> dict[str, bytes]:
+    """What the code left: regular files below its folder that are not known. No link is followed.
+
+    Args:
+        work: the folder. A command may still run in it and change it.
+        is_known: whether a file of this path with these bytes is no news.
+        hidden: hidden files that are collected, too.
+    """
     found: dict[str, bytes] = {}
     names = 0
     for path, folders, files, folder in os.fwalk(work, follow_symlinks=False, onerror=None):
@@ -180,7 +186,7 @@ def collected(work: Path, given: Mapping[str, bytes], hidden: Sequence[str] = ()
             if name.startswith(".") and place not in hidden:
                 continue
             data = _regular(name, folder)
-            if data is not None and given.get(place) != data:
+            if data is not None and not is_known(place, data):
                 found[place] = data
     return found
 

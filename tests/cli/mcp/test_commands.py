@@ -14,7 +14,7 @@ import pytest
 
 from actum.cli.mcp.commands import looked_at
 from actum.cli.show.terminal import Terminal
-from actum.compose.mcp import find_servers, mcp_pins
+from actum.compose.mcp import find_servers, mcp_file, mcp_pins
 from actum.core.json import JsonObject
 
 from ..conftest import Run
@@ -347,3 +347,44 @@ async def test_the_state_of_each_server_is_told_side_by_side(run: Run, home: Pat
     assert [(each["name"], each["state"]) for each in told] == [("hung", "hangs"), ("dead", "failed")]
     (well,) = await looked_at(Terminal(), [each for each in servers if each.name == "s1"])
     assert (well["state"], well["tools"]) == ("up", 1)
+
+
+@pytest.mark.row("T4")
+def test_a_local_server_is_added_with_a_jail_unless_a_person_says_no(run: Run, server: Path) -> None:
+    Path("papers").mkdir()
+    added = run("mcp", "add", "held", "--read", "papers", "--", sys.executable, "server.py")
+    told = " ".join(added.stderr.split())
+    assert added.exit_code == 0, added.output
+    assert "[in a jail]" in told
+    assert "papers]" in told
+    assert "It can not read server.py in its jail: add --read" in told
+    assert "without a network" in " ".join(run("mcp", "add", "bare", "--", sys.executable, "-m", "x").stderr.split())
+    free = run("mcp", "add", "free", "--no-jail", "--", sys.executable, "server.py")
+    assert "reaches all that you can reach" in " ".join(free.stderr.split())
+    entries = json.loads((mcp_file(os.environ)).read_text("utf-8"))["mcpServers"]
+    assert entries["held"]["jail"] == {"read": [str(Path("papers").absolute())]}
+    assert entries["bare"]["jail"] == {}
+    assert entries["free"]["no_jail"] is True
+    for words, why in (
+        (["x", "--", "npx", "-y", "files"], "--no-jail"),
+        (["x", "--", "docker", "run", "y"], "--no-jail"),
+        (["x", "--read", "no_such", "--", "python", "x.py"], "there is no file"),
+        (["x", "--read", "papers", "http://x"], "go with a command"),
+        (["x", "--read", "papers", "--no-jail", "--", "python", "x.py"], "not with --no-jail"),
+    ):
+        refused = run("mcp", "add", *words)
+        assert refused.exit_code != 0, words
+        assert why in " ".join(refused.output.split()), (words, refused.output)
+    assert "x" not in json.loads((mcp_file(os.environ)).read_text("utf-8"))["mcpServers"]
+
+
+def test_the_doctor_says_which_server_was_added_before_there_were_jails(run: Run, server: Path) -> None:
+    run("mcp", "add", "free", "--no-jail", "--", sys.executable, "server.py")
+    path = mcp_file(os.environ)
+    entries = json.loads(path.read_text("utf-8"))
+    entries["mcpServers"]["old"] = {"command": sys.executable, "args": ["server.py"]}
+    path.write_text(json.dumps(entries), "utf-8")
+    found = [each for each in json.loads(run("doctor", "--json").stdout) if each["about"] == "mcp jail"]
+    assert [each["verdict"] for each in found] == ["warn"]
+    assert "old" in found[0]["found"]
+    assert "free" not in found[0]["found"]

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from actum.core.errors import Unavailable, UsageError
+from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpJail, McpServer
 from actum.protocols.mcp.document import entry_of, server_of
 from actum.sandbox.layers import landlock_abi
@@ -126,7 +127,11 @@ def test_a_wider_jail_is_another_server_for_approvals_and_one_without_a_jail_is_
     assert bare.identity == replace(bare, no_jail=True).identity
     assert bare.identity == '["a",[],[],""]'
     assert server_of("s", entry_of(narrow), {}) == narrow
-    for entry in ({"url": "http://x", "jail": {}}, {"command": "a", "jail": {}, "no_jail": True}):
+    refused: tuple[JsonObject, ...] = (
+        {"url": "http://x", "jail": {}},
+        {"command": "a", "jail": {}, "no_jail": True},
+    )
+    for entry in refused:
         with pytest.raises(UsageError, match="jail goes with"):
             server_of("s", entry, {})
 
