@@ -137,6 +137,7 @@ async def test_what_the_jail_allows_works_and_the_environment_is_clean(tmp_path:
 
 
 @held
+@pytest.mark.row("C5")
 async def test_each_limit_ends_the_command_and_is_named() -> None:
     for limit, usage, code in (
         ("memory_bytes", JailLimits(memory_bytes=80 << 20), "held = bytearray(100 << 20)\nimport time; time.sleep(9)"),

@@ -85,6 +85,7 @@ def folder_of(place: Path, **scripts: str) -> Path:
     return place
 
 
+@pytest.mark.row("T3")
 async def test_header_argparse_and_typer_give_the_schema_and_nothing_is_run(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     bomb = f"open({str(ran)!r}, 'w')\n"
@@ -134,6 +135,7 @@ async def test_arguments_reach_a_script_as_they_are_and_no_value_becomes_an_opti
 
 
 @held
+@pytest.mark.row("T3")
 async def test_a_script_that_says_it_only_reads_can_write_nothing(tmp_path: Path) -> None:
     scripts, given = tmp_path / "scripts", tmp_path / "given"
     for folder in (scripts, given):

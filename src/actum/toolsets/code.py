@@ -102,8 +102,8 @@ class CodeRunner:
             if context is None:
                 raise Unavailable("A session belongs to a run, and this call belongs to none.")
             name, output = await self._sessions.run(session, code, file, context)
-            text, *files = returned(output)
-            return [text, TextPart(f"[session {name}]"), *files]
+            text, *made = returned(output)
+            return [text, TextPart(f"[session {name}]"), *made]
         files = {CODE: code.encode("utf-8", "replace"), RUNNER: RUN_CODE.encode()}
         return await self._run([sys.executable, RUNNER], files, file, self._jail)
 

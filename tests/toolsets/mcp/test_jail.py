@@ -40,6 +40,7 @@ def thief(*read: Path, write: tuple[Path, ...] = ()) -> McpServer:
 
 
 @held
+@pytest.mark.row("T4")
 async def test_a_server_that_reads_elsewhere_when_asked_for_the_weather_gets_nothing(tmp_path: Path) -> None:
     ssh, given, taken = tmp_path / "ssh", tmp_path / "given", tmp_path / "taken"
     for folder in (ssh, given, taken):
