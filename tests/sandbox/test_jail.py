@@ -300,3 +300,13 @@ def test_the_filter_decides_alike_on_every_machine() -> None:
             assert decided(old, machine, numbers["kill"], pid & 0xFFFFFFFFFFFFFFFF, 15) == wanted, pid
     with pytest.raises(ValueError, match="riscv64"):
         program("riscv64", 7, own_uid=True, pid=1)
+
+
+@held
+async def test_folders_nested_too_deep_to_be_counted_end_the_command_and_are_removed() -> None:
+    code = "import os, time\nfor _ in range(2500):\n    os.mkdir('d')\n    os.chdir('d')\ntime.sleep(9)"
+    async with start([sys.executable, "main.py"], Jail(), files={"main.py": code.encode()}) as process:
+        report = await process.ended()
+        base = process.work.parent
+    assert report.limit == "disk_bytes"
+    assert not base.exists()

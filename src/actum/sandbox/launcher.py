@@ -62,6 +62,9 @@ FDS_FREE = 64
 FD_BYTES = 212_992
 """What the buffer of one socket can hold: so much counts for each descriptor that a process has beyond `FDS_FREE`."""
 OPEN_FILES_MAX = 1024
+PATH_CHARS_MAX = 3_000
+"""The kernel takes paths of 4,096 bytes; what lies deeper than this would be counted nowhere."""
+UNKNOWN_BYTES = 1 << 62
 OWN_UIDS = 0x60000000, 0x0FFFFFFF
 """Where root's calls have their own user ids: beginning and mask of a random number."""
 
@@ -486,18 +489,25 @@ class TreeWatch:
 
 
 def lying_in(folder: str) -> int:
-    """Bytes that lie below a folder, at least a block for each name. Links are not followed."""
+    """Bytes that lie below a folder, at least a block for each name. Links are not followed.
+
+    What can't be looked at (a folder nobody may list, paths that are too long) counts as more than any limit.
+    """
     used, folders = 0, [folder]
     while folders:
         try:
             with os.scandir(folders.pop()) as entries:
                 for entry in entries:
+                    if len(os.fsencode(entry.path)) > PATH_CHARS_MAX:
+                        return UNKNOWN_BYTES
                     try:
-                        used += max(entry.stat(follow_symlinks=False).st_blocks * 512, 512)
+                        used += max(entry.stat(follow_symlinks=False).st_blocks * 512, 4096)
                         if entry.is_dir(follow_symlinks=False):
                             folders.append(entry.path)
                     except OSError:
                         continue
+        except PermissionError:
+            return UNKNOWN_BYTES
         except OSError:
             continue
     return used

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import marshal
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -138,7 +137,8 @@ async def start_unprobed(
     finally:
         if child is not None:
             child.close()
-        _remove(base)
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(_remove, base)  # there may be many files
 
 
 def _make_home(folder: str) -> None:
@@ -211,11 +211,39 @@ def _environment(work: Path) -> dict[str, str]:
     }
 
 
-def _remove(folder: Path) -> None:
-    """Remove a folder with what a command left there; links are removed, not followed."""
-    for path, folders, _ in os.walk(folder):
-        for name in folders:
-            below = Path(path, name)
-            if not below.is_symlink():
-                below.chmod(0o700)  # a folder that its owner may not read
-    shutil.rmtree(folder, ignore_errors=True)
+def _remove(base: Path) -> None:
+    """Remove a folder with what a command left there; links are removed, not followed.
+
+    Folders may be nested deeper than any recursion or path reaches, so what lies in a folder is moved up first.
+    """
+    number, is_empty = 0, False
+    while not is_empty:
+        removed = 0
+        with os.scandir(base) as entries:
+            found = list(entries)
+        for entry in found:
+            with suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    number = _move_up(Path(entry.path), base, number)
+                    Path(entry.path).rmdir()
+                else:
+                    Path(entry.path).unlink()
+                removed += 1
+        is_empty = not removed
+    with suppress(OSError):
+        base.rmdir()
+
+
+def _move_up(folder: Path, base: Path, number: int) -> int:
+    """Remove the files of a folder, and move its folders up to `base`, under numbers."""
+    folder.chmod(0o700)  # its owner may have taken even that away
+    with os.scandir(folder) as entries:
+        inner = list(entries)
+    for entry in inner:
+        if entry.is_dir(follow_symlinks=False):
+            Path(entry.path).chmod(0o700)
+            number += 1
+            Path(entry.path).rename(base / f".removed-{number}")
+        else:
+            Path(entry.path).unlink()
+    return number

@@ -30,6 +30,8 @@ STDERR_SHOWN_MAX = 4_000
 FILES_MAX = 16
 FILE_BYTES_MAX = 8 * 1024 * 1024
 NAMES_MAX = 2_000
+DEPTH_MAX = 16
+"""Folders that are nested deeper are not looked into."""
 HIDDEN = ("tmp", "__pycache__")
 SECRET_CHARS_MIN = 4
 """What is shorter can't be told from other words."""
@@ -177,7 +179,10 @@ def collected(work: Path, is_known: Callable[[str, bytes], bool], hidden: Sequen
     names = 0
     for path, folders, files, folder in os.fwalk(work, follow_symlinks=False, onerror=None):
         relative = Path(path).relative_to(work)
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in HIDDEN)
+        names += len(folders)
+        is_deep = len(relative.parts) >= DEPTH_MAX or names > NAMES_MAX
+        kept = [name for name in folders if not name.startswith(".") and name not in HIDDEN and not is_deep]
+        folders[:] = sorted(kept)
         for name in sorted(files):
             names += 1
             place = str(relative / name)
