@@ -171,7 +171,7 @@ def approved(tmp_path: Path) -> dict[str, str]:
     env = {**PATHS, "XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
     actum = [sys.executable, "-m", "actum", "mcp"]
     for words in (
-        ["add", "desk", "--", sys.executable, "-m", "tests.mcp_servers.desk", "stdio"],
+        ["add", "desk", "--no-jail", "--", sys.executable, "-m", "tests.mcp_servers.desk", "stdio"],
         ["approve", "desk", "--yes"],
     ):
         subprocess.run([*actum, *words], env={**os.environ, **env}, check=True, capture_output=True, timeout=60)
