@@ -335,6 +335,11 @@ class DatabaseJournal:
         rows = await self._writer.ask(lambda database: database.execute(query, where.values))
         return _int(rows[0][0])
 
+    async def named(self, name: str, *, limit: int = 20) -> list[str]:
+        query = f"SELECT run_id FROM run_names WHERE name = ? ORDER BY place DESC {_at_most(limit)}"
+        rows = await self._writer.ask(lambda database: database.execute(query, (name,)))
+        return [_str(run_id) for (run_id,) in rows]
+
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         self._check_format()
 
@@ -450,6 +455,11 @@ def _tell(database: Database, run_id: str, record: Telling, at: float) -> None:
     if line.conversation != (before.conversation if before is not None else ""):
         _tell_conversation(database, before, line)
     _tell_asked(database, record, line, at)
+    if isinstance(record, Started):
+        for name in record.names:
+            database.execute("INSERT INTO run_names (name, run_id) VALUES (?, ?)", (name, run_id))
+    elif isinstance(record, Forgotten):
+        database.execute("DELETE FROM run_names WHERE run_id = ?", (run_id,))
 
 
 def _tell_conversation(database: Database, before: RunSummary | None, line: RunSummary) -> None:

@@ -150,6 +150,12 @@ SQLITE: Migrations = (
         "CREATE INDEX used_logins_by_end ON used_logins (ends_at)",
         "CREATE TABLE login_secret (secret BLOB NOT NULL)",
     ),
+    (
+        # Names under which a server finds a run again; see `Journal.named`.
+        "CREATE TABLE run_names (place INTEGER PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL)",
+        "CREATE INDEX run_names_by_name ON run_names (name, place)",
+        "CREATE INDEX run_names_by_run ON run_names (run_id)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -254,6 +260,13 @@ POSTGRES: Migrations = (
         "CREATE TABLE used_logins (name TEXT PRIMARY KEY, ends_at DOUBLE PRECISION NOT NULL)",
         "CREATE INDEX used_logins_by_end ON used_logins (ends_at)",
         "CREATE TABLE login_secret (secret BYTEA NOT NULL)",
+    ),
+    (
+        """CREATE TABLE run_names (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL
+        )""",
+        "CREATE INDEX run_names_by_name ON run_names (name, place)",
+        "CREATE INDEX run_names_by_run ON run_names (run_id)",
     ),
 )
 
