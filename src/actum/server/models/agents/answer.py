@@ -80,11 +80,12 @@ class AnswerFold:
     Args:
         run_id: the run.
         begins: the number of the first entry that belongs to the answer.
-        whole: go on behind calls of the client, with which an answer ends otherwise.
+        until: with what the answer ends: with the first calls of the client, with the first pause of whatever kind, or
+            with the end of the run.
     """
 
-    def __init__(self, run_id: str, begins: int = 0, *, whole: bool = False) -> None:
-        self._whole = whole
+    def __init__(self, run_id: str, begins: int = 0, *, until: Literal["calls", "pause", "end"] = "calls") -> None:
+        self._until = until
         self._run_id = run_id
         self._begins = begins
         self._state = RunState()
@@ -119,7 +120,10 @@ class AnswerFold:
                 self._said = words_of(reply)
                 return [Said(self._said, begins=True)] if self._said else []
             case Ended():
-                self._is_cut = not self._whole and self.ending().how == "calls"
+                how = self.ending().how
+                self._is_cut = self._until != "end" and (
+                    how == "calls" or (self._until == "pause" and how in ("waits", "asks"))
+                )
                 return []
             case CallCompleted(cause, index, result, final=True) | CallRefused(cause, index, result):
                 call = self._state.calls[cause][index]

@@ -36,9 +36,14 @@ from ...identity import Identity
 from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest
 from ..surface import CHAT, RESPONSES
-from .answer import AnswerFold, Ending, LiveAnswer, Piece
+from .answer import Ending, LiveAnswer, Piece
+from .conversations import Conversations
+from .endpoints import refused
 from .ids import AnswerRef
+from .items import answer_fold
 from .placing import REPEAT_S, Begin, GoOn, Place, Placing, door_fields, under_way
+from .secret import NameSecret
+from .stored import StoredAnswers
 from .turn import RUN_HEADER, Turn, read_turn
 from .writers import Writer, comment, open_writer
 
@@ -84,6 +89,8 @@ class Answering(Struct, frozen=True, kw_only=True):
         writer: writes it.
         events: what happens in the run from its beginning on, None at the end; None where only the record tells.
         is_stored: whether the record is kept.
+        ends: the run ends when the client hangs up.
+        door: what the request that began the run says of its answer; see `Started.door`.
     """
 
     run_id: str
@@ -92,6 +99,8 @@ class Answering(Struct, frozen=True, kw_only=True):
     writer: Writer
     events: asyncio.Queue[Event | None] | None = None
     is_stored: bool = True
+    ends: bool = False
+    door: JsonObject = {}
 
 
 class AgentExecutor:
@@ -105,10 +114,12 @@ class AgentExecutor:
     def __init__(self, api: Api, serving: Serving | None = None) -> None:
         self._api = api
         self._serving = serving or Serving()
-        self._placing = Placing(api)
+        secret = NameSecret(api.journal)
+        conversations = Conversations(api, secret)
+        self._placing = Placing(api, secret, conversations)
         self._forgetting: dict[str, asyncio.Task[None]] = {}
         self._ending = asyncio.Event()
-        self._routes: list[BaseRoute] = []
+        self._routes = [*StoredAnswers(self).routes, *conversations.routes]
 
     @property
     def api(self) -> Api:
@@ -175,8 +186,8 @@ class AgentExecutor:
                 begun = await self._go_on(place, events)
         ref = AnswerRef(run_id, begins, is_stored)
         headers = {RUN_HEADER: run_id} | ({HISTORY_HEADER: "disagrees"} if place.disagrees else {})
-        began = (await self._placing.own(run_id, who)).entries[0].at
-        writer = self._writer(asked, agent, ref, int(began))
+        recorded = await self._placing.own(run_id, who)
+        writer = self._writer(asked, agent, ref, int(recorded.entries[0].at))
         answering = Answering(
             run_id=run_id,
             ref=ref,
@@ -184,6 +195,8 @@ class AgentExecutor:
             writer=writer,
             events=events if begun is not None else None,
             is_stored=is_stored,
+            ends=who.hang_up == "end" and not in_background,
+            door=recorded.started.door,
         )
         if asked.stream:
             body = self._stream(answering)
@@ -288,7 +301,7 @@ class AgentExecutor:
         ending: Ending | None = None
         telling = asyncio.create_task(self._to_its_end(answering, pieces))
         try:
-            ending = await (self._until_gone(asked, telling) if ends_run(answering.who) else telling)
+            ending = await (self._until_gone(asked, telling) if answering.ends else telling)
         except asyncio.CancelledError:
             self._hang_up(answering)
             raise
@@ -352,6 +365,10 @@ class AgentExecutor:
         if ending is not None:
             await self._delivered(answering, ending)
 
+    def told_from_record(self, ref: AnswerRef, who: Identity, writer: Writer, door: JsonObject) -> AsyncIterator[bytes]:
+        """The stream of an answer out of the record, what is still to come as it comes."""
+        return self._stream(Answering(run_id=ref.run_id, ref=ref, who=who, writer=writer, door=door))
+
     async def happenings(self, answering: Answering) -> AsyncIterator[Piece | Ending | None]:
         """What happens in an answer: pieces, None after a silence, and at the end the ending.
 
@@ -359,7 +376,8 @@ class AgentExecutor:
             ActumError: the run can not be gone on with.
         """
         api, run_id, clock = self._api, answering.run_id, self._api.clock
-        fold, seen, is_live = AnswerFold(run_id, answering.ref.begins), -1, answering.events is not None
+        fold = answer_fold(run_id, answering.ref.begins, answering.door)
+        seen, is_live = -1, answering.events is not None
         if answering.events is not None:
             own = (await self._placing.own(run_id, answering.who)).started.client_tools
             live = LiveAnswer([tool.name for tool in own])
@@ -369,7 +387,8 @@ class AgentExecutor:
                     continue
                 for piece in live.take(event):
                     yield piece
-        held_until, silent_since = clock.monotonic() + self._serving.hold_s, clock.monotonic()
+        hold_s = 0.0 if answering.door.get("background") is True else self._serving.hold_s
+        held_until, silent_since = clock.monotonic() + hold_s, clock.monotonic()
         while True:
             for entry in await api.journal.read(run_id, seen, tenant=answering.who.tenant):
                 seen = entry.number
@@ -413,7 +432,7 @@ class AgentExecutor:
     def _hang_up(self, answering: Answering) -> None:
         """The client has gone before the end of its answer."""
         job = self._api.work.get(answering.run_id)
-        if job is not None and ends_run(answering.who):
+        if job is not None and answering.ends:
             job.cancel()
         if not answering.is_stored:
             self._forget_later(answering.run_id)
@@ -480,22 +499,10 @@ async def listened(events: asyncio.Queue[Event | None], clock: Clock) -> AsyncIt
         getting.cancel()
 
 
-def ends_run(who: Identity) -> bool:
-    """Whether a run of this caller ends when its client hangs up."""
-    return who.hang_up == "end"
-
-
 def failure(ending: Ending) -> ModelError:
     """The error of a run that has failed."""
     words, status = _FAILED.get(ending.reason, ("The run could not be carried out.", 500))
     return ModelError(ending.text or words, status=status)
-
-
-def refused(refusal: Refusal) -> Refused:
-    """A refusal of our own API, for a client of a model API."""
-    details = refusal.details
-    error = ModelError(details.detail, status=details.status, retry_after=details.retry_after)
-    return Refused(error, DO_NOT_RETRY if details.status in (403, 404, 409) else {})
 
 
 def response_fields(asked: ModelRequest) -> JsonObject:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +21,6 @@ from ....core.json import JsonObject
 from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ....core.pending import Pending
 from ....core.record import Ended, InputGiven, new_id
-from ....core.session import KeepsSessions
 from ....dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ....runs.wording import Phrases
 from ...api.api import Api, Start
@@ -34,8 +32,10 @@ from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest
 from ..surface import RESPONSES
 from .answer import AnswerFold, Piece, Said
+from .conversations import Conversations
 from .history import asked_before, history_name, name_of, request_name, squeezed
 from .ids import AskRef, read_answer_id, read_approval_id, read_call_id
+from .secret import NameSecret
 from .turn import Turn
 from .writers import told
 
@@ -107,11 +107,14 @@ class Placing:
 
     Args:
         api: the runs and the journal.
+        secret: makes names that no other caller can make.
+        conversations: the conversations of callers.
     """
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, secret: NameSecret, conversations: Conversations) -> None:
         self._api = api
-        self._secret = b""
+        self._secret = secret
+        self._conversations = conversations
 
     async def place(self, asked: ModelRequest, turn: Turn, agent: str) -> Place:
         """Which run a request means.
@@ -132,7 +135,7 @@ class Placing:
             return Join(begun, 0)
         if found := await self._going_on(asked, turn, agent):
             return found
-        secret = await self.secret()
+        secret = await self._secret.get()
         again = request_name(secret, who, asked.surface.name, asked.body)
         if not start.request and is_repeat(asked) and (known := await self._named(again, who, since_s=REPEAT_S)):
             return Join(known[0], 0)
@@ -158,13 +161,6 @@ class Placing:
         if recorded.started.user != who.user:
             raise UnknownName(f"There is no such {what}.")
         return recorded
-
-    async def secret(self) -> bytes:
-        """The secret that names are made with: that of the journal, or one of this process."""
-        if not self._secret:
-            journal = self._api.journal
-            self._secret = await journal.sessions.secret() if isinstance(journal, KeepsSessions) else os.urandom(32)
-        return self._secret
 
     # A new run --------------------------------------------------------------------------------------------------------
 
@@ -193,7 +189,7 @@ class Placing:
         return await self.own(start.run_id, who)
 
     async def _new(self, asked: ModelRequest, turn: Turn, agent: str, start: Start, again: str) -> Begin:
-        who, secret = asked.identity, await self.secret()
+        who, secret = asked.identity, await self._secret.get()
         told_before, question = words_of_turn(turn, who)
         said = [*turn.history, *turn.results, *turn.words]
         names = (again, history_name(secret, who, agent, said))
@@ -206,6 +202,8 @@ class Placing:
             if turn.conversation:
                 raise UsageError("previous_response_id and conversation: give one of the two")
             return msgspec.structs.replace(begin, after=before.run_id)
+        if turn.conversation:
+            await self._conversations.check(turn.conversation, who)
         if turn.conversation or not (turn.history or turn.results):
             return begin
         before_run = await self._answered_before(turn.history, who, agent, secret)
@@ -311,7 +309,7 @@ class Placing:
             return None
         names = Counter(message.name for message in turn.results)
         fitting: list[tuple[Recorded, list[Pending]]] = []
-        for recorded in await self._named(history_name(await self.secret(), who, agent, asked), who):
+        for recorded in await self._named(history_name(await self._secret.get(), who, agent, asked), who):
             waiting = [one.pending for one in recorded.state.waiting() if one.kind == "result" and one.pending.call]
             if names <= Counter(one.call.name for one in waiting if one.call is not None):
                 fitting.append((recorded, waiting))
@@ -388,7 +386,7 @@ def after_pause(recorded: Recorded) -> int:
 
 def answers_of(recorded: Recorded) -> set[str]:
     """What clients were told by a run, at its end and at each of its pauses, without white space."""
-    fold, said, found = AnswerFold(recorded.run_id, whole=True), "", set[str]()
+    fold, said, found = AnswerFold(recorded.run_id, until="end"), "", set[str]()
     for entry in recorded.entries:
         pieces: list[Piece] = fold.take(entry)
         said += "".join([piece.text for piece in pieces if isinstance(piece, Said)])
