@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
@@ -27,6 +27,16 @@ from actum.server.models.names import ModelNames
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 from tests.web import serving
+
+
+async def until(look: Callable[[], Awaitable[object]]) -> None:
+    """Wait until something is so that no event tells of."""
+    for _ in range(2_000):
+        if await look():
+            return
+        await SystemClock().sleep(0.005)
+    raise AssertionError("it never came")
+
 
 Script = Sequence[str | Reply] | Callable[[Request], str | Reply]
 
@@ -61,8 +71,8 @@ async def desk(
     clock: Clock | None = None,
     model: ScriptedModel | None = None,
 ) -> AsyncIterator[Desk]:
-    """A server with the agent `desk`, and keys of `ann`, `bob`, a boss of ann's who may approve, a program, and an `ann`
-    of another tenant.
+    """A server with the agent `desk`, and keys: of `ann`, of `bob`, of `ann` who may also approve, of a program, and of
+    an `ann` of another tenant.
     """
     model = model or ScriptedModel(script)
     journal = open_journal(path) if path is not None else None

@@ -12,7 +12,7 @@ import pytest
 from actum.core.call import ToolCall
 from actum.core.interfaces import Request
 from actum.core.message import Reply, UserMessage
-from tests.server.models.desk import Desk, desk
+from tests.server.models.desk import Desk, desk, until
 from tests.server.models.test_agents import ADDS, add, openai_of
 
 
@@ -60,12 +60,12 @@ async def test_a_response_that_is_not_stored_leaves_no_words_on_record() -> None
         with pytest.raises(openai.NotFoundError):
             await client.responses.create(model="desk", input="Sure?", previous_response_id=first.id)
         for run in await server.journal.runs():
-            for _ in range(100):
-                entries = await server.journal.read(run.run_id)
-                if not entries[0].payload:
-                    break
-                await asyncio.sleep(0)
-            assert not any(entry.payload for entry in entries[:-1])
+            run_id = run.run_id
+
+            async def is_forgotten(run_id: str = run_id) -> bool:
+                return not any(entry.payload for entry in (await server.journal.read(run_id))[:-1])
+
+            await until(is_forgotten)
 
 
 async def test_a_response_in_the_background_is_taken_up_again_at_every_event_from_another_process(
@@ -102,8 +102,12 @@ async def test_a_response_in_the_background_is_polled_and_cancelled() -> None:
         begun = await client.responses.create(model="desk", input="Wait.", background=True)
         assert begun.status == "in_progress"
         gate.set()
-        while (found := await client.responses.retrieve(begun.id)).status != "completed":
-            await asyncio.sleep(0.01)
+
+        async def is_over() -> bool:
+            return (await client.responses.retrieve(begun.id)).status == "completed"
+
+        await until(is_over)
+        found = await client.responses.retrieve(begun.id)
         assert found.output_text == "Done."
         gate.clear()
         begun = await client.responses.create(model="desk", input="Wait.", background=True)

@@ -188,7 +188,7 @@ class Placing:
             raise Refused(ModelError(refusal.details.detail, status=409), DO_NOT_RETRY) from None
         return await self.own(start.run_id, who)
 
-    async def _new(self, asked: ModelRequest, turn: Turn, agent: str, start: Start, again: str) -> Begin:
+    async def _new(self, asked: ModelRequest, turn: Turn, agent: str, start: Start, again: str) -> Begin | GoOn:
         who, secret = asked.identity, await self._secret.get()
         told_before, question = words_of_turn(turn, who)
         said = [*turn.history, *turn.results, *turn.words]
@@ -208,6 +208,8 @@ class Placing:
             return begin
         before_run = await self._answered_before(turn.history, who, agent, secret)
         if before_run is not None and not turn.results:
+            if question_answered := self._with_words(before_run, turn):
+                return question_answered
             return msgspec.structs.replace(begin, after=before_run.run_id)
         own_tools = {tool.name for tool in await self._api.agents.get(agent).list_tools()}
         claims = claimed_history([*turn.history, *turn.results], who, own_tools, question.text)
@@ -257,12 +259,15 @@ class Placing:
         if not run:
             return None
         recorded = await self.own(run, who)
-        return self._with_words(recorded, turn, is_named=bool(asked.header("actum-run")))
-
-    def _with_words(self, recorded: Recorded, turn: Turn, *, is_named: bool) -> GoOn | Join | None:
-        """A run that is named goes on if nothing new is said, or if the words answer what it asked the user."""
-        if turn.says_nothing or is_named:
+        if turn.says_nothing:
             return Join(recorded, after_pause(recorded))
+        if question := self._with_words(recorded, turn):
+            return question
+        is_answered = recorded.is_over and asked_before(turn.history)[1] in answers_of(recorded)
+        return Join(recorded, after_pause(recorded)) if turn.is_named and not is_answered else None
+
+    def _with_words(self, recorded: Recorded, turn: Turn) -> GoOn | None:
+        """A run goes on if the words answer what it asked the user."""
         ended = recorded.state.ended
         questions = recorded.state.waiting() if ended is not None and ended.status == "paused" else []
         if len(questions) == 1 and questions[0].kind == "answer":

@@ -57,6 +57,7 @@ class Turn(Struct, frozen=True, kw_only=True):
         results: results of calls that the client made.
         approvals: the client's words on calls that wait for a person.
         run: the run that the request names, by the header, by `metadata`, or by what comes back of the last answer.
+        is_named: the request names the run by the header or by `metadata`.
         previous: the id of the answer that this request follows, at the Responses API.
         conversation: the id of the conversation, at the Responses API.
         tools: the client's own tools.
@@ -68,6 +69,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     results: tuple[ToolMessage, ...] = ()
     approvals: tuple[ApprovalGiven, ...] = ()
     run: str = ""
+    is_named: bool = False
     previous: str = ""
     conversation: str = ""
     tools: tuple[Tool, ...] = ()
@@ -98,13 +100,14 @@ def read_turn(asked: ModelRequest) -> Turn:
         if kept is not None:
             request = _read_anew(asked, {**fields, "messages": kept})
     before, after = _parted(request.messages)
-    previous = fields.get("previous_response_id")
+    previous, named = fields.get("previous_response_id"), _named_run(asked, fields)
     return Turn(
         history=tuple(before),
         words=tuple([said for said in after if isinstance(said, UserMessage | SystemMessage)]),
         results=tuple([said for said in after if isinstance(said, ToolMessage)]),
         approvals=approvals,
-        run=_named_run(asked, fields) or next((run for run in reversed(told) if run), ""),
+        run=named or next((run for run in reversed(told) if run), ""),
+        is_named=bool(named),
         previous=previous if asked.surface is RESPONSES and isinstance(previous, str) else "",
         conversation=_conversation(fields) if asked.surface is RESPONSES else "",
         tools=request.tools,
