@@ -22,7 +22,7 @@ from actum.server.house import House, HouseSettings
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
 from actum.server.models.passing import PassingThrough
-from actum.server.models.upstream import ModelRoute, Upstream
+from actum.server.models.upstream import ModelRoute, ModelUpstream
 from actum.transport.hop import Hop
 from tests.web import serving
 
@@ -36,10 +36,10 @@ DIALECTS: dict[str, ApiDialect] = {
 }
 
 
-def upstream(url: str, api: str = "chat", **more: object) -> Upstream:
+def upstream(url: str, api: str = "chat", **more: object) -> ModelUpstream:
     """An upstream of an API."""
     place = ModelPlace(url=url, model="model-1", key=KEY, dialect=DIALECTS[api])
-    return Upstream(f"{api}@{url}", place, **{"timeout_s": 5.0, **more})  # type: ignore[arg-type]
+    return ModelUpstream(f"{api}@{url}", place, **{"timeout_s": 5.0, **more})  # type: ignore[arg-type]
 
 
 class KeptLines:
@@ -73,7 +73,7 @@ class Gateway(NamedTuple):
 
 @asynccontextmanager
 async def gateway(
-    routes: Mapping[str, ModelRoute | Upstream], *, access: Access | None = None, clock: Clock | None = None
+    routes: Mapping[str, ModelRoute | ModelUpstream], *, access: Access | None = None, clock: Clock | None = None
 ) -> AsyncIterator[Gateway]:
     """Serve models.
 

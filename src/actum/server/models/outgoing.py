@@ -11,7 +11,7 @@ from ...dialects.transcode.one_field import with_field
 from ...dialects.transcode.transcode import transcode
 from .provider_tools import provider_tools
 from .request import ModelRequest
-from .upstream import Upstream
+from .upstream import ModelUpstream
 
 LOSSES_BYTES_MAX = 2_000
 """A header with more is refused by many a client."""
@@ -33,7 +33,7 @@ class Outgoing(NamedTuple):
     lost: tuple[Loss, ...] = ()
 
 
-def outgoing(asked: ModelRequest, to: Upstream, *, may_ask_usage: bool = True) -> Outgoing:
+def outgoing(asked: ModelRequest, to: ModelUpstream, *, may_ask_usage: bool = True) -> Outgoing:
     """What a request says to an upstream.
 
     Args:

@@ -47,7 +47,7 @@ from .outgoing import Outgoing, outgoing, told_losses, wants_usage
 from .request import ModelRequest
 from .surface import SURFACES
 from .trouble import ERROR_BYTES_MAX, RESTS, UpstreamFailure, failure_of_network, failure_of_status
-from .upstream import ModelRoute, Upstream
+from .upstream import ModelRoute, ModelUpstream
 
 log = logging.getLogger("actum.server.models")
 
@@ -164,11 +164,11 @@ class PassingThrough:
             return last
         raise last
 
-    def _note(self, upstream: Upstream, failure: UpstreamFailure | None) -> None:
+    def _note(self, upstream: ModelUpstream, failure: UpstreamFailure | None) -> None:
         is_down = failure is not None and failure.trouble in RESTS
         self._breakers.note(upstream.name, Unavailable("down") if is_down else None, self._clock.monotonic())
 
-    async def _ask(self, asked: ModelRequest, upstream: Upstream, line: _Line) -> _Opened:
+    async def _ask(self, asked: ModelRequest, upstream: ModelUpstream, line: _Line) -> _Opened:
         """The beginning of the answer of one upstream.
 
         Raises:
@@ -184,7 +184,7 @@ class PassingThrough:
         self._refuse_usage.add(upstream.name)
         return await self._send(asked, upstream, outgoing(asked, upstream, may_ask_usage=False), line)
 
-    async def _send(self, asked: ModelRequest, upstream: Upstream, said: Outgoing, line: _Line) -> _Opened:
+    async def _send(self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, line: _Line) -> _Opened:
         forwarded = _forwarded(asked) if said.surface else {}
         target = upstream.target(said.surface, upstream.model(asked.model), stream=asked.stream)
         line.ask(upstream)
@@ -201,7 +201,7 @@ class PassingThrough:
             await answer.close()
             raise
 
-    async def _opened(self, asked: ModelRequest, upstream: Upstream, said: Outgoing, answer: HopAnswer) -> _Opened:
+    async def _opened(self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, answer: HopAnswer) -> _Opened:
         dialect = _DIALECTS[said.surface] if said.surface else upstream.place.dialect
         if answer.status != 200:
             body = await answer.read(ERROR_BYTES_MAX)
@@ -246,7 +246,7 @@ class _Opened:
 
     def __init__(
         self,
-        upstream: Upstream,
+        upstream: ModelUpstream,
         said: Outgoing,
         answer: HopAnswer,
         dialect: ApiDialect,
@@ -271,7 +271,7 @@ class _Line:
         self._began, self._at = clock.monotonic(), clock.now()
         self._first_s = 0.0
         self._usage = Usage()
-        self._upstream: Upstream | None = None
+        self._upstream: ModelUpstream | None = None
         self._answer: list[bytes] = []
         self._answer_bytes = 0
         self.request_id = str(asked.http.scope.get(REQUEST_ID, ""))
@@ -291,7 +291,7 @@ class _Line:
             log.error("no request is passed on, since the journal can not be written: %s", error)
             raise ModelUnavailable("Nothing can be kept on record now.", status=503, retry_after=5.0) from None
 
-    def ask(self, upstream: Upstream) -> None:
+    def ask(self, upstream: ModelUpstream) -> None:
         """Another upstream is asked."""
         self._upstream = upstream
         self.tried += 1
@@ -450,7 +450,7 @@ def _lost_header(lost: tuple[Loss, ...]) -> dict[str, str]:
     return {LOST_HEADER: told_losses(lost)} if lost else {}
 
 
-def _cost(upstream: Upstream | None, usage: Usage) -> Decimal | None:
+def _cost(upstream: ModelUpstream | None, usage: Usage) -> Decimal | None:
     return upstream.price.of(usage) if upstream is not None and upstream.price is not None else None
 
 

@@ -12,7 +12,7 @@ from ...core.errors import ContextOverflow, ModelError, ModelGarbled, ModelUnava
 from ...dialects.base import ApiDialect
 from ...transport.hop import HopAnswer
 from ...transport.http import HttpFailure, retry_after
-from .upstream import Trouble, Upstream
+from .upstream import ModelUpstream, Trouble
 
 ERROR_BYTES_MAX = 1024 * 1024
 RESTS: frozenset[Trouble | None] = frozenset({"unreachable", "trouble", "garbled", "key"})
@@ -38,7 +38,7 @@ class UpstreamFailure(Exception):
 
 
 def failure_of_status(
-    answer: HopAnswer, body: bytes, upstream: Upstream, now: float, *, dialect: ApiDialect, same_api: bool
+    answer: HopAnswer, body: bytes, upstream: ModelUpstream, now: float, *, dialect: ApiDialect, same_api: bool
 ) -> UpstreamFailure:
     """What an answer means that is none.
 

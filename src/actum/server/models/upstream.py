@@ -44,7 +44,7 @@ _SPOKEN = {
 _BY_NAME = {surface.name: surface for surface in SURFACES}
 
 
-class Upstream:
+class ModelUpstream:
     """One place where a model answers.
 
     Args:
@@ -91,7 +91,7 @@ class Upstream:
         self.target("chat" if "chat" in self.surfaces else next(iter(self.surfaces), ""), "any", stream=False)
 
     def __repr__(self) -> str:
-        return f"Upstream({self.name!r})"
+        return f"ModelUpstream({self.name!r})"
 
     def model(self, asked: str) -> str:
         """The name of the model here."""
@@ -152,7 +152,11 @@ class ModelRoute:
     """
 
     def __init__(
-        self, upstreams: Sequence[Upstream], *, fallback: Collection[Trouble] = ALL_TROUBLE, keeps_bodies: bool = False
+        self,
+        upstreams: Sequence[ModelUpstream],
+        *,
+        fallback: Collection[Trouble] = ALL_TROUBLE,
+        keeps_bodies: bool = False,
     ) -> None:
         if not upstreams:
             raise UsageError("a model needs at least one upstream")
@@ -164,7 +168,7 @@ class ModelRoute:
         self._weighted = [each for each in self.upstreams if each.weight > 0]
         self._sum = sum(each.weight for each in self._weighted)
 
-    def order(self, name: str, user: User) -> Sequence[Upstream]:
+    def order(self, name: str, user: User) -> Sequence[ModelUpstream]:
         """The upstreams in the order in which they are asked for a user: always the same for the same user.
 
         Args:
