@@ -10,14 +10,15 @@ import pytest
 
 from actum.core.errors import JournalError
 from actum.core.interfaces import Journal
-from actum.core.passed import KeepsPassed, PassedEnd, PassedRequest, PassedRequests
+from actum.core.passed import PassedEnd, PassedRequest, PassedRequests, passed_of
 from tests.storage.conftest import Store
 
 
-def passed_of(journal: Journal) -> PassedRequests:
+def lines_of(journal: Journal) -> PassedRequests:
     """The lines beside a journal."""
-    assert isinstance(journal, KeepsPassed)
-    return journal.passed
+    found = passed_of(journal)
+    assert found is not None
+    return found
 
 
 def line(number: int, *, end: PassedEnd = "answered", cost: str | None = "0.001", **who: str) -> PassedRequest:
@@ -41,12 +42,12 @@ def line(number: int, *, end: PassedEnd = "answered", cost: str | None = "0.001"
 
 async def test_lines_are_kept_across_a_restart_and_summed_up_by_key_model_and_upstream(shared: Store) -> None:
     journal = shared.open()
-    kept = passed_of(journal)
+    kept = lines_of(journal)
     for number in range(120):
         kept.add(line(number, key_id="ci", upstream="a" if number % 2 else "b"))
     kept.add(line(5, key_id="ops", upstream="a", end="refused", cost=None))
     await journal.close()  # what waits is written
-    again = passed_of(shared.open())
+    again = lines_of(shared.open())
     sums = await again.sums(0, 1_000)
     assert [(each.key_id, each.upstream, each.requests, each.failed) for each in sums] == [
         ("ci", "a", 60, 0),
@@ -62,7 +63,7 @@ async def test_lines_are_kept_across_a_restart_and_summed_up_by_key_model_and_up
 
 
 async def test_lines_that_could_not_be_written_stop_the_next_request_and_are_written_later(shared: Store) -> None:
-    kept = passed_of(shared.open())
+    kept = lines_of(shared.open())
     with pytest.raises(JournalError):
         _run(shared, "ALTER TABLE {} RENAME TO away", "passed")
         kept.add(line(1))

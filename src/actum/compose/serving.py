@@ -44,6 +44,7 @@ from ..transport.guard import is_here
 from .agents import make_agent, open_agents, open_policy
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
+from .passing import open_models_door
 from .secrets import open_secrets
 from .settings import LoginTable, ServeSettings, Settings
 from .tools import with_labels
@@ -82,7 +83,9 @@ def open_doors(
         keys=mcp_keys(settings, os.environ),
     )
     api = ApiDoor(mcp.runner.known_as(API), agents)  # both doors use one runner, so that limits are counted together
-    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), api]
+    models = open_models_door(settings, os.environ, journal, agents.names)
+    # Before our own API, which answers at all that is left below /v1.
+    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), *([models] if models is not None else []), api]
 
 
 @asynccontextmanager

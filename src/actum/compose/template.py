@@ -45,6 +45,16 @@ TEMPLATE = """\
 #input = "1.25"
 #output = "10"
 
+# Models that clients of `actum serve` may ask for by the APIs of OpenAI, Anthropic and Google; see docs/gateway.md.
+#[models.fast]
+#upstreams = ["openai:gpt-5-mini", "http://127.0.0.1:8000/v1#qwen3"]   # the next one where the first fails
+#fallback = ["unreachable", "trouble", "rate_limit"]
+#keep_bodies = false
+
+# A name that stands in programs, answered by an agent.
+#[models."gpt-4o"]
+#agent = "desk"
+
 # How `actum serve` is reached; see docs/serve.md.
 #[serve]
 #http = "127.0.0.1:8000"

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, cast, get_args
 
 from msgspec import Struct
+
+from .interfaces import Journal
 
 PassedEnd = Literal["answered", "refused", "broke_off", "client_left"]
 """How a passed-through request ended: with an answer; with an error instead of an answer; with an error in the middle
 of a stream; or the client hung up."""
+
+
+Trouble = Literal["unreachable", "trouble", "rate_limit", "garbled", "key", "unknown_model", "context"]
+"""Why an upstream has given no answer: no connection or silence; a status of 500 and above; 429; an answer that is none
+of its API; the upstream does not accept the key of this server; it knows no such model; the conversation is too long
+for its model."""
+ALL_TROUBLE: tuple[Trouble, ...] = get_args(Trouble)
 
 
 class PassedRequest(Struct, frozen=True, kw_only=True):
@@ -120,10 +129,7 @@ class PassedRequests(Protocol):
         """
 
 
-@runtime_checkable
-class KeepsPassed(Protocol):
-    """A journal beside which lines of passed-through requests are kept."""
-
-    @property
-    def passed(self) -> PassedRequests:
-        """The lines."""
+def passed_of(journal: Journal) -> PassedRequests | None:
+    """The lines that are kept beside a journal; None for a journal that keeps none, such as one in memory."""
+    found = getattr(journal, "passed", None)  # by its name: a journal may stand in another, which hands it on
+    return cast(PassedRequests, found) if found is not None else None

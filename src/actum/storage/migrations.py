@@ -269,9 +269,9 @@ POSTGRES: Migrations = (
         # A line of each request for a model that was passed on to an upstream; see `core.passed`.
         """CREATE TABLE passed (
             place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at DOUBLE PRECISION NOT NULL,
-            tenant TEXT NOT NULL, key_id TEXT NOT NULL, principal TEXT NOT NULL, model TEXT NOT NULL, upstream TEXT NOT NULL, failed BIGINT NOT NULL,
-            input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, cost BIGINT, seconds DOUBLE PRECISION NOT NULL,
-            payload BYTEA NOT NULL
+            tenant TEXT NOT NULL, key_id TEXT NOT NULL, principal TEXT NOT NULL, model TEXT NOT NULL,
+            upstream TEXT NOT NULL, failed BIGINT NOT NULL, input_tokens BIGINT NOT NULL,
+            output_tokens BIGINT NOT NULL, cost BIGINT, seconds DOUBLE PRECISION NOT NULL, payload BYTEA NOT NULL
         )""",
         "CREATE INDEX passed_by_time ON passed (at)",
     ),

@@ -84,14 +84,13 @@ async def gateway(
     """
     lines = KeptLines()
     made = {name: route if isinstance(route, ModelRoute) else ModelRoute([route]) for name, route in routes.items()}
-    async with Hop() as hop:
-        door = ModelsDoor(ModelNames(made, {}), passer=PassingThrough(hop, kept=lines, clock=clock))
-        house = House([door], HouseSettings(access=access or Access()))
-        async with (
-            serving(house.app) as origin,
-            httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=20) as client,
-        ):
-            yield Gateway(origin, client, lines)
+    door = ModelsDoor(ModelNames(made, {}), passer=PassingThrough(Hop(), kept=lines, clock=clock))
+    house = House([door], HouseSettings(access=access or Access()))
+    async with (
+        serving(house.app) as origin,
+        httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=20) as client,
+    ):
+        yield Gateway(origin, client, lines)
 
 
 PATIENCE_S = 0.5

@@ -24,7 +24,7 @@ from tests.server.models.gateway import KEY, STREAM, RawServer, gateway, http, u
 
 REPLY = structs.replace(Reply.of("It is 5.", calls=[ToolCall("call_1", "add", {"a": 2, "b": 3})]), usage=Usage(11, 7))
 ADD = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
-CHAT_BODY = {
+CHAT_BODY: dict[str, object] = {
     "model": "fast",
     "messages": [{"role": "user", "content": "Add 2 and 3."}],
     "tools": [{"type": "function", "function": {"name": "add", "parameters": ADD}}],

@@ -13,6 +13,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from decimal import Decimal
 
 from starlette.requests import ClientDisconnect
@@ -87,6 +89,12 @@ class PassingThrough:
         self._clock = clock or SystemClock()
         self._breakers = Breakers(failures_max, rest_s)
         self._refuse_usage: set[str] = set()
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Connections are kept open within this block."""
+        async with self._hop:
+            yield
 
     async def answer(self, asked: ModelRequest, name: str, route: ModelRoute) -> Response:
         """See `door.Passer`."""
@@ -331,7 +339,7 @@ class _Line:
                 input_tokens=self._usage.input_tokens,
                 output_tokens=self._usage.output_tokens,
                 cached_tokens=self._usage.cached_tokens,
-                cost=_cost(upstream, self._usage),
+                cost=_cost(upstream, self._asked.model, self._usage),
                 seconds=self._clock.monotonic() - self._began,
                 first_s=self._first_s,
                 request_body=self._asked.body[:BODY_KEPT_BYTES_MAX] if keeps else b"",
@@ -450,8 +458,9 @@ def _lost_header(lost: tuple[Loss, ...]) -> dict[str, str]:
     return {LOST_HEADER: told_losses(lost)} if lost else {}
 
 
-def _cost(upstream: ModelUpstream | None, usage: Usage) -> Decimal | None:
-    return upstream.price.of(usage) if upstream is not None and upstream.price is not None else None
+def _cost(upstream: ModelUpstream | None, asked: str, usage: Usage) -> Decimal | None:
+    price = upstream.price(asked) if upstream is not None else None
+    return price.of(usage) if price is not None else None
 
 
 def _garbled() -> UpstreamFailure:

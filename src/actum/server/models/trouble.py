@@ -9,10 +9,11 @@ import msgspec
 from starlette.responses import Response
 
 from ...core.errors import ContextOverflow, ModelError, ModelGarbled, ModelUnavailable
+from ...core.passed import Trouble
 from ...dialects.base import ApiDialect
 from ...transport.hop import HopAnswer
 from ...transport.http import HttpFailure, retry_after
-from .upstream import ModelUpstream, Trouble
+from .upstream import ModelUpstream
 
 ERROR_BYTES_MAX = 1024 * 1024
 RESTS: frozenset[Trouble | None] = frozenset({"unreachable", "trouble", "garbled", "key"})

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
 from urllib.parse import quote
 
 from ...core.budget import Price
 from ...core.errors import UsageError
 from ...core.model_settings import check_headers
+from ...core.passed import ALL_TROUBLE, Trouble
 from ...core.user import User
 from ...models.catalog import SILENCE_S, ModelPlace
 from ...models.endpoint import CHAT as CHAT_WIRE
@@ -23,15 +23,6 @@ from .surface import SURFACES, Surface
 
 AS_ASKED = "*"
 """In the place of a model's name: the name that the client asked for."""
-
-Trouble = Literal["unreachable", "trouble", "rate_limit", "garbled", "key", "unknown_model", "context"]
-"""Why an upstream has given no answer: no connection or silence; a status of 500 and above; 429; an answer that is none
-of its API; the upstream does not accept the key of this server; it knows no such model; the conversation is too long
-for its model."""
-ALL_TROUBLE: tuple[Trouble, ...] = (
-    *("unreachable", "trouble", "rate_limit", "garbled"),
-    *("key", "unknown_model", "context"),
-)
 
 _SPOKEN = {
     "openai_chat": ("chat", "completions", "embeddings"),
@@ -53,10 +44,10 @@ class ModelUpstream:
         weight: how many users begin here, beside the others with a weight; 0 for none.
         timeout_s: the longest silence in seconds.
         headers: further headers of each request.
-        price: what the model costs; None where that is not known.
+        prices: what models cost, by the name of the upstream or of the model.
 
     Attributes:
-        name, place, weight, timeout_s, price: as above.
+        name, place, weight, timeout_s: as above.
         surfaces: the names of the surfaces that are passed on byte for byte.
 
     Raises:
@@ -71,10 +62,10 @@ class ModelUpstream:
         weight: float = 0.0,
         timeout_s: float = SILENCE_S,
         headers: Mapping[str, str] | None = None,
-        price: Price | None = None,
+        prices: Mapping[str, Price] | None = None,
     ) -> None:
         self.name, self.place, self.weight = name, place, weight
-        self.timeout_s, self.price = timeout_s, price
+        self.timeout_s, self._prices = timeout_s, dict(prices or {})
         api = place.dialect.name
         spoken = _SPOKEN.get(api, ())
         self.surfaces: Collection[str] = {*spoken, "responses"} if place.provider == "openai" else {*spoken}
@@ -96,6 +87,11 @@ class ModelUpstream:
     def model(self, asked: str) -> str:
         """The name of the model here."""
         return asked if self.place.model == AS_ASKED else self.place.model
+
+    def price(self, asked: str) -> Price | None:
+        """What the model costs that is asked here; None where that is not known."""
+        model = self.model(asked)
+        return self._prices.get(self.name.replace(AS_ASKED, model)) or self._prices.get(model)
 
     def takes(self, surface: Surface) -> bool:
         """Whether a request to a surface is passed on byte for byte."""
