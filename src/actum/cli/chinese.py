@@ -266,6 +266,10 @@ HELP = {
     "Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone.": (
         "吊销一个密钥：使用这份记录的服务器一秒之内都不再接受它。此操作无法撤销。"
     ),
+    "Look so many days back.": "往回看这么多天。",
+    "Show what was passed on to models: requests, tokens and cost by key, model and upstream.": (
+        "显示转发给模型的请求：按密钥、模型和上游列出请求数、token 数和费用。"
+    ),
     "The name of the key.": "密钥的名称。",
     "Whose calls the key makes. Default: the name of the key.": "密钥代表哪个用户发起调用。默认：密钥的名称。",
     "A role of the user; may be repeated.": "用户的角色；可以重复。",

@@ -20,13 +20,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
 from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
-from ..server.api.api import AgentsByName, GivenAgents
+from ..server.api.api import AgentsByName, Api, GivenAgents
 from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.door import Door
@@ -36,6 +37,7 @@ from ..server.login.door import LoginDoor
 from ..server.login.provider import LoginSettings
 from ..server.mcp.service import McpService
 from ..server.metrics import Metrics
+from ..server.models.agents.executor import AgentExecutor, AgentServing
 from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
@@ -44,6 +46,7 @@ from ..transport.guard import is_here
 from .agents import make_agent, open_agents, open_policy
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
+from .passing import open_models_door
 from .secrets import open_secrets
 from .settings import LoginTable, ServeSettings, Settings
 from .tools import with_labels
@@ -82,7 +85,12 @@ def open_doors(
         keys=mcp_keys(settings, os.environ),
     )
     api = ApiDoor(mcp.runner.known_as(API), agents)  # both doors use one runner, so that limits are counted together
-    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), api]
+    executor = AgentExecutor(
+        Api(mcp.runner.known_as(API), agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s)
+    )
+    models = open_models_door(settings, os.environ, journal, agents.names, executor)
+    # Before our own API, which answers at all that is left below /v1.
+    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), *([models] if models is not None else []), api]
 
 
 @asynccontextmanager

@@ -56,6 +56,7 @@ from .counts import DatabaseCounts
 from .database import Database, Row
 from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
+from .passed import DatabasePassed
 from .sessions import DatabaseSessions
 from .writer import Writer
 
@@ -98,6 +99,7 @@ class DatabaseJournal:
     Attributes:
         keys: the keys of a server, kept beside the runs.
         sessions: the sessions of people who logged in.
+        passed: a line of each request for a model that was passed on to an upstream.
     """
 
     def __init__(
@@ -126,6 +128,7 @@ class DatabaseJournal:
         self._writer = Writer(database)
         self.keys = DatabaseKeys(database, self._writer, self._check_format)
         self.sessions = DatabaseSessions(self._writer, self._check_format)
+        self.passed = DatabasePassed(self._writer, self._check_format)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
 
     @property
@@ -374,6 +377,8 @@ class DatabaseJournal:
         Raises:
             JournalError: something could not be written.
         """
+        if not self._writer.closed:
+            self.passed.flush()
         try:
             await self._writer.close()
         finally:

@@ -19,9 +19,10 @@ from actum.runs.runner import Runner
 from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents
 from actum.server.api.door import ApiDoor
+from actum.server.door import Door
 from actum.server.house import House, HouseSettings
 from actum.server.identity import Keys
-from actum.server.models.agents.executor import AgentExecutor, Serving
+from actum.server.models.agents.executor import AgentExecutor, AgentServing
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
 from actum.storage.place import open_journal
@@ -79,7 +80,7 @@ async def desk(
     agent: Agent[object] = Agent(model, tools, name="desk", policy=policy, journal=journal, instructions="You help.")
     runner = Runner(name="server", journal=agent.journal)
     api = Api(runner, GivenAgents({"desk": agent}), clock or SystemClock())
-    executor = AgentExecutor(api, Serving(hold_s=hold_s, drain_s=1.0))
+    executor = AgentExecutor(api, AgentServing(hold_s=hold_s, drain_s=1.0))
     made = {
         "ann": new_key("ann", scopes=["runs"], hang_up=hang_up),
         "bob": new_key("bob", scopes=["runs"]),
@@ -87,11 +88,11 @@ async def desk(
         "program": new_key("program", scopes=["runs"], speaks_for="program"),
         "ann-2": new_key("ann-2", principal="ann", tenant="other", scopes=["runs", "approve"]),
     }
-    doors = [
+    doors: list[Door] = [
         ModelsDoor(ModelNames[str]({}, {"desk": "desk"}), executor=executor),
         ApiDoor(runner, GivenAgents({"desk": agent})),
     ]
-    house = House(doors[:1], HouseSettings(access=Access(verifier=Keys(key for _, key in made.values()))))
+    house = House(doors, HouseSettings(access=Access(verifier=Keys(key for _, key in made.values()))))
     async with serving(house.app) as origin:
         yield Desk(origin, {name: text for name, (text, _) in made.items()}, model, agent.journal, api)
     if path is not None:

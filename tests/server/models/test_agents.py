@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import anthropic
 import openai
 from google import genai
@@ -10,24 +12,27 @@ from actum.core.call import ToolCall
 from actum.core.message import Reply
 from tests.server.models.desk import Desk, desk
 
+AnyClient: TypeAlias = Any
+"""A client of a vendor. What the tests send is plain JSON, where the clients' types want classes."""
+
 
 def add(a: int, b: int) -> int:
     """Add two numbers."""
     return a + b
 
 
-ADDS = [Reply.of("Let me see.", [ToolCall("call_0", "add", {"a": 2, "b": 3})]), "It is 5."]
+ADDS: list[str | Reply] = [Reply.of("Let me see.", [ToolCall("call_0", "add", {"a": 2, "b": 3})]), "It is 5."]
 
 
-def openai_of(server: Desk, key: str = "ann", **more: object) -> openai.AsyncOpenAI:
+def openai_of(server: Desk, key: str = "ann", **more: object) -> AnyClient:
     return openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=server.keys[key], **more)  # type: ignore[arg-type]
 
 
-def anthropic_of(server: Desk, key: str = "ann") -> anthropic.AsyncAnthropic:
+def anthropic_of(server: Desk, key: str = "ann") -> AnyClient:
     return anthropic.AsyncAnthropic(base_url=server.url, api_key=server.keys[key])
 
 
-def gemini_of(server: Desk, key: str = "ann") -> genai.Client:
+def gemini_of(server: Desk, key: str = "ann") -> AnyClient:
     return genai.Client(api_key=server.keys[key], http_options=genai.types.HttpOptions(base_url=server.url))
 
 

@@ -23,7 +23,7 @@ class Till:
     def __init__(self) -> None:
         self.paid: list[int] = []
         self.begun, self.gate = asyncio.Event(), asyncio.Event()
-        self.pay = tool(self._pay, name="pay", effects={"spend"})
+        self.pay = tool(name="pay", effects={"spend"})(self._pay)
 
     async def _pay(self, euros: int) -> str:
         """Pay."""
@@ -73,7 +73,7 @@ async def test_an_official_client_that_repeats_by_itself_joins_the_run_that_it_b
 async def test_two_requests_that_go_on_with_one_run_the_second_is_refused() -> None:
     till = Till()
     where = {"type": "function", "function": {"name": "where", "parameters": {"type": "object", "properties": {}}}}
-    script = [Reply.of(calls=[ToolCall("1", "where", {})]), PAYS, "Done."]
+    script: list[str | Reply] = [Reply.of(calls=[ToolCall("1", "where", {})]), PAYS, "Done."]
     async with desk(script, [till.pay]) as server:
         first = (await post(server, {**ASK, "tools": [where]})).json()["choices"][0]["message"]
         result = {"role": "tool", "tool_call_id": first["tool_calls"][0]["id"], "content": "here"}

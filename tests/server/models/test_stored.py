@@ -78,7 +78,7 @@ async def test_a_response_in_the_background_is_taken_up_again_at_every_event_fro
         id_ = events[0]["response"]["id"]
         async with (
             desk([], path=path) as other,
-            openai.AsyncOpenAI(base_url=f"{other.url}/v1", api_key=other.keys["ann"]) as elsewhere,
+            openai_of(other) as elsewhere,
         ):
             for number in range(-1, len(events)):
                 again = await elsewhere.responses.retrieve(
@@ -97,14 +97,18 @@ async def test_a_response_in_the_background_is_polled_and_cancelled() -> None:
         await gate.wait()
         return "done"
 
-    script = [Reply.of(calls=[ToolCall("1", "wait", {})]), "Done.", Reply.of(calls=[ToolCall("1", "wait", {})])]
+    script: list[str | Reply] = [
+        Reply.of(calls=[ToolCall("1", "wait", {})]),
+        "Done.",
+        Reply.of(calls=[ToolCall("1", "wait", {})]),
+    ]
     async with desk(script, [wait]) as server, openai_of(server) as client:
         begun = await client.responses.create(model="desk", input="Wait.", background=True)
         assert begun.status == "in_progress"
         gate.set()
 
         async def is_over() -> bool:
-            return (await client.responses.retrieve(begun.id)).status == "completed"
+            return bool((await client.responses.retrieve(begun.id)).status == "completed")
 
         await until(is_over)
         found = await client.responses.retrieve(begun.id)

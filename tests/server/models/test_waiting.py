@@ -13,6 +13,7 @@ from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.call import ToolCall
 from actum.core.interfaces import Answer
 from actum.core.message import Reply
+from actum.core.record import Verdict
 from tests.server.models.desk import Desk, desk, until
 from tests.server.models.test_agents import anthropic_of, gemini_of, openai_of
 
@@ -24,7 +25,7 @@ class Till:
 
     def __init__(self) -> None:
         self.paid: list[int] = []
-        self.pay = tool(self._pay, name="pay", effects={"spend"}, approval=True)
+        self.pay = tool(name="pay", effects={"spend"}, approval=True)(self._pay)
 
     def _pay(self, euros: int) -> str:
         """Pay."""
@@ -32,7 +33,7 @@ class Till:
         return f"paid {euros}"
 
 
-async def approve(server: Desk, verdict: str = "approve") -> None:
+async def approve(server: Desk, verdict: Verdict = "approve") -> None:
     """A person answers what waits."""
     await until(lambda: inbox(server.journal))
     waiting = await inbox(server.journal)
@@ -41,7 +42,7 @@ async def approve(server: Desk, verdict: str = "approve") -> None:
 
 async def test_a_request_is_held_until_a_person_has_answered() -> None:
     till = Till()
-    script = [PAYS, "Done."] * 4
+    script: list[str | Reply] = [PAYS, "Done."] * 4
     async with desk(script, [till.pay], hold_s=60) as server, openai_of(server) as client, anthropic_of(server) as ant:
         asks = [
             client.chat.completions.create(model="desk", messages=[{"role": "user", "content": "Pay."}]),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Generic, Protocol, TypeVar
 from urllib.parse import parse_qsl
 
@@ -53,6 +53,9 @@ class Passer(Protocol[T_contra]):
         Raises:
             ActumError, Refused: why there is no answer.
         """
+
+    def lifespan(self) -> AbstractAsyncContextManager[None]:
+        """What has to be open while the server runs."""
 
 
 class ModelsDoor(Generic[T]):
@@ -97,8 +100,9 @@ class ModelsDoor(Generic[T]):
     async def lifespan(self) -> AsyncIterator[None]:
         """What answers is open within this block."""
         async with AsyncExitStack() as stack:
-            if self._executor is not None:
-                await stack.enter_async_context(self._executor.lifespan())
+            for each in (self._passer, self._executor):
+                if each is not None:
+                    await stack.enter_async_context(each.lifespan())
             yield
 
     async def end_streams(self) -> None:

@@ -6,6 +6,8 @@ The body is read for the name of the model and the wish for a stream only. Whoev
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from msgspec import Struct, structs
 from starlette.requests import Request as HttpRequest
@@ -103,7 +105,7 @@ async def read_request(surface: Surface, http: HttpRequest) -> ModelRequest:
     Raises:
         UsageError: the body is no JSON object, or names no model.
     """
-    body = await http.body()
+    body = _with_one_meaning(await http.body())
     try:
         head = _read_head(body)
     except (msgspec.DecodeError, UnicodeDecodeError):  # rare: the slow reader says what is wrong, and where
@@ -115,6 +117,23 @@ async def read_request(surface: Surface, http: HttpRequest) -> ModelRequest:
         raise UsageError("alt: this server streams server-sent events only: ask with ?alt=sse")
     stream = surface.stream == "always" or (surface.stream == "body" and head.stream is True)
     return ModelRequest(surface, http, body, named, stream=stream)
+
+
+def _with_one_meaning(body: bytes) -> bytes:
+    """A body that no reader takes for one with another model, or with another wish for a stream.
+
+    Of a name that stands twice in an object, this server takes the last and an upstream may take the first.
+    """
+    if body.count(b'"model"') < 2 and body.count(b'"stream"') < 2 and _ESCAPED_LETTER.search(body) is None:
+        return body
+    try:
+        return msgspec.json.encode(_read_fields(body))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body  # whoever reads it says what is wrong
+
+
+_read_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_ESCAPED_LETTER = re.compile(rb"\\u00[67]")
 
 
 def _slow_head(fields: JsonObject) -> _Head:

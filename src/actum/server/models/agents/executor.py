@@ -67,7 +67,7 @@ _FAILED: dict[str, tuple[str, int]] = {
 """What a client is told of a run that has failed, of which only the record is left."""
 
 
-class Serving(Struct, frozen=True, kw_only=True):
+class AgentServing(Struct, frozen=True, kw_only=True):
     """How agents are served at the models door.
 
     Attributes:
@@ -111,9 +111,9 @@ class AgentExecutor:
         serving: how agents are served.
     """
 
-    def __init__(self, api: Api, serving: Serving | None = None) -> None:
+    def __init__(self, api: Api, serving: AgentServing | None = None) -> None:
         self._api = api
-        self._serving = serving or Serving()
+        self._serving = serving or AgentServing()
         secret = NameSecret(api.journal)
         conversations = Conversations(api, secret)
         self._placing = Placing(api, secret, conversations)

@@ -254,7 +254,8 @@ class ResponsesWriter:
         return self._encoder.show(item, between)
 
     def end(self, ending: Ending) -> bytes:
-        last = told(ending) if ending.how != "waits" else ""
+        only_approvals = all(pending.kind == "approval" for pending, _ in ending.waiting)
+        last = "" if ending.how == "waits" and only_approvals else told(ending)
         words = self._encoder.feed(TextDelta(last)) if last else b""
         asked = b"".join([self._encoder.show(item) for item in self._asked(ending)])
         calls = [_client_call(ending.run_id, pending, "call") for pending in ending.calls]
@@ -299,11 +300,12 @@ class ResponsesWriter:
             {
                 "id": approval_id(ending.run_id, pending.id),
                 "type": "mcp_approval_request",
-                "arguments": dumps(pending.call.arguments if pending.call is not None else {}),
-                "name": pending.call.name if pending.call is not None else pending.kind,
+                "arguments": dumps(pending.call.arguments),
+                "name": pending.call.name,
                 "server_label": self._agent,
             }
             for pending, _ in ending.waiting
+            if pending.kind == "approval" and pending.call is not None
         ]
 
 
