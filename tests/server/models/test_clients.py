@@ -144,7 +144,7 @@ async def test_anthropic_works_unmodified(tmp_path: Path, api: str) -> None:
         async with ai.messages.stream(model="fast", max_tokens=99, messages=hello) as stream:
             assert "".join([text async for text in stream.text_stream]) == "Hello."
             assert (await stream.get_final_message()).stop_reason == "end_turn"
-        tools: list[anthropic.types.ToolParam] = [{"name": "add", "input_schema": {"type": "object", **ADD}}]  # type: ignore[typeddict-item]
+        tools: list[anthropic.types.ToolParam] = [{"name": "add", "input_schema": {"type": "object", **ADD}}]
         called = await ai.messages.create(model="fast", max_tokens=99, messages=hello, tools=tools)
         inputs = [block.input for block in called.content if block.type == "tool_use"]
         assert (inputs, called.stop_reason) == ([{"a": 2, "b": 3}, {"a": 4, "b": 5}], "tool_use")
