@@ -399,7 +399,8 @@ class ResponsesEncoder:
 
     def _event(self, kind: str, **fields: Json) -> None:
         if not self._count and kind not in _BEGINNING:
-            self._events.append(self.begin())
+            begun = self.begin()  # which puts another list in the place of `_events`
+            self._events.append(begun)
         self._events.append(sse(_encode({"type": kind, "sequence_number": self._count, **fields}), kind))
         self._count += 1
 
