@@ -285,6 +285,12 @@ HELP = {
     "a client whose model chooses the values.": (
         "相信持有密钥的客户端只转述用户说过的话，因此规则把它给出的值视为用户的。切勿用于由模型选择参数值的客户端。"
     ),
+    "The client is a program: at the model APIs, what it sends as the user's words counts as its own.": (
+        "客户端是一个程序：在模型 API 处，它以用户身份发送的话视为程序自己的话。"
+    ),
+    "A run that was asked for at a model API ends when the client hangs up. Default: it goes on.": (
+        "经模型 API 发起的运行，在客户端断开连接时结束。默认：继续运行。"
+    ),
     'Call one tool by hand. For instance: actum call calculate expression="17 * 23"': (
         '手动调用一个工具。\n\n例如：actum call calculate expression="17 * 23"'
     ),
