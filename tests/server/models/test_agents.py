@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import anthropic
+import httpx2
 import openai
+import pytest
 from google import genai
 
 from actum.core.call import ToolCall
+from actum.core.errors import ModelUnavailable
 from actum.core.message import Reply
+from actum.policy.rules import Rule, Rules
+from actum.testing import ScriptedModel
 from tests.server.models.desk import Desk, desk
 
 AnyClient: TypeAlias = Any
@@ -22,6 +27,10 @@ def add(a: int, b: int) -> int:
 
 
 ADDS: list[str | Reply] = [Reply.of("Let me see.", [ToolCall("call_0", "add", {"a": 2, "b": 3})]), "It is 5."]
+
+
+PAYS = Reply.of(calls=[ToolCall("call_0", "pay", {"euros": 20})])
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
 
 
 def openai_of(server: Desk, key: str = "ann", **more: object) -> AnyClient:
@@ -86,3 +95,64 @@ async def test_gemini_whole_and_streamed() -> None:
         assert answer.text == "Let me see.\n\nIt is 5."
         pieces = await client.aio.models.generate_content_stream(model="desk", contents="What is 2 + 3?")
         assert "".join([piece.text or "" async for piece in pieces]) == "Let me see.\n\nIt is 5."
+
+
+async def test_a_model_that_fails_once_is_asked_again_by_the_clients_repetition_and_nothing_is_done_twice() -> None:
+    paid: list[int] = []
+
+    def pay(euros: int) -> str:
+        """Pay."""
+        paid.append(euros)
+        return "paid"
+
+    def failing() -> ScriptedModel:
+        script = iter([PAYS, ModelUnavailable("no answer", status=503), "Done."])
+        return ScriptedModel(lambda _: next(script))
+
+    ask = [{"role": "user", "content": "Pay."}]
+    async with desk([], [pay], model=failing()) as server, openai_of(server) as client:
+        whole = await client.chat.completions.create(model="desk", messages=ask)
+        assert (whole.choices[0].message.content, paid) == ("Done.", [20])
+    async with desk([], [pay], model=failing()) as server, openai_of(server, max_retries=0) as client:
+        with pytest.raises(openai.InternalServerError) as raised:
+            await client.chat.completions.create(model="desk", messages=ask)
+        assert raised.value.status_code == 503
+    async with desk([], [pay], model=failing()) as server, openai_of(server) as client:
+        stream = await client.responses.create(model="desk", input="Pay.", stream=True)
+        with pytest.raises(openai.APIError):
+            async for _ in stream:
+                pass
+    async with desk([], [pay], model=failing()) as server, anthropic_of(server) as ant:
+        pieces = await ant.messages.create(model="desk", max_tokens=9, messages=ask, stream=True)
+        with pytest.raises(anthropic.APIStatusError):
+            async for _ in pieces:
+                pass
+
+
+async def test_what_an_agent_does_not_do_is_refused_by_name() -> None:
+    wrong: list[tuple[dict[str, object], str]] = [
+        ({"messages": [{"role": "user", "content": "Hi"}], "n": 2}, "n:"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": "Hi"}], "response_format": SCHEMA}, "schema"),
+        ({"messages": "Hi"}, "messages"),
+    ]
+    async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+        headers = {"authorization": f"Bearer {server.keys['ann']}"}
+        for body, word in wrong:
+            answer = await http.post("/v1/chat/completions", json={"model": "desk", **body}, headers=headers)
+            assert (answer.status_code, word in answer.json()["error"]["message"]) == (400, True), (body, answer.text)
+        body = {"model": "desk", "input": "Hi", "tools": [{"type": "web_search"}]}
+        answer = await http.post("/v1/responses", json=body, headers=headers)
+        assert (answer.status_code, "web_search" in answer.text) == (400, True)
+        answer = await http.post("/v1/messages/count_tokens", json={"model": "desk", "messages": []}, headers=headers)
+        assert (answer.status_code, answer.headers["actum-tokens"]) == (200, "estimated")
+        assert not await server.journal.runs()
+
+
+async def test_a_denied_tool_and_an_unknown_tool_never_become_an_error_of_the_server() -> None:
+    calls = Reply.of(calls=[ToolCall("1", "rob", {}), ToolCall("2", "add", {"a": 1, "b": 1})])
+    deny = Rules(Rule("deny", ["add"]))
+    async with desk([calls, "I may not."], [add], policy=deny) as server, openai_of(server) as client:
+        answer = await client.responses.create(model="desk", input="Rob.")
+        assert [item.type for item in answer.output] == ["mcp_call", "mcp_call", "message"]
+        assert [item.status for item in answer.output[:2]] == ["failed", "failed"]

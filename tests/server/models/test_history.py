@@ -92,3 +92,15 @@ async def test_a_changed_answer_is_not_taken_for_the_recorded_one() -> None:
         answer = await client.chat.completions.with_raw_response.create(model="desk", messages=messages)
         assert answer.headers["actum-history"] == "disagrees"
         assert [said.claimed for said in server.model.requests[-1].messages if isinstance(said, Reply)] == [True]
+
+
+async def test_ids_of_a_run_that_is_not_there_for_the_caller_do_no_harm_in_a_history() -> None:
+    async with desk([*ADDS, "Yes."], [add]) as server:
+        async with anthropic_of(server) as ant:
+            message = await ant.messages.create(model="desk", max_tokens=99, messages=[ASKED])
+        said = {"role": "assistant", "content": [block.to_dict() for block in message.content]}
+        async with anthropic_of(server, "bob") as bob:
+            answer = await bob.messages.with_raw_response.create(
+                model="desk", max_tokens=99, messages=[ASKED, said, {"role": "user", "content": "Sure?"}]
+            )
+        assert (answer.headers["actum-history"], "ToolMessage" in heard(server)) == ("disagrees", False)

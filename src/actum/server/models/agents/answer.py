@@ -99,6 +99,11 @@ class AnswerFold:
         """What the entries say."""
         return self._state
 
+    @property
+    def is_cut(self) -> bool:
+        """The answer is at its end, whatever the run does later."""
+        return self._is_cut
+
     def take(self, entry: Entry) -> list[Piece]:
         """Take the next entry, the first one first.
 

@@ -44,8 +44,8 @@ from .items import answer_fold
 from .placing import REPEAT_S, Begin, GoOn, Place, Placing, door_fields, under_way
 from .secret import NameSecret
 from .stored import StoredAnswers
-from .turn import RUN_HEADER, Turn, read_turn
-from .writers import Writer, comment, open_writer
+from .turn import RUN_HEADER, AskedTurn, read_turn
+from .writers import AnswerWriter, comment, open_writer
 
 log = logging.getLogger("actum.server.models")
 
@@ -96,7 +96,7 @@ class Answering(Struct, frozen=True, kw_only=True):
     run_id: str
     ref: AnswerRef
     who: Identity
-    writer: Writer
+    writer: AnswerWriter
     events: asyncio.Queue[Event | None] | None = None
     is_stored: bool = True
     ends: bool = False
@@ -119,17 +119,7 @@ class AgentExecutor:
         self._placing = Placing(api, secret, conversations)
         self._forgetting: dict[str, asyncio.Task[None]] = {}
         self._ending = asyncio.Event()
-        self._routes = [*StoredAnswers(self).routes, *conversations.routes]
-
-    @property
-    def api(self) -> Api:
-        """The runs, the journal and the agents."""
-        return self._api
-
-    @property
-    def placing(self) -> Placing:
-        """Finds runs of callers."""
-        return self._placing
+        self._routes = [*StoredAnswers(api, self._placing, self.told_from_record).routes, *conversations.routes]
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -169,7 +159,7 @@ class AgentExecutor:
         except ReplayDiverged as error:
             raise Refused(ModelError(str(error), status=409), DO_NOT_RETRY) from None
 
-    async def _answer(self, asked: ModelRequest, turn: Turn, agent: str, place: Place) -> Response:
+    async def _answer(self, asked: ModelRequest, turn: AskedTurn, agent: str, place: Place) -> Response:
         who, fields = asked.identity, asked.fields
         is_stored = asked.surface is not RESPONSES or fields.get("store") is not False
         in_background = asked.surface is RESPONSES and fields.get("background") is True
@@ -206,7 +196,7 @@ class AgentExecutor:
             return Response(writer.whole((), pending), media_type=JSON, headers=headers)
         return await self._whole(asked, answering, headers)
 
-    def _writer(self, asked: ModelRequest, agent: str, ref: AnswerRef, created: int) -> Writer:
+    def _writer(self, asked: ModelRequest, agent: str, ref: AnswerRef, created: int) -> AnswerWriter:
         options = asked.fields.get("stream_options")
         usage = asked.surface is not CHAT or (isinstance(options, dict) and options.get("include_usage") is True)
         return open_writer(
@@ -223,7 +213,7 @@ class AgentExecutor:
     # Runs -------------------------------------------------------------------------------------------------------------
 
     async def _begin(
-        self, asked: ModelRequest, turn: Turn, name: str, place: Begin, events: asyncio.Queue[Event | None] | None
+        self, asked: ModelRequest, turn: AskedTurn, name: str, place: Begin, events: asyncio.Queue[Event | None] | None
     ) -> RunJob | None:
         """Begin a run, unless the same request has begun it before."""
         who, agent = asked.identity, self._api.agents.get(name)
@@ -251,7 +241,7 @@ class AgentExecutor:
         job = await self._api.begin(place.start, carry_out)
         return self._told(job, events)
 
-    async def _with_tools(self, agent: Agent[object], turn: Turn) -> Agent[object]:
+    async def _with_tools(self, agent: Agent[object], turn: AskedTurn) -> Agent[object]:
         """The agent with the client's tools beside its own.
 
         Raises:
@@ -365,7 +355,9 @@ class AgentExecutor:
         if ending is not None:
             await self._delivered(answering, ending)
 
-    def told_from_record(self, ref: AnswerRef, who: Identity, writer: Writer, door: JsonObject) -> AsyncIterator[bytes]:
+    def told_from_record(
+        self, ref: AnswerRef, who: Identity, writer: AnswerWriter, door: JsonObject
+    ) -> AsyncIterator[bytes]:
         """The stream of an answer out of the record, what is still to come as it comes."""
         return self._stream(Answering(run_id=ref.run_id, ref=ref, who=who, writer=writer, door=door))
 
@@ -398,7 +390,8 @@ class AgentExecutor:
                         yield piece
             is_live = False
             ending = fold.ending()
-            if ending.how == "running":
+            is_under_way = api.work.get(run_id) is not None and not fold.is_cut
+            if ending.how == "running" or is_under_way:
                 await self._moved(run_id, answering.who)
             elif ending.how == "waits" and clock.monotonic() < held_until and not self._ending.is_set():
                 await clock.sleep(POLL_S)

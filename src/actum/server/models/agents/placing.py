@@ -36,7 +36,7 @@ from .conversations import Conversations
 from .history import asked_before, history_name, name_of, request_name, squeezed
 from .ids import AskRef, read_answer_id, read_approval_id, read_call_id
 from .secret import NameSecret
-from .turn import Turn
+from .turn import AskedTurn
 from .writers import told
 
 REPEAT_S = 600.0
@@ -116,7 +116,7 @@ class Placing:
         self._secret = secret
         self._conversations = conversations
 
-    async def place(self, asked: ModelRequest, turn: Turn, agent: str) -> Place:
+    async def place(self, asked: ModelRequest, turn: AskedTurn, agent: str) -> Place:
         """Which run a request means.
 
         Args:
@@ -132,13 +132,13 @@ class Placing:
         who = asked.identity
         start = self._start(asked)
         if start.request and (begun := await self._begun(start, who)) is not None:
-            return Join(begun, 0)
+            return again_from(begun)
         if found := await self._going_on(asked, turn, agent):
             return found
         secret = await self._secret.get()
         again = request_name(secret, who, asked.surface.name, asked.body)
         if not start.request and is_repeat(asked) and (known := await self._named(again, who, since_s=REPEAT_S)):
-            return Join(known[0], 0)
+            return again_from(known[0])
         return await self._new(asked, turn, agent, start, again)
 
     async def own(self, run_id: str, who: Identity, what: str = "run") -> Recorded:
@@ -158,7 +158,7 @@ class Placing:
             if refusal.details.status != 404:
                 raise
             raise UnknownName(f"There is no such {what}.") from None
-        if recorded.started.user != who.user:
+        if recorded.started.user != who.user or not who.may_use("agent", recorded.started.agent):
             raise UnknownName(f"There is no such {what}.")
         return recorded
 
@@ -188,8 +188,10 @@ class Placing:
             raise Refused(ModelError(refusal.details.detail, status=409), DO_NOT_RETRY) from None
         return await self.own(start.run_id, who)
 
-    async def _new(self, asked: ModelRequest, turn: Turn, agent: str, start: Start, again: str) -> Begin | GoOn:
+    async def _new(self, asked: ModelRequest, turn: AskedTurn, agent: str, start: Start, again: str) -> Begin | GoOn:
         who, secret = asked.identity, await self._secret.get()
+        if not (turn.words or turn.results or turn.history):
+            raise UsageError("the messages: there is nothing to answer")
         told_before, question = words_of_turn(turn, who)
         said = [*turn.history, *turn.results, *turn.words]
         names = (again, history_name(secret, who, agent, said))
@@ -242,7 +244,7 @@ class Placing:
 
     # A run that goes on -----------------------------------------------------------------------------------------------
 
-    async def _going_on(self, asked: ModelRequest, turn: Turn, agent: str) -> GoOn | Join | None:
+    async def _going_on(self, asked: ModelRequest, turn: AskedTurn, agent: str) -> GoOn | Join | None:
         """The run that goes on; None where a new run begins."""
         who = asked.identity
         refs = [read_call_id(message.result.call_id) for message in turn.results]
@@ -258,7 +260,12 @@ class Placing:
             run = ref.run_id
         if not run:
             return None
-        recorded = await self.own(run, who)
+        try:
+            recorded = await self.own(run, who)
+        except UnknownName:
+            if turn.is_named or turn.previous or turn.says_nothing:
+                raise
+            return None  # it stands in the history, of which the rest may be the caller's
         if turn.says_nothing:
             return Join(recorded, after_pause(recorded))
         if question := self._with_words(recorded, turn):
@@ -266,7 +273,7 @@ class Placing:
         is_answered = recorded.is_over and asked_before(turn.history)[1] in answers_of(recorded)
         return Join(recorded, after_pause(recorded)) if turn.is_named and not is_answered else None
 
-    def _with_words(self, recorded: Recorded, turn: Turn) -> GoOn | None:
+    def _with_words(self, recorded: Recorded, turn: AskedTurn) -> GoOn | None:
         """A run goes on if the words answer what it asked the user."""
         ended = recorded.state.ended
         questions = recorded.state.waiting() if ended is not None and ended.status == "paused" else []
@@ -275,7 +282,7 @@ class Placing:
             return GoOn(recorded, len(recorded.entries), {questions[0].id: Answer("answer", text)})
         return None
 
-    async def _with_results(self, asked: ModelRequest, turn: Turn, refs: Sequence[AskRef | None]) -> GoOn | Join:
+    async def _with_results(self, asked: ModelRequest, turn: AskedTurn, refs: Sequence[AskRef | None]) -> GoOn | Join:
         """A run goes on with what its client's calls came to."""
         who = asked.identity
         known = [ref for ref in refs if ref is not None]
@@ -307,7 +314,7 @@ class Placing:
             raise under_way()
         return Join(recorded, given_at(recorded, set(given)))
 
-    async def _by_function_names(self, turn: Turn, who: Identity, agent: str) -> GoOn | Join | None:
+    async def _by_function_names(self, turn: AskedTurn, who: Identity, agent: str) -> GoOn | Join | None:
         """The one run of the caller that waits for results of functions of these names, after the same history."""
         asked, _ = asked_before(turn.history)
         if not asked:
@@ -327,7 +334,7 @@ class Placing:
             given[one.id] = text
         return self._answered(recorded, given, None)
 
-    async def _with_approvals(self, turn: Turn, who: Identity) -> GoOn | Join:
+    async def _with_approvals(self, turn: AskedTurn, who: Identity) -> GoOn | Join:
         """A run goes on with what its client says of calls that wait for a person.
 
         The client's word counts only where its key may approve, and where this person may answer.
@@ -349,6 +356,14 @@ class Placing:
         if answers:
             return GoOn(recorded, len(recorded.entries), answers)
         return Join(recorded, given_at(recorded, ids) if ids.isdisjoint(waiting) else after_pause(recorded))
+
+
+def again_from(recorded: Recorded) -> GoOn | Join:
+    """A request that comes again joins its run. A run that has failed goes on from where it was: what is on record is
+    not done again.
+    """
+    ended = recorded.state.ended
+    return GoOn(recorded, 0, {}) if recorded.is_over and ended and ended.status == "failed" else Join(recorded, 0)
 
 
 def is_repeat(asked: ModelRequest) -> bool:
@@ -400,7 +415,7 @@ def answers_of(recorded: Recorded) -> set[str]:
     return found
 
 
-def words_of_turn(turn: Turn, who: Identity) -> tuple[tuple[UserMessage, ...], UserMessage]:
+def words_of_turn(turn: AskedTurn, who: Identity) -> tuple[tuple[UserMessage, ...], UserMessage]:
     """What is said before the question, and the question: each with whose words it is."""
     words = [own_words(word, who) for word in turn.words]
     if not any(isinstance(word, UserMessage) for word in turn.words):
@@ -416,7 +431,7 @@ def own_words(word: UserMessage | SystemMessage, who: Identity) -> UserMessage:
     return msgspec.structs.replace(word, source="client") if who.speaks_for == "program" else word
 
 
-def texts_of(turn: Turn) -> list[str]:
+def texts_of(turn: AskedTurn) -> list[str]:
     """What a client says that its calls came to. Words that the user adds are told with the last result: a run that
     waits for results takes nothing else."""
     texts = [message.result.text for message in turn.results]

@@ -7,14 +7,16 @@ a stream is always told out of the record, so that the numbers of its events are
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TypeAlias
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from ....core.errors import UnknownName, UsageError
+from ....core.json import JsonObject
+from ...api.api import Api
 from ...api.records import Recorded
 from ...api.runs import cancel_elsewhere
 from ...door import identity_of
@@ -22,22 +24,26 @@ from ...identity import Identity
 from .endpoints import Methods, forget, json_response, page_of
 from .ids import AnswerRef, read_answer_id
 from .items import input_items, response_of, stored_writer
+from .placing import Placing
+from .writers import AnswerWriter
 
-if TYPE_CHECKING:
-    from .executor import AgentExecutor
+Tell: TypeAlias = Callable[[AnswerRef, Identity, AnswerWriter, JsonObject], AsyncIterator[bytes]]
+"""Tells the stream of an answer of a caller, by this writer. The last is `Started.door` of the run."""
 
 
 class StoredAnswers:
     """The endpoints.
 
     Args:
-        executor: carries out runs and finds those of callers.
+        api: the runs and the journal.
+        placing: finds the runs of callers.
+        tell: tells the stream of an answer out of the record.
     """
 
-    def __init__(self, executor: AgentExecutor) -> None:
-        self._executor = executor
-        self._api = executor.api
-        self._placing = executor.placing
+    def __init__(self, api: Api, placing: Placing, tell: Tell) -> None:
+        self._api = api
+        self._placing = placing
+        self._tell = tell
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -85,7 +91,7 @@ class StoredAnswers:
         """The stream of a response out of the record, those of its events that follow a number."""
         writer = stored_writer(ref, recorded.entries)
         number = 0
-        async for told in self._executor.told_from_record(ref, who, writer, recorded.started.door):
+        async for told in self._tell(ref, who, writer, recorded.started.door):
             if told.startswith(b":"):
                 yield told
                 continue

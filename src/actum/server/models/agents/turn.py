@@ -48,7 +48,7 @@ class ApprovalGiven(Struct, frozen=True):
     reason: str = ""
 
 
-class Turn(Struct, frozen=True, kw_only=True):
+class AskedTurn(Struct, frozen=True, kw_only=True):
     """What one request says.
 
     Attributes:
@@ -81,7 +81,7 @@ class Turn(Struct, frozen=True, kw_only=True):
         return not any(isinstance(word, UserMessage) for word in self.words) and not self.results
 
 
-def read_turn(asked: ModelRequest) -> Turn:
+def read_turn(asked: ModelRequest) -> AskedTurn:
     """What a request says.
 
     Raises:
@@ -101,7 +101,7 @@ def read_turn(asked: ModelRequest) -> Turn:
             request = _read_anew(asked, {**fields, "messages": kept})
     before, after = _parted(request.messages)
     previous, named = fields.get("previous_response_id"), _named_run(asked, fields)
-    return Turn(
+    return AskedTurn(
         history=tuple(before),
         words=tuple([said for said in after if isinstance(said, UserMessage | SystemMessage)]),
         results=tuple([said for said in after if isinstance(said, ToolMessage)]),

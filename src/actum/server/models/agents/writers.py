@@ -36,7 +36,7 @@ BREAK = "\n\n"
 """Stands between two replies of the model where an API has one text for both."""
 
 
-class Writer(Protocol):
+class AnswerWriter(Protocol):
     """Writes one answer, as a stream or whole."""
 
     @property
@@ -69,7 +69,7 @@ def open_writer(
     created: int,
     usage: bool = True,
     fields: JsonObject | None = None,
-) -> Writer:
+) -> AnswerWriter:
     """The writer for a surface.
 
     Args:
