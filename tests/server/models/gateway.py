@@ -73,7 +73,11 @@ class Gateway(NamedTuple):
 
 @asynccontextmanager
 async def gateway(
-    routes: Mapping[str, ModelRoute | ModelUpstream], *, access: Access | None = None, clock: Clock | None = None
+    routes: Mapping[str, ModelRoute | ModelUpstream],
+    *,
+    access: Access | None = None,
+    clock: Clock | None = None,
+    failures_max: int = 5,
 ) -> AsyncIterator[Gateway]:
     """Serve models.
 
@@ -81,10 +85,13 @@ async def gateway(
         routes: by the names of the models.
         access: who may come in.
         clock: of the breakers.
+        failures_max: after so many failures in a row an upstream is left alone.
     """
     lines = KeptLines()
     made = {name: route if isinstance(route, ModelRoute) else ModelRoute([route]) for name, route in routes.items()}
-    door = ModelsDoor(ModelNames(made, {}), passer=PassingThrough(Hop(), kept=lines, clock=clock))
+    door = ModelsDoor(
+        ModelNames(made, {}), passer=PassingThrough(Hop(), kept=lines, clock=clock, failures_max=failures_max)
+    )
     house = House([door], HouseSettings(access=access or Access()))
     async with (
         serving(house.app) as origin,

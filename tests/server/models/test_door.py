@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from actum.core.errors import ModelError, UsageError
 from actum.core.key import new_key
@@ -186,3 +186,33 @@ def test_a_name_that_means_two_things_is_refused() -> None:
     ModelNames(dict.fromkeys(["gpt-4o", "gpt-*", "claude-*"], 1), {"o*": "desk"})
     assert not overlap("a*b*c", "a*c*d")
     assert all(overlap(one, other) for one, other in (("*", "*"), ("a*", "*a"), ("", "*")))
+
+
+async def test_every_route_wants_a_key_with_the_scope_and_refuses_in_its_own_form() -> None:
+    own, weak = new_key("ana", scopes=("models",)), new_key("bo", scopes=("tools",))
+    answers = Answers()
+    door = ModelsDoor(NAMES, passer=answers, executor=answers, scopes=("models",))
+    house = House([door], HouseSettings(access=Access(verifier=Keys([own[1], weak[1]]))))
+    async with serving(house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+        for route in door.routes:
+            assert isinstance(route, Route)
+            path = route.path.replace("{model:path}", "fast").replace("{rest:path}", "nowhere")
+            method = "GET" if path.endswith(("/models", "/models/fast")) else "POST"
+            for text, status in (("", 401), ("ak_wrong_x", 401), (weak[0], 403), (own[0], 0)):
+                headers = {"x-api-key": text} if text else {}
+                answer = await client.request(
+                    method,
+                    path,
+                    params={"alt": "sse"},
+                    json={"model": "fast"} if method == "POST" else None,
+                    headers=headers,
+                )
+                assert answer.status_code == status or (not status and answer.status_code in (200, 404)), (path, text)
+                if answer.status_code >= 400:
+                    form = (
+                        "gemini" if "v1beta" in path or ":" in path else "anthropic" if "messages" in path else "openai"
+                    )
+                    kind = error_of(answer)[1]
+                    assert ("gemini" if kind.isupper() else "anthropic" if " " in kind else "openai") == form, path
+                    assert answer.headers["x-request-id"]
+                    assert status != 403 or "models" in error_of(answer)[2]

@@ -14,13 +14,14 @@ from actum.core.call import ToolCall
 from actum.core.key import new_key
 from actum.core.message import Reply, Usage
 from actum.core.user import User
+from actum.models.catalog import ModelPlace
 from actum.server.access import Access
 from actum.server.identity import Keys
 from actum.server.models.event_watch import EventWatch
-from actum.server.models.upstream import ModelRoute
+from actum.server.models.upstream import ModelRoute, ModelUpstream
 from actum.testing import FakeClock
 from tests.chat_server import ChatServer, Raw
-from tests.server.models.gateway import KEY, STREAM, RawServer, gateway, http, upstream
+from tests.server.models.gateway import DIALECTS, KEY, STREAM, RawServer, gateway, http, upstream
 
 REPLY = structs.replace(Reply.of("It is 5.", calls=[ToolCall("call_1", "add", {"a": 2, "b": 3})]), usage=Usage(11, 7))
 ADD = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
@@ -304,6 +305,26 @@ async def test_a_second_name_of_a_model_hidden_in_a_body_goes_nowhere() -> None:
         assert body.count(b'"model"') == 1
         assert b"other" not in body
         assert b"true" not in body
+
+
+async def test_a_name_that_leads_elsewhere_at_the_upstream_is_refused() -> None:
+    server = RawServer(*[[http(b"{}")]] * 3)
+    async with server.serving() as url:
+        place = ModelPlace(url=url, model="*", key=KEY, dialect=DIALECTS["gemini"])
+        async with gateway({"g*": ModelUpstream("any", place)}) as (_, client, _):
+            for name in ("g/../../admin", "g%2F..%2F..%2Fadmin", "g/%2e%2e/x", "g//x"):
+                answer = await client.post(f"/v1beta/models/{name}:generateContent", json={})
+                assert answer.status_code in (400, 404), name
+            answer = await client.post("/v1/chat/completions", json={**CHAT_BODY, "model": "g/../x"})
+            assert answer.status_code == 400
+            assert (await client.post("/v1beta/models/g/x?a=1%23:generateContent", json={})).status_code in (
+                400,
+                404,
+                405,
+            )
+            assert (await client.post("/v1beta/models/g%3Fx=1&y%23:generateContent", json={})).status_code == 200
+    (asked,) = server.asked
+    assert asked.startswith(b"POST /v1/models/g%3Fx%3D1%26y%23:generateContent HTTP/1.1\r\n")
 
 
 async def test_an_upstream_that_failed_again_and_again_is_left_alone_and_tried_later() -> None:

@@ -38,12 +38,16 @@ class ClientWatch:
             return False
         return self._answering.uncancel() == 0
 
+    def stop(self) -> None:
+        """Look no more, whatever was seen."""
+        self._watching.cancel()
+
     def end(self) -> None:
         """Look no more.
 
         Raises:
             ClientDisconnect: the client has hung up.
         """
-        self._watching.cancel()
+        self.stop()
         if self.has_left:
             raise ClientDisconnect

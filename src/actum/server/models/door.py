@@ -28,9 +28,9 @@ from ..refusal import HttpRefusal
 from .executor import Executor
 from .listing import model_entry, model_list
 from .names import Executing, ModelNames, Passing
-from .refused import Refused, error_of_refusal, refusal_response
+from .refused import Refused, error_of_refusal, refusal_response, told_error
 from .request import ModelRequest, read_request
-from .surface import ERROR_DIALECTS, KEY_HEADERS, KEY_QUERY, SURFACES, Surface, Vendor, vendor_of
+from .surface import KEY_HEADERS, KEY_QUERY, SURFACES, Surface, Vendor, vendor_of
 
 log = logging.getLogger("actum.server.models")
 
@@ -127,7 +127,7 @@ class ModelsDoor(Generic[T]):
 
     def word(self, refusal: HttpRefusal, scope: Scope) -> Worded:
         """Tell a refusal of the house in the form of the API that was asked."""
-        told = ERROR_DIALECTS[_vendor_of(scope)].encode_error(error_of_refusal(refusal))
+        told = told_error(_vendor_of(scope), error_of_refusal(refusal), scope[REQUEST_ID])
         return Worded(JSON.encode(), told.body)
 
     def _answerer(self, surface: Surface) -> Callable[[HttpRequest], Awaitable[Response]]:
@@ -169,7 +169,7 @@ class _Place:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         if self._method and method != self._method:
             error = ModelError(f"This path takes {self._method}.", status=405)
-            response = refusal_response(_vendor_of(scope), error, {"allow": self._method})
+            response = refusal_response(_vendor_of(scope), error, _id_of(scope), {"allow": self._method})
         else:
             response = await _answered(self._answer, http)
         await response(scope, receive, send)
@@ -189,11 +189,11 @@ async def _answered(answer: Callable[[HttpRequest], Awaitable[Response]], http: 
     try:
         return await answer(http)
     except Refused as refused:
-        return refusal_response(_vendor_of(http.scope), refused.error, refused.headers)
+        return refusal_response(_vendor_of(http.scope), refused.error, _id_of(http.scope), refused.headers)
     except ActumError as error:
         if not isinstance(error, ModelError | ValueError):  # the client learns nothing of it
-            log.exception("request %s failed", http.scope.get(REQUEST_ID, ""))
-        return refusal_response(_vendor_of(http.scope), error)
+            log.exception("request %s failed", _id_of(http.scope))
+        return refusal_response(_vendor_of(http.scope), error, _id_of(http.scope))
 
 
 async def _nowhere(http: HttpRequest) -> Response:
@@ -203,6 +203,10 @@ async def _nowhere(http: HttpRequest) -> Response:
 def _vendor_of(scope: Scope) -> Vendor:
     is_anthropic = any(name == b"anthropic-version" for name, _ in scope["headers"])
     return vendor_of(scope["path"], has_anthropic_version=is_anthropic)
+
+
+def _id_of(scope: Scope) -> str:
+    return str(scope.get(REQUEST_ID, ""))
 
 
 def _field(field: bytes) -> tuple[str, str]:

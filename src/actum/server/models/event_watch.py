@@ -18,7 +18,7 @@ from ...core.message import Usage
 from ...dialects.api.model_errors import error_of_event, error_of_field, read_json
 from ...dialects.api.token_count import count
 
-EVENT_BYTES_MAX = 32 * 1024 * 1024
+EVENT_BYTES_MAX = 16 * 1024 * 1024
 """An event that is longer, such as one with a picture, ends the stream."""
 
 _END_OF_EVENT = re.compile(rb"(?>\r\n|\n|\r){2}")

@@ -23,7 +23,8 @@ def model_entry(vendor: Vendor, name: str) -> JsonObject:
     match vendor:
         case "anthropic":
             at = datetime.fromtimestamp(_BEGAN, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            return {"type": "model", "id": name, "display_name": name, "created_at": at}
+            unknown: JsonObject = dict.fromkeys(("capabilities", "max_input_tokens", "max_tokens"))
+            return {"type": "model", "id": name, "display_name": name, "created_at": at, **unknown}
         case "gemini":
             methods: list[Json] = ["generateContent", "streamGenerateContent"]
             return {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": methods}

@@ -104,13 +104,18 @@ class PassingThrough:
         try:
             response = await self._answer(asked, name, route, line, watch)
         except asyncio.CancelledError:
-            line.end("client_left", 0)
+            line.end("client_left" if watch.has_left else "broke_off", 0)
+            watch.stop()
             if watch.is_cause():
                 raise ClientDisconnect from None
             raise
         except ActumError as error:
             line.end("refused", status_of(error))
             watch.end()
+            raise
+        except BaseException:
+            line.end("refused", 500)
+            watch.stop()
             raise
         if not isinstance(response, _PassedStream):
             watch.end()
@@ -373,12 +378,13 @@ class _PassedStream(Response):
             end = "answered" if is_whole else "broke_off"
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             self._client.end()
-        except (asyncio.CancelledError, OSError):
-            end = "client_left"
+        except asyncio.CancelledError:
+            end = "client_left" if self._client.has_left else "broke_off"
             if self._client.is_cause():
                 raise ClientDisconnect from None
             raise
         finally:
+            self._client.stop()
             await opened.answer.close()
             self._line.heard(opened.watch.usage)
             self._line.end(end, 200)
@@ -450,7 +456,7 @@ def _estimated(asked: ModelRequest, line: _Line) -> Response:
 
 def _forwarded(asked: ModelRequest) -> dict[str, str]:
     """The headers of the client that go on to an upstream of the same API."""
-    found = {name: asked.header(name) for name in asked.surface.forwarded}
+    found = {name: ", ".join(asked.http.headers.getlist(name)) for name in asked.surface.forwarded}
     return {name: value for name, value in found.items() if _VALUE.fullmatch(value)}
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import structs
 from starlette.responses import Response
 
 from ...core.errors import ActumError, ModelError
+from ...dialects.error_answer import ErrorAnswer
+from ...dialects.transcode.one_field import with_field
 from ..refusal import HttpRefusal
 from .surface import ERROR_DIALECTS, Vendor
 
@@ -28,15 +31,30 @@ class Refused(Exception):
         self.headers = dict(headers or {})
 
 
-def refusal_response(vendor: Vendor, error: ActumError, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer to a request that is refused.
+def told_error(vendor: Vendor, error: ActumError, request_id: str) -> ErrorAnswer:
+    """An error in the form of a vendor's API.
 
     Args:
         vendor: whose client asks.
         error: what the client is told.
-        headers: of the answer, beside those of the error.
+        request_id: the id under which the request stands in the log.
     """
     told = ERROR_DIALECTS[vendor].encode_error(error)
+    if vendor != "anthropic":
+        return told
+    return structs.replace(told, body=with_field(told.body, ["request_id"], request_id, insert=True))
+
+
+def refusal_response(
+    vendor: Vendor, error: ActumError, request_id: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The answer to a request that is refused.
+
+    Args:
+        vendor, error, request_id: as for `told_error`.
+        headers: of the answer, beside those of the error.
+    """
+    told = told_error(vendor, error, request_id)
     return Response(told.body, told.status, {**told.headers, **(headers or {})})
 
 

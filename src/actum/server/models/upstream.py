@@ -104,8 +104,13 @@ class ModelUpstream:
             surface: the name of a surface that is passed on byte for byte; empty for the one that is translated to.
             model: the name of the model here.
             stream: whether the answer is to come in pieces.
+
+        Raises:
+            UsageError: the name would lead to another place of the upstream.
         """
         wire, named = self._wire, quote(model.removeprefix("models/"), safe="/@")
+        if any(part in ("", ".", "..") for part in named.split("/")):  # a client may have chosen the name
+            raise UsageError(f"a model can not be called {model[:200]!r}")
         if surface:
             path = _BY_NAME[surface].upstream_path
         else:
