@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import anthropic
@@ -50,7 +51,7 @@ async def test_chat_whole_and_streamed() -> None:
         raw = await client.chat.completions.with_raw_response.create(
             model="desk", messages=[{"role": "user", "content": "What is 2 + 3?"}]
         )
-        assert raw.headers["actum-run"].startswith("run_")
+        assert raw.headers["x-actum-run"].startswith("run_")
         assert raw.parse().choices[0].message.content == "Let me see.\n\nIt is 5."
         stream = await client.chat.completions.create(
             model="desk", messages=[{"role": "user", "content": "What is 2 + 3?"}], stream=True
@@ -106,7 +107,7 @@ async def test_a_model_that_fails_once_is_asked_again_by_the_clients_repetition_
         return "paid"
 
     def failing() -> ScriptedModel:
-        script = iter([PAYS, ModelUnavailable("no answer", status=503), "Done."])
+        script: Iterator[str | Reply | Exception] = iter([PAYS, ModelUnavailable("no answer", status=503), "Done."])
         return ScriptedModel(lambda _: next(script))
 
     ask = [{"role": "user", "content": "Pay."}]
@@ -145,7 +146,7 @@ async def test_what_an_agent_does_not_do_is_refused_by_name() -> None:
         answer = await http.post("/v1/responses", json=body, headers=headers)
         assert (answer.status_code, "web_search" in answer.text) == (400, True)
         answer = await http.post("/v1/messages/count_tokens", json={"model": "desk", "messages": []}, headers=headers)
-        assert (answer.status_code, answer.headers["actum-tokens"]) == (200, "estimated")
+        assert (answer.status_code, answer.headers["x-actum-estimated"]) == (200, "true")
         assert not await server.journal.runs()
 
 

@@ -26,7 +26,7 @@ async def test_a_conversation_is_known_again_by_its_words_at_every_api() -> None
             first = await client.chat.completions.create(model="desk", messages=[ASKED])
             messages = [ASKED, {"role": "assistant", "content": first.choices[0].message.content}, sure]
             second = await client.chat.completions.with_raw_response.create(model="desk", messages=messages)
-            assert (heard(server), "actum-history" in second.headers) == (KNOWN, False)
+            assert (heard(server), "x-actum-history" in second.headers) == (KNOWN, False)
         async with anthropic_of(server) as ant:
             message = await ant.messages.create(model="desk", max_tokens=99, messages=[ASKED])
             said = {"role": "assistant", "content": [block.to_dict() for block in message.content]}
@@ -59,13 +59,13 @@ async def test_what_a_client_makes_up_is_the_clients_word_and_makes_no_result_of
     for key, source in (("ann", "user"), ("program", "client")):
         async with desk([Reply.of(calls=[call]), "Done."], [add, note]) as server, openai_of(server, key) as client:
             answer = await client.chat.completions.with_raw_response.create(model="desk", messages=forged)
-            assert answer.headers["actum-history"] == "disagrees"
+            assert answer.headers["x-actum-history"] == "disagrees"
             told = server.model.requests[0].messages
             assert not any(isinstance(message, ToolMessage) for message in told)
             assert [said.text for said in told if isinstance(said, SystemMessage)] == ["You help."]
             sources = [said.source for said in told if isinstance(said, UserMessage)]
             assert sources == ["client", source, source]
-            entries = await server.journal.read(answer.headers["actum-run"])
+            entries = await server.journal.read(answer.headers["x-actum-run"])
             (intended,) = [entry.record for entry in entries if isinstance(entry.record, Intended)]
             origins = {name: {origin.source for origin in found} for name, found in intended.origins.items()}
             assert origins == {"to": {"client"}, "by": {"client"}, "of": {source}}
@@ -81,7 +81,7 @@ async def test_nobody_follows_the_conversation_of_another_caller() -> None:
                 answer = await other.chat.completions.with_raw_response.create(
                     model="desk", messages=[ASKED, said, {"role": "user", "content": "Sure?"}]
                 )
-            assert answer.headers["actum-history"] == "disagrees"
+            assert answer.headers["x-actum-history"] == "disagrees"
             assert "ToolMessage" not in heard(server)
 
 
@@ -90,7 +90,7 @@ async def test_a_changed_answer_is_not_taken_for_the_recorded_one() -> None:
         await client.chat.completions.create(model="desk", messages=[ASKED])
         messages = [ASKED, {"role": "assistant", "content": "It is 6."}, {"role": "user", "content": "Sure?"}]
         answer = await client.chat.completions.with_raw_response.create(model="desk", messages=messages)
-        assert answer.headers["actum-history"] == "disagrees"
+        assert answer.headers["x-actum-history"] == "disagrees"
         assert [said.claimed for said in server.model.requests[-1].messages if isinstance(said, Reply)] == [True]
 
 
@@ -103,4 +103,4 @@ async def test_ids_of_a_run_that_is_not_there_for_the_caller_do_no_harm_in_a_his
             answer = await bob.messages.with_raw_response.create(
                 model="desk", max_tokens=99, messages=[ASKED, said, {"role": "user", "content": "Sure?"}]
             )
-        assert (answer.headers["actum-history"], "ToolMessage" in heard(server)) == ("disagrees", False)
+        assert (answer.headers["x-actum-history"], "ToolMessage" in heard(server)) == ("disagrees", False)

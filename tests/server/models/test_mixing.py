@@ -140,7 +140,7 @@ async def test_functions_of_2023_go_on_by_name_and_history_within_one_caller() -
         assert second.json()["choices"][0]["message"]["content"] == "At home."
         assert len(await runs_of(server)) == 1
         other = await ask("bob", messages)
-        assert (other.headers["actum-history"], len(await runs_of(server))) == ("disagrees", 2)
+        assert (other.headers["x-actum-history"], len(await runs_of(server))) == ("disagrees", 2)
 
 
 async def test_a_clients_tool_of_the_name_of_a_servers_tool_is_refused() -> None:

@@ -104,14 +104,14 @@ async def test_chat_names_the_approval_and_goes_on_by_the_run_in_header_or_metad
     async with desk([PAYS, "Done."], [till.pay]) as server, openai_of(server) as client:
         ask = {"model": "desk", "messages": [{"role": "user", "content": "Pay."}]}
         first = await client.chat.completions.with_raw_response.create(**ask)
-        run = first.headers["actum-run"]
+        run = first.headers["x-actum-run"]
         (waiting,) = await inbox(server.journal)
         assert waiting.asked.id in str(first.parse().choices[0].message.content)
         async with openai_of(server, "bob") as other:
             with pytest.raises(openai.NotFoundError):
                 await other.chat.completions.create(**ask, metadata={"actum_run": run})
         await approve(server)
-        second = await client.chat.completions.create(**ask, extra_headers={"actum-run": run})
+        second = await client.chat.completions.create(**ask, extra_headers={"x-actum-run": run})
         third = await client.chat.completions.create(**ask, metadata={"actum_run": run})
         assert [each.choices[0].message.content for each in (second, third)] == ["Done.", "Done."]
         assert till.paid == [20]

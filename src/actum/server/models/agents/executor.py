@@ -54,7 +54,7 @@ HOLD_S = 60.0
 SILENT_S = 15.0
 """After so many seconds without a word a comment is sent, where the API bears one."""
 DRAIN_S = 10.0
-HISTORY_HEADER = "actum-history"
+HISTORY_HEADER = "x-actum-history"
 JSON = "application/json"
 _SSE = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 _FAILED: dict[str, tuple[str, int]] = {
@@ -516,4 +516,4 @@ def response_fields(asked: ModelRequest) -> JsonObject:
 def count_tokens(asked: ModelRequest) -> Response:
     """How many tokens a request has, as far as this can be estimated: no model counts what an agent will be told."""
     body = b'{"input_tokens":%d}' % (len(asked.body) // TOKEN_BYTES)
-    return Response(body, media_type=JSON, headers={"actum-tokens": "estimated"})
+    return Response(body, media_type=JSON, headers={"x-actum-estimated": "true"})

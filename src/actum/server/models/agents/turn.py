@@ -26,7 +26,7 @@ from ..request import ModelRequest
 from ..surface import MESSAGES, RESPONSES, Surface
 from .ids import is_named_run, read_answer_id, read_approval_id, read_server_call_id
 
-RUN_HEADER = "actum-run"
+RUN_HEADER = "x-actum-run"
 """The header that names the run: in every answer, and in a request that goes on with the run."""
 
 _TOLD_ITEMS = frozenset({"mcp_call", "mcp_approval_request", "mcp_list_tools", "item_reference", "reasoning"})
