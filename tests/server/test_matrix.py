@@ -80,8 +80,7 @@ MODEL_PATHS = {
     "/v1beta/models/{model:path}:generateContent": 405,
     "/v1beta/models/{model:path}:streamGenerateContent": 405,
 }
-"""What `GET` at a path of the model APIs answers to a caller whose key has the scope for it. Errors have the form of each
-API."""
+"""What `GET` at a path of the model APIs answers to a caller with the scope. Errors have the form of each API."""
 STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "GET /healthz": (200, (200, 200, 200, 200)),
     "GET /readyz": (200, (200, 200, 200, 200)),

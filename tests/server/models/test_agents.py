@@ -157,3 +157,11 @@ async def test_a_denied_tool_and_an_unknown_tool_never_become_an_error_of_the_se
         answer = await client.responses.create(model="desk", input="Rob.")
         assert [item.type for item in answer.output] == ["mcp_call", "mcp_call", "message"]
         assert [item.status for item in answer.output[:2]] == ["failed", "failed"]
+
+
+async def test_old_completions_are_answered_by_an_agent_too() -> None:
+    async with desk([*ADDS, *ADDS], [add]) as server, openai_of(server) as client:
+        answer = await client.completions.create(model="desk", prompt="What is 2 + 3?")
+        assert answer.choices[0].text == "Let me see.\n\nIt is 5."
+        stream = await client.completions.create(model="desk", prompt="What is 2 + 3?", stream=True)
+        assert "".join([piece.choices[0].text async for piece in stream if piece.choices]) == "Let me see.\n\nIt is 5."
