@@ -85,6 +85,7 @@ async def desk(
         "ann": new_key("ann", scopes=["runs"], hang_up=hang_up),
         "bob": new_key("bob", scopes=["runs"]),
         "boss": new_key("boss", principal="ann", scopes=["runs", "approve"]),
+        "approver": new_key("approver", scopes=["approve"]),
         "program": new_key("program", scopes=["runs"], speaks_for="program"),
         "ann-2": new_key("ann-2", principal="ann", tenant="other", scopes=["runs", "approve"]),
     }

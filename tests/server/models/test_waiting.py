@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import anthropic
+import httpx2
 import openai
 import pytest
 
@@ -130,3 +131,23 @@ async def test_a_question_to_the_user_is_answered_by_the_next_words() -> None:
         second = await client.chat.completions.create(model="desk", messages=messages)
         assert second.choices[0].message.content == "Sunny."
         assert len(await server.journal.runs()) == 1
+
+
+async def test_a_person_who_answers_at_our_own_api_lets_the_held_request_go_on() -> None:
+    till = Till()
+    async with desk([PAYS, "Done."], [till.pay], hold_s=60) as server, openai_of(server) as client:
+
+        async def answered() -> None:
+            await until(lambda: inbox(server.journal))
+            (waiting,) = await inbox(server.journal)
+            async with httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+                path = f"/v1/approvals/{waiting.asked.id}"
+                headers = {"authorization": f"Bearer {server.keys['approver']}"}
+                answer = await http.post(path, json={"verdict": "approve"}, headers=headers)
+                assert answer.status_code == 200, answer.text
+
+        stream, _ = await asyncio.gather(
+            client.responses.create(model="desk", input="Pay.", stream=True), answered(), return_exceptions=False
+        )
+        kinds = [event.item.type async for event in stream if event.type == "response.output_item.done"]
+        assert (kinds, till.paid) == (["message", "mcp_call", "message"], [20])

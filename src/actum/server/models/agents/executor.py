@@ -36,7 +36,7 @@ from ...identity import Identity
 from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest
 from ..surface import CHAT, RESPONSES
-from .answer import Ending, LiveAnswer, Piece
+from .answer import AnswerFold, Ending, LiveAnswer, Piece
 from .conversations import Conversations
 from .endpoints import refused
 from .ids import AnswerRef
@@ -88,6 +88,7 @@ class Answering(Struct, frozen=True, kw_only=True):
         who: the caller.
         writer: writes it.
         events: what happens in the run from its beginning on, None at the end; None where only the record tells.
+        live_from: the number of the first entry that the events tell of.
         is_stored: whether the record is kept.
         ends: the run ends when the client hangs up.
         door: what the request that began the run says of its answer; see `Started.door`.
@@ -98,6 +99,7 @@ class Answering(Struct, frozen=True, kw_only=True):
     who: Identity
     writer: AnswerWriter
     events: asyncio.Queue[Event | None] | None = None
+    live_from: int = 0
     is_stored: bool = True
     ends: bool = False
     door: JsonObject = {}
@@ -184,6 +186,7 @@ class AgentExecutor:
             who=who,
             writer=writer,
             events=events if begun is not None else None,
+            live_from=len(place.recorded.entries) if isinstance(place, GoOn) else 0,
             is_stored=is_stored,
             ends=who.hang_up == "end" and not in_background,
             door=recorded.started.door,
@@ -371,24 +374,21 @@ class AgentExecutor:
         fold = answer_fold(run_id, answering.ref.begins, answering.door)
         seen, is_live = -1, answering.events is not None
         if answering.events is not None:
-            own = (await self._placing.own(run_id, answering.who)).started.client_tools
-            live = LiveAnswer([tool.name for tool in own])
-            async for event in listened(answering.events, clock):
-                if event is None:
-                    yield None
-                    continue
-                for piece in live.take(event):
-                    yield piece
+            async for told in self._live(answering, answering.events, fold):
+                yield told
+            seen = answering.live_from - 1
         hold_s = 0.0 if answering.door.get("background") is True else self._serving.hold_s
         held_until, silent_since = clock.monotonic() + hold_s, clock.monotonic()
         while True:
             for entry in await api.journal.read(run_id, seen, tenant=answering.who.tenant):
                 seen = entry.number
-                for piece in fold.take(entry):
-                    if not is_live:
-                        silent_since = clock.monotonic()
+                pieces = fold.take(entry)
+                if not is_live:
+                    silent_since = clock.monotonic()
+                    for piece in pieces:
                         yield piece
-            is_live = False
+                elif isinstance(entry.record, Ended):
+                    is_live = False  # what is behind it was done by somebody else
             ending = fold.ending()
             is_under_way = api.work.get(run_id) is not None and not fold.is_cut
             if ending.how == "running" or is_under_way:
@@ -402,6 +402,19 @@ class AgentExecutor:
                 silent_since = clock.monotonic()
                 yield None
 
+    async def _live(
+        self, answering: Answering, events: asyncio.Queue[Event | None], fold: AnswerFold
+    ) -> AsyncIterator[Piece | None]:
+        """What this process does in a run, as it happens; before it, what is on record of the answer already."""
+        for entry in (await self._api.journal.read(answering.run_id))[: answering.live_from]:
+            for piece in fold.take(entry):
+                yield piece
+        own = (await self._placing.own(answering.run_id, answering.who)).started.client_tools
+        live = LiveAnswer([tool.name for tool in own])
+        async for event in listened(events, self._api.clock):
+            for happened in [None] if event is None else live.take(event):
+                yield happened
+
     async def _moved(self, run_id: str, who: Identity) -> None:
         """Wait until a run has come further; a run that nobody carries out any more is gone on with.
 
@@ -413,7 +426,10 @@ class AgentExecutor:
             recorded = await self._placing.own(run_id, who)
             if recorded.is_over or recorded.state.waiting():
                 return  # it came further between the two looks
-            job = await self._api.started(self._api.go_on(recorded))
+            try:
+                job = await self._api.started(self._api.go_on(recorded))
+            except Busy:  # somebody else was a moment earlier, such as whoever took the answer of a person
+                job = None
         waiting = [asyncio.create_task(self._api.clock.sleep(POLL_S)), *([job.task] if job is not None else [])]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
