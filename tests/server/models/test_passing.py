@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator
 
 import httpx2
+import pytest
 from msgspec import structs
 
 from actum.core.call import ToolCall
@@ -63,6 +64,7 @@ def asked_for(api: str, *, stream: bool) -> tuple[str, dict[str, object]]:
     return path, {**body, "stream": True} if stream else body
 
 
+@pytest.mark.row("S9")
 async def test_every_api_reaches_every_other_whole_and_streamed() -> None:
     for stream in (False, True):
         for there in BODIES:
