@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 from actum.core.json import Json, JsonObject
 from actum.protocols.a2a import legacy
 from actum.protocols.a2a.model import (
-    Artifact,
-    ArtifactUpdate,
-    BytesPart,
-    DataPart,
-    LinkPart,
-    Message,
-    Part,
-    PushTarget,
-    StatusUpdate,
-    Task,
-    TaskState,
-    TaskStatus,
-    TextPart,
+    A2AArtifact,
+    A2AArtifactUpdate,
+    A2ABytes,
+    A2AData,
+    A2ALink,
+    A2AMessage,
+    A2APart,
+    A2APushTarget,
+    A2AState,
+    A2AStatus,
+    A2AStatusUpdate,
+    A2ATask,
+    A2AText,
 )
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "a2a"
@@ -44,26 +44,26 @@ def fits(definition: str, value: Json) -> None:
 # Values that the old protocol can say: what is lost on the way is looked at by its own test.
 _words = st.text(max_size=12)
 _metadata: st.SearchStrategy[JsonObject] = st.dictionaries(_words, st.integers(0, 9), max_size=2)
-_parts: st.SearchStrategy[Part] = st.one_of(
-    st.builds(TextPart, text=_words, metadata=_metadata),
-    st.builds(BytesPart, data=st.binary(max_size=9), name=_words, media_type=_words, metadata=_metadata),
-    st.builds(LinkPart, url=_words, name=_words, media_type=_words, metadata=_metadata),
-    st.builds(DataPart, data=st.dictionaries(_words, st.none() | st.booleans() | _words), metadata=_metadata),
+_parts: st.SearchStrategy[A2APart] = st.one_of(
+    st.builds(A2AText, text=_words, metadata=_metadata),
+    st.builds(A2ABytes, data=st.binary(max_size=9), name=_words, media_type=_words, metadata=_metadata),
+    st.builds(A2ALink, url=_words, name=_words, media_type=_words, metadata=_metadata),
+    st.builds(A2AData, data=st.dictionaries(_words, st.none() | st.booleans() | _words), metadata=_metadata),
 )
 _several = st.lists(_parts, max_size=3).map(tuple)
-_messages = st.builds(Message, role=st.sampled_from(["user", "agent"]), parts=_several, metadata=_metadata)
-_states = st.sampled_from([state for state in get_args(TaskState) if state not in ("auth-required", "rejected")])
+_messages = st.builds(A2AMessage, role=st.sampled_from(["user", "agent"]), parts=_several, metadata=_metadata)
+_states = st.sampled_from([state for state in get_args(A2AState) if state not in ("auth-required", "rejected")])
 _times = st.none() | st.integers(0, 4_000_000_000_000).map(lambda ms: ms / 1000)
-_status = st.builds(TaskStatus, state=_states, message=st.none() | _messages, at=_times)
+_status = st.builds(A2AStatus, state=_states, message=st.none() | _messages, at=_times)
 
 
 @st.composite
-def _tasks(draw: st.DrawFn) -> Task:
+def _tasks(draw: st.DrawFn) -> A2ATask:
     artifacts = [
-        Artifact(id=str(number), parts=draw(_several), name=draw(_words), description=draw(_words))
+        A2AArtifact(id=str(number), parts=draw(_several), name=draw(_words), description=draw(_words))
         for number in range(draw(st.integers(0, 3)))
     ]
-    return Task(
+    return A2ATask(
         id="t1",
         context_id=draw(_words),
         status=draw(_status),
@@ -91,7 +91,7 @@ def test_every_message_of_the_specification_is_read() -> None:
 
 
 @given(_tasks())
-def test_a_task_fits_the_schema_and_comes_back(task: Task) -> None:
+def test_a_task_fits_the_schema_and_comes_back(task: A2ATask) -> None:
     written = legacy.encode_task(task, task_id="mine")
     fits("SendTaskResponse", legacy.encode_result(1, written))
     back = legacy.decode_task(json.loads(json.dumps(written)))
@@ -102,35 +102,35 @@ def test_a_task_fits_the_schema_and_comes_back(task: Task) -> None:
 
 @given(_messages, _words, st.none() | st.integers(0, 9), st.booleans())
 def test_a_request_fits_the_schema_and_comes_back(
-    message: Message, session: str, length: int | None, streams: bool
+    message: A2AMessage, session: str, length: int | None, streams: bool
 ) -> None:
-    target = PushTarget(url="https://a.example/x", token="t", schemes=("Bearer",), credentials="c")
+    target = A2APushTarget(url="https://a.example/x", token="t", schemes=("Bearer",), credentials="c")
     asked: list[legacy.LegacyRequest] = [
-        legacy.Send(
+        legacy.LegacySend(
             task_id="t1", message=message, session_id=session, streams=streams, push=target, history_length=length
         ),
-        legacy.Get(task_id="t1", history_length=length),
-        legacy.Cancel(task_id="t1"),
-        legacy.Resubscribe(task_id="t1"),
-        legacy.SetPush(task_id="t1", push=target),
-        legacy.GetPush(task_id="t1"),
+        legacy.LegacyGet(task_id="t1", history_length=length),
+        legacy.LegacyCancel(task_id="t1"),
+        legacy.LegacyResubscribe(task_id="t1"),
+        legacy.LegacySetPush(task_id="t1", push=target),
+        legacy.LegacyGetPush(task_id="t1"),
     ]
     for request in asked:
         written = legacy.encode_request(request, "r1")
-        if not (isinstance(request, legacy.Send) and streams):  # the schema leaves tasks/sendSubscribe out of its list
+        if not (isinstance(request, legacy.LegacySend) and streams):  # which the schema leaves out
             fits("A2ARequest", written)
         assert legacy.decode_request(json.loads(json.dumps(written))) == request
 
 
 def test_a_stream_numbers_its_artifacts_and_ends_with_a_final_event() -> None:
-    writer = legacy.EventWriter("mine", known=["earlier"])
+    writer = legacy.LegacyEventWriter("mine", known=["earlier"])
 
-    def piece(artifact: str, *, append: bool = False, last: bool = False) -> ArtifactUpdate:
-        made = Artifact(id=artifact, parts=(TextPart(text="x"),))
-        return ArtifactUpdate(task_id="t1", context_id="c1", artifact=made, append=append, last_chunk=last)
+    def piece(artifact: str, *, append: bool = False, last: bool = False) -> A2AArtifactUpdate:
+        made = A2AArtifact(id=artifact, parts=(A2AText(text="x"),))
+        return A2AArtifactUpdate(task_id="t1", context_id="c1", artifact=made, append=append, last_chunk=last)
 
-    def status(state: TaskState) -> StatusUpdate:
-        return StatusUpdate(task_id="t1", context_id="c1", status=TaskStatus(state=state, at=0.0))
+    def status(state: A2AState) -> A2AStatusUpdate:
+        return A2AStatusUpdate(task_id="t1", context_id="c1", status=A2AStatus(state=state, at=0.0))
 
     told: list[JsonObject] = []
     for event in (
@@ -146,7 +146,7 @@ def test_a_stream_numbers_its_artifacts_and_ends_with_a_final_event() -> None:
         fits("SendTaskStreamingResponse", legacy.encode_result(1, each))
         assert each["id"] == "mine"
     read = [legacy.decode_event(each, "c1") for each in told]
-    pieces = [event for event in read if isinstance(event, ArtifactUpdate)]
+    pieces = [event for event in read if isinstance(event, A2AArtifactUpdate)]
     assert [(each.artifact.id, each.append, each.last_chunk) for each in pieces] == [
         ("1", False, False),
         ("0", False, False),
@@ -157,19 +157,19 @@ def test_a_stream_numbers_its_artifacts_and_ends_with_a_final_event() -> None:
     assert writer.is_over, "nothing is told after the final event"
 
 
-@pytest.mark.parametrize("state", get_args(TaskState))
-def test_a_stream_is_over_when_the_client_has_nothing_to_wait_for(state: TaskState) -> None:
-    writer = legacy.EventWriter("t1")
-    (event,) = writer.encode(Task(id="t1", context_id="c1", status=TaskStatus(state=state)))
+@pytest.mark.parametrize("state", get_args(A2AState))
+def test_a_stream_is_over_when_the_client_has_nothing_to_wait_for(state: A2AState) -> None:
+    writer = legacy.LegacyEventWriter("t1")
+    (event,) = writer.encode(A2ATask(id="t1", context_id="c1", status=A2AStatus(state=state)))
     assert event["final"] is (state not in ("submitted", "working", "unknown"))
 
 
 def test_a_message_without_a_task_becomes_a_completed_task() -> None:
-    told = legacy.EventWriter("t1").encode(Message(role="agent", parts=(TextPart(text="hello"),), id="m1"))
+    told = legacy.LegacyEventWriter("t1").encode(A2AMessage(role="agent", parts=(A2AText(text="hello"),), id="m1"))
     artifact, status = [legacy.decode_event(each) for each in told]
-    assert isinstance(artifact, ArtifactUpdate)
-    assert artifact.artifact.parts == (TextPart(text="hello"),)
-    assert isinstance(status, StatusUpdate)
+    assert isinstance(artifact, A2AArtifactUpdate)
+    assert artifact.artifact.parts == (A2AText(text="hello"),)
+    assert isinstance(status, A2AStatusUpdate)
     assert status.status.state == "completed"
 
 
@@ -193,8 +193,8 @@ def test_what_programs_in_use_send_is_read() -> None:
             },
         }
     )
-    assert isinstance(asked, legacy.Send)
-    assert asked.message.parts == (TextPart(text="hi"), DataPart(data=[1]))
+    assert isinstance(asked, legacy.LegacySend)
+    assert asked.message.parts == (A2AText(text="hi"), A2AData(data=[1]))
     task = legacy.decode_task(
         {"id": "t1", "sessionId": None, "status": {"state": "working", "timestamp": "1970-01-01T00:00:01.5"}}
     )
@@ -202,35 +202,35 @@ def test_what_programs_in_use_send_is_read() -> None:
 
 
 def test_what_the_old_protocol_can_not_say_is_said_as_near_as_it_can() -> None:
-    parts: tuple[Part, ...] = (DataPart(data=[1, 2]), TextPart(text="a", name="a.md", media_type="text/markdown"))
-    task = Task(
+    parts: tuple[A2APart, ...] = (A2AData(data=[1, 2]), A2AText(text="a", name="a.md", media_type="text/markdown"))
+    task = A2ATask(
         id="t1",
         context_id="c1",
-        status=TaskStatus(state="auth-required"),
-        artifacts=(Artifact(id="x", parts=parts, extensions=("https://e.example",)),),
+        status=A2AStatus(state="auth-required"),
+        artifacts=(A2AArtifact(id="x", parts=parts, extensions=("https://e.example",)),),
     )
     written = legacy.encode_task(task, task_id="t1")
     fits("Task", written)
     back = legacy.decode_task(written)
     assert back.status.state == "input-required"
-    assert back.artifacts[0].parts == (DataPart(data={"value": [1, 2]}), TextPart(text="a"))
+    assert back.artifacts[0].parts == (A2AData(data={"value": [1, 2]}), A2AText(text="a"))
 
 
 def test_the_history_is_as_long_as_it_was_asked_for() -> None:
-    said = tuple(Message(role="user", parts=(TextPart(text=str(number)),)) for number in range(3))
-    task = Task(id="t1", context_id="", status=TaskStatus(state="working"), history=said)
+    said = tuple(A2AMessage(role="user", parts=(A2AText(text=str(number)),)) for number in range(3))
+    task = A2ATask(id="t1", context_id="", status=A2AStatus(state="working"), history=said)
     for length, told in ((None, "012"), (0, ""), (1, "2"), (3, "012"), (9, "012")):
         history = legacy.decode_task(legacy.encode_task(task, task_id="t1", history_length=length)).history
-        texts = [part.text for message in history for part in message.parts if isinstance(part, TextPart)]
+        texts = [part.text for message in history for part in message.parts if isinstance(part, A2AText)]
         assert "".join(texts) == told, length
 
 
 def test_credentials_of_a_push_address_are_not_told_again() -> None:
-    target = PushTarget(url="https://a.example", token="t", schemes=("Bearer",), credentials="hidden")
+    target = A2APushTarget(url="https://a.example", token="t", schemes=("Bearer",), credentials="hidden")
     written = legacy.encode_push("t1", target)
     fits("TaskPushNotificationConfig", written)
     assert "hidden" not in json.dumps(written)
-    assert legacy.decode_push(written) == PushTarget(url="https://a.example", token="t", schemes=("Bearer",))
+    assert legacy.decode_push(written) == A2APushTarget(url="https://a.example", token="t", schemes=("Bearer",))
 
 
 _MESSAGE: JsonObject = {"role": "user", "parts": [{"type": "text", "text": "hi"}]}

@@ -30,20 +30,20 @@ from ...core.json import Json, JsonObject
 from .model import (
     INTERRUPTED,
     TERMINAL,
-    Artifact,
-    ArtifactUpdate,
-    BytesPart,
-    DataPart,
-    LinkPart,
-    Message,
-    Part,
-    PushTarget,
+    A2AArtifact,
+    A2AArtifactUpdate,
+    A2ABytes,
+    A2AData,
+    A2ALink,
+    A2AMessage,
+    A2APart,
+    A2APushTarget,
+    A2AState,
+    A2AStatus,
+    A2AStatusUpdate,
+    A2ATask,
+    A2AText,
     Role,
-    StatusUpdate,
-    Task,
-    TaskState,
-    TaskStatus,
-    TextPart,
     read_timestamp,
     timestamp,
 )
@@ -59,7 +59,7 @@ UNSUPPORTED = -32004
 
 WireState = Literal["submitted", "working", "input-required", "completed", "canceled", "failed", "unknown"]
 
-_SAID_AS: Mapping[TaskState, WireState] = {
+_SAID_AS: Mapping[A2AState, WireState] = {
     "submitted": "submitted",
     "working": "working",
     "input-required": "input-required",
@@ -198,7 +198,7 @@ class _Request(Struct, frozen=True):
 # Requests -------------------------------------------------------------------------------------------------------------
 
 
-class Send(Struct, frozen=True, kw_only=True):
+class LegacySend(Struct, frozen=True, kw_only=True):
     """`tasks/send` and `tasks/sendSubscribe`: begin a task, or say more to one.
 
     Attributes:
@@ -212,47 +212,47 @@ class Send(Struct, frozen=True, kw_only=True):
     """
 
     task_id: str
-    message: Message
+    message: A2AMessage
     session_id: str = ""
     streams: bool = False
-    push: PushTarget | None = None
+    push: A2APushTarget | None = None
     history_length: int | None = None
     metadata: JsonObject = {}
 
 
-class Get(Struct, frozen=True, kw_only=True):
-    """`tasks/get`: how far a task is; `history_length` as in `Send`."""
+class LegacyGet(Struct, frozen=True, kw_only=True):
+    """`tasks/get`: how far a task is; `history_length` as in `LegacySend`."""
 
     task_id: str
     history_length: int | None = None
 
 
-class Cancel(Struct, frozen=True, kw_only=True):
+class LegacyCancel(Struct, frozen=True, kw_only=True):
     """`tasks/cancel`: a task is to stop."""
 
     task_id: str
 
 
-class Resubscribe(Struct, frozen=True, kw_only=True):
+class LegacyResubscribe(Struct, frozen=True, kw_only=True):
     """`tasks/resubscribe`: hear again what happens in a task."""
 
     task_id: str
 
 
-class SetPush(Struct, frozen=True, kw_only=True):
+class LegacySetPush(Struct, frozen=True, kw_only=True):
     """`tasks/pushNotification/set`: send news of a task there."""
 
     task_id: str
-    push: PushTarget
+    push: A2APushTarget
 
 
-class GetPush(Struct, frozen=True, kw_only=True):
+class LegacyGetPush(Struct, frozen=True, kw_only=True):
     """`tasks/pushNotification/get`: where news of a task are sent."""
 
     task_id: str
 
 
-LegacyRequest = Send | Get | Cancel | Resubscribe | SetPush | GetPush
+LegacyRequest = LegacySend | LegacyGet | LegacyCancel | LegacyResubscribe | LegacySetPush | LegacyGetPush
 RequestId = int | str | None
 
 METHODS = (
@@ -282,7 +282,7 @@ def decode_request(body: Json) -> LegacyRequest:
         LegacyError: it is no request, its method is unknown, or its parameters do not fit.
 
     >>> decode_request({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": "t1"}})
-    Get(task_id='t1', history_length=None)
+    LegacyGet(task_id='t1', history_length=None)
     """
     asked = _convert(body, _Request, "the request", INVALID_REQUEST)
     if asked.method not in METHODS:
@@ -293,21 +293,23 @@ def decode_request(body: Json) -> LegacyRequest:
             return _send(_convert(_by_type(params), _SendParams), streams=asked.method == "tasks/sendSubscribe")
         case "tasks/pushNotification/set":
             push = _convert(params, _WireTaskPush)
-            return SetPush(task_id=_named(push.id), push=_push(push.push_notification_config))
+            return LegacySetPush(task_id=_named(push.id), push=_push(push.push_notification_config))
         case method:
             about = _convert(params, _TaskParams)
             task_id = _named(about.id)
             if method == "tasks/get":
-                return Get(task_id=task_id, history_length=_length(about.history_length))
+                return LegacyGet(task_id=task_id, history_length=_length(about.history_length))
             if method == "tasks/cancel":
-                return Cancel(task_id=task_id)
-            return Resubscribe(task_id=task_id) if method == "tasks/resubscribe" else GetPush(task_id=task_id)
+                return LegacyCancel(task_id=task_id)
+            return (
+                LegacyResubscribe(task_id=task_id) if method == "tasks/resubscribe" else LegacyGetPush(task_id=task_id)
+            )
 
 
 def encode_request(asked: LegacyRequest, id: int | str) -> JsonObject:
     """Write a request, as a client of this protocol sends it.
 
-    >>> encode_request(Cancel(task_id="t1"), 7)
+    >>> encode_request(LegacyCancel(task_id="t1"), 7)
     {'jsonrpc': '2.0', 'id': 7, 'method': 'tasks/cancel', 'params': {'id': 't1'}}
     """
     method, params = _params_of(asked)
@@ -316,7 +318,7 @@ def encode_request(asked: LegacyRequest, id: int | str) -> JsonObject:
 
 def _params_of(asked: LegacyRequest) -> tuple[str, Struct]:
     match asked:
-        case Send():
+        case LegacySend():
             params = _SendParams(
                 asked.task_id,
                 _wire_message(asked.message),
@@ -326,20 +328,20 @@ def _params_of(asked: LegacyRequest) -> tuple[str, Struct]:
                 asked.metadata or None,
             )
             return ("tasks/sendSubscribe" if asked.streams else "tasks/send"), params
-        case Get():
+        case LegacyGet():
             return "tasks/get", _TaskParams(asked.task_id, asked.history_length)
-        case Cancel():
+        case LegacyCancel():
             return "tasks/cancel", _TaskParams(asked.task_id)
-        case Resubscribe():
+        case LegacyResubscribe():
             return "tasks/resubscribe", _TaskParams(asked.task_id)
-        case SetPush():
+        case LegacySetPush():
             return "tasks/pushNotification/set", _WireTaskPush(asked.task_id, _wire_push(asked.push))
-        case GetPush():
+        case LegacyGetPush():
             return "tasks/pushNotification/get", _TaskParams(asked.task_id)
 
 
-def _send(params: _SendParams, *, streams: bool) -> Send:
-    return Send(
+def _send(params: _SendParams, *, streams: bool) -> LegacySend:
+    return LegacySend(
         task_id=_named(params.id),
         message=_message(params.message, "message"),
         session_id=params.session_id or "",
@@ -398,7 +400,7 @@ def decode_answer(body: Json) -> Json:
     raise LegacyError("the answer has neither a result nor an error", INTERNAL_ERROR)
 
 
-def encode_task(task: Task, *, task_id: str, history_length: int | None = None) -> JsonObject:
+def encode_task(task: A2ATask, *, task_id: str, history_length: int | None = None) -> JsonObject:
     """Write a task.
 
     Args:
@@ -418,14 +420,14 @@ def encode_task(task: Task, *, task_id: str, history_length: int | None = None) 
     return _builtins(wire)
 
 
-def decode_task(result: Json) -> Task:
+def decode_task(result: Json) -> A2ATask:
     """Read a task, as a client gets it.
 
     Raises:
         LegacyError: it is none.
     """
     wire = _convert(_by_type(result), _WireTask, "the task")
-    return Task(
+    return A2ATask(
         id=wire.id,
         context_id=wire.session_id or "",
         status=_status(wire.status),
@@ -435,13 +437,13 @@ def decode_task(result: Json) -> Task:
     )
 
 
-def encode_push(task_id: str, push: PushTarget) -> JsonObject:
+def encode_push(task_id: str, push: A2APushTarget) -> JsonObject:
     """Write where news of a task are sent, as the answer to both requests about it. Credentials are not told."""
     told = msgspec.structs.replace(push, credentials="")
     return _builtins(_WireTaskPush(task_id, _wire_push(told)))
 
 
-def decode_push(result: Json) -> PushTarget:
+def decode_push(result: Json) -> A2APushTarget:
     """Read where news of a task are sent, as a client gets it.
 
     Raises:
@@ -453,7 +455,7 @@ def decode_push(result: Json) -> PushTarget:
 # Streams --------------------------------------------------------------------------------------------------------------
 
 
-class EventWriter:
+class LegacyEventWriter:
     """Writes what happens in one task, for one stream of one client.
 
     Args:
@@ -469,7 +471,7 @@ class EventWriter:
         self._numbers = {artifact: number for number, artifact in enumerate(known)}
         self.is_over = False
 
-    def encode(self, event: Task | Message | StatusUpdate | ArtifactUpdate) -> list[JsonObject]:
+    def encode(self, event: A2ATask | A2AMessage | A2AStatusUpdate | A2AArtifactUpdate) -> list[JsonObject]:
         """The events of the old protocol that tell of one event; none after the last one.
 
         A task becomes its artifacts and then its status. A message of an agent that makes no task becomes an artifact
@@ -478,31 +480,31 @@ class EventWriter:
         if self.is_over:
             return []
         match event:
-            case StatusUpdate():
+            case A2AStatusUpdate():
                 return [self._status(event.status, event.metadata)]
-            case ArtifactUpdate():
+            case A2AArtifactUpdate():
                 return [self._artifact(event.artifact, event.metadata, append=event.append, last=event.last_chunk)]
-            case Task():
+            case A2ATask():
                 artifacts = [self._artifact(each, {}, last=True) for each in event.artifacts]
                 return [*artifacts, self._status(event.status, {})]
-            case Message():
-                answer = Artifact(id=event.id or "answer", parts=event.parts)
-                status = TaskStatus(state="completed", message=event)
+            case A2AMessage():
+                answer = A2AArtifact(id=event.id or "answer", parts=event.parts)
+                status = A2AStatus(state="completed", message=event)
                 return [self._artifact(answer, {}, last=True), self._status(status, {})]
 
-    def _status(self, status: TaskStatus, metadata: JsonObject) -> JsonObject:
+    def _status(self, status: A2AStatus, metadata: JsonObject) -> JsonObject:
         self.is_over = status.state in TERMINAL or status.state in INTERRUPTED
         return _builtins(_WireStatusEvent(self._task_id, _wire_status(status), self.is_over, metadata or UNSET))
 
     def _artifact(
-        self, artifact: Artifact, metadata: JsonObject, *, append: bool = False, last: bool = False
+        self, artifact: A2AArtifact, metadata: JsonObject, *, append: bool = False, last: bool = False
     ) -> JsonObject:
         number = self._numbers.setdefault(artifact.id, len(self._numbers))
         wire = _wire_artifact(artifact, number, append=append or None, last=last or None)
         return _builtins(_WireArtifactEvent(self._task_id, wire, metadata or None))
 
 
-def decode_event(result: Json, context_id: str = "") -> StatusUpdate | ArtifactUpdate:
+def decode_event(result: Json, context_id: str = "") -> A2AStatusUpdate | A2AArtifactUpdate:
     """Read one event of a stream, as a client gets it. The id of an artifact is its number.
 
     Args:
@@ -515,7 +517,7 @@ def decode_event(result: Json, context_id: str = "") -> StatusUpdate | ArtifactU
     result = _by_type(result)
     if isinstance(result, dict) and result.get("artifact") is not None:
         piece = _convert(result, _WireArtifactEvent, "the event")
-        return ArtifactUpdate(
+        return A2AArtifactUpdate(
             task_id=piece.id,
             context_id=context_id,
             artifact=_artifact(piece.artifact, 0),
@@ -524,7 +526,7 @@ def decode_event(result: Json, context_id: str = "") -> StatusUpdate | ArtifactU
             metadata=piece.metadata or {},
         )
     status = _convert(result, _WireStatusEvent, "the event")
-    return StatusUpdate(
+    return A2AStatusUpdate(
         task_id=status.id,
         context_id=context_id,
         status=_status(status.status),
@@ -535,30 +537,30 @@ def decode_event(result: Json, context_id: str = "") -> StatusUpdate | ArtifactU
 # Values ---------------------------------------------------------------------------------------------------------------
 
 
-def _wire_status(status: TaskStatus) -> _WireStatus:
+def _wire_status(status: A2AStatus) -> _WireStatus:
     message = _wire_message(status.message) if status.message is not None else None
     return _WireStatus(_SAID_AS[status.state], message, timestamp(status.at) if status.at is not None else None)
 
 
-def _status(wire: _WireStatus) -> TaskStatus:
-    return TaskStatus(
+def _status(wire: _WireStatus) -> A2AStatus:
+    return A2AStatus(
         state=wire.state,
         message=_message(wire.message, "status.message") if wire.message is not None else None,
         at=read_timestamp(wire.timestamp) if wire.timestamp else None,
     )
 
 
-def _wire_message(message: Message) -> _WireMessage:
+def _wire_message(message: A2AMessage) -> _WireMessage:
     return _WireMessage(message.role, tuple(map(_wire_part, message.parts)), message.metadata or None)
 
 
-def _message(wire: _WireMessage, where: str) -> Message:
+def _message(wire: _WireMessage, where: str) -> A2AMessage:
     parts = tuple(_part(each, f"{where}.parts[{index}]") for index, each in enumerate(wire.parts))
-    return Message(role=wire.role, parts=parts, metadata=wire.metadata or {})
+    return A2AMessage(role=wire.role, parts=parts, metadata=wire.metadata or {})
 
 
 def _wire_artifact(
-    artifact: Artifact, index: int, *, append: bool | None = None, last: bool | None = None
+    artifact: A2AArtifact, index: int, *, append: bool | None = None, last: bool | None = None
 ) -> _WireArtifact:
     return _WireArtifact(
         tuple(map(_wire_part, artifact.parts)),
@@ -571,8 +573,8 @@ def _wire_artifact(
     )
 
 
-def _artifact(wire: _WireArtifact, place: int) -> Artifact:
-    return Artifact(
+def _artifact(wire: _WireArtifact, place: int) -> A2AArtifact:
+    return A2AArtifact(
         id=str(place if wire.index is UNSET else wire.index),
         parts=tuple(_part(each, f"artifact.parts[{index}]") for index, each in enumerate(wire.parts)),
         name=wire.name or "",
@@ -581,49 +583,49 @@ def _artifact(wire: _WireArtifact, place: int) -> Artifact:
     )
 
 
-def _wire_part(part: Part) -> _WirePart:
+def _wire_part(part: A2APart) -> _WirePart:
     metadata = part.metadata or None
     match part:
-        case TextPart():
+        case A2AText():
             return _WireText(part.text, metadata)
-        case BytesPart():
+        case A2ABytes():
             data = b64encode(part.data).decode()
             return _WireFile(_FileContent(part.name or None, part.media_type or None, data), metadata)
-        case LinkPart():
+        case A2ALink():
             return _WireFile(_FileContent(part.name or None, part.media_type or None, None, part.url), metadata)
-        case DataPart():
+        case A2AData():
             return _WireData(part.data if isinstance(part.data, dict) else {"value": part.data}, metadata)
 
 
-def _part(wire: _WirePart, where: str) -> Part:
+def _part(wire: _WirePart, where: str) -> A2APart:
     metadata = wire.metadata or {}
     match wire:
         case _WireText():
-            return TextPart(text=wire.text, metadata=metadata)
+            return A2AText(text=wire.text, metadata=metadata)
         case _WireData():
-            return DataPart(data=wire.data, metadata=metadata)
+            return A2AData(data=wire.data, metadata=metadata)
         case _WireFile():
             file = wire.file
             if (file.bytes is None) == (file.uri is None):
                 raise LegacyError(f"{where}.file: give either bytes or uri")
             name, media_type = file.name or "", file.mime_type or ""
             if file.uri is not None:
-                return LinkPart(url=file.uri, name=name, media_type=media_type, metadata=metadata)
+                return A2ALink(url=file.uri, name=name, media_type=media_type, metadata=metadata)
             try:
                 data = b64decode(file.bytes or "", validate=True)
             except (binascii.Error, ValueError):
                 raise LegacyError(f"{where}.file.bytes: expected base64") from None
-            return BytesPart(data=data, name=name, media_type=media_type, metadata=metadata)
+            return A2ABytes(data=data, name=name, media_type=media_type, metadata=metadata)
 
 
-def _wire_push(push: PushTarget) -> _WirePush:
+def _wire_push(push: A2APushTarget) -> _WirePush:
     known = _WireAuthentication(push.schemes, push.credentials or None) if push.schemes else None
     return _WirePush(push.url, push.token or None, known)
 
 
-def _push(wire: _WirePush) -> PushTarget:
+def _push(wire: _WirePush) -> A2APushTarget:
     known = wire.authentication
-    return PushTarget(
+    return A2APushTarget(
         url=wire.url,
         token=wire.token or "",
         schemes=known.schemes if known is not None else (),

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ...core.json import Json, JsonObject
 
-TaskState = Literal[
+A2AState = Literal[
     "submitted",
     "working",
     "input-required",
@@ -28,9 +28,9 @@ TaskState = Literal[
 ]
 Role = Literal["user", "agent"]
 
-TERMINAL: frozenset[TaskState] = frozenset({"completed", "failed", "canceled", "rejected"})
+TERMINAL: frozenset[A2AState] = frozenset({"completed", "failed", "canceled", "rejected"})
 """The states that a task does not leave."""
-INTERRUPTED: frozenset[TaskState] = frozenset({"input-required", "auth-required"})
+INTERRUPTED: frozenset[A2AState] = frozenset({"input-required", "auth-required"})
 """The states in which a task waits for its client."""
 
 
@@ -40,7 +40,7 @@ class _PartBase(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: JsonObject = {}
 
 
-class TextPart(_PartBase, frozen=True, tag="text"):
+class A2AText(_PartBase, frozen=True, tag="text"):
     """Text.
 
     Attributes:
@@ -53,28 +53,28 @@ class TextPart(_PartBase, frozen=True, tag="text"):
     text: str
 
 
-class BytesPart(_PartBase, frozen=True, tag="bytes"):
-    """A file that came with the message; see `TextPart` for the other attributes."""
+class A2ABytes(_PartBase, frozen=True, tag="bytes"):
+    """A file that came with the message; see `A2AText` for the other attributes."""
 
     data: bytes
 
 
-class LinkPart(_PartBase, frozen=True, tag="link"):
-    """A file that lies elsewhere; see `TextPart` for the other attributes."""
+class A2ALink(_PartBase, frozen=True, tag="link"):
+    """A file that lies elsewhere; see `A2AText` for the other attributes."""
 
     url: str
 
 
-class DataPart(_PartBase, frozen=True, tag="data"):
-    """A JSON value; see `TextPart` for the other attributes."""
+class A2AData(_PartBase, frozen=True, tag="data"):
+    """A JSON value; see `A2AText` for the other attributes."""
 
     data: Json
 
 
-Part = TextPart | BytesPart | LinkPart | DataPart
+A2APart = A2AText | A2ABytes | A2ALink | A2AData
 
 
-class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class A2AMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one side says.
 
     Attributes:
@@ -88,7 +88,7 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     role: Role
-    parts: tuple[Part, ...]
+    parts: tuple[A2APart, ...]
     id: str = ""
     context_id: str = ""
     task_id: str = ""
@@ -97,21 +97,21 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: JsonObject = {}
 
 
-class TaskStatus(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class A2AStatus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far a task is.
 
     Attributes:
-        state: one of `TaskState`.
+        state: one of `A2AState`.
         message: what the agent says about the state.
         at: since when, in seconds since 1970; None where it is not said.
     """
 
-    state: TaskState
-    message: Message | None = None
+    state: A2AState
+    message: A2AMessage | None = None
     at: float | None = None
 
 
-class Artifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class A2AArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A result of a task.
 
     Attributes:
@@ -123,14 +123,14 @@ class Artifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     id: str
-    parts: tuple[Part, ...]
+    parts: tuple[A2APart, ...]
     name: str = ""
     description: str = ""
     extensions: tuple[str, ...] = ()
     metadata: JsonObject = {}
 
 
-class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class A2ATask(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task as its client sees it.
 
     Attributes:
@@ -144,13 +144,13 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: str
     context_id: str
-    status: TaskStatus
-    artifacts: tuple[Artifact, ...] = ()
-    history: tuple[Message, ...] = ()
+    status: A2AStatus
+    artifacts: tuple[A2AArtifact, ...] = ()
+    history: tuple[A2AMessage, ...] = ()
     metadata: JsonObject = {}
 
 
-class StatusUpdate(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class A2AStatusUpdate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task has come to another state.
 
     Attributes:
@@ -161,11 +161,11 @@ class StatusUpdate(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     task_id: str
     context_id: str
-    status: TaskStatus
+    status: A2AStatus
     metadata: JsonObject = {}
 
 
-class ArtifactUpdate(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class A2AArtifactUpdate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task has a result, or a piece of one.
 
     Attributes:
@@ -178,17 +178,17 @@ class ArtifactUpdate(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     task_id: str
     context_id: str
-    artifact: Artifact
+    artifact: A2AArtifact
     append: bool = False
     last_chunk: bool = False
     metadata: JsonObject = {}
 
 
-TaskEvent = Task | Message | StatusUpdate | ArtifactUpdate
+A2AEvent = A2ATask | A2AMessage | A2AStatusUpdate | A2AArtifactUpdate
 """What a stream of a task tells."""
 
 
-class PushTarget(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class A2APushTarget(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where news of a task are sent.
 
     Attributes:
