@@ -266,6 +266,10 @@ HELP = {
     "Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone.": (
         "吊销一个密钥：使用这份记录的服务器一秒之内都不再接受它。此操作无法撤销。"
     ),
+    "Look so many days back.": "往回看这么多天。",
+    "Show what was passed on to models: requests, tokens and cost by key, model and upstream.": (
+        "显示转发给模型的请求：按密钥、模型和上游列出请求数、token 数和费用。"
+    ),
     "The name of the key.": "密钥的名称。",
     "Whose calls the key makes. Default: the name of the key.": "密钥代表哪个用户发起调用。默认：密钥的名称。",
     "A role of the user; may be repeated.": "用户的角色；可以重复。",
@@ -280,6 +284,12 @@ HELP = {
     "Trust whoever has the key to say only what its user said, so that rules take its values as the user's. Never for "
     "a client whose model chooses the values.": (
         "相信持有密钥的客户端只转述用户说过的话，因此规则把它给出的值视为用户的。切勿用于由模型选择参数值的客户端。"
+    ),
+    "The client is a program: at the model APIs, what it sends as the user's words counts as its own.": (
+        "客户端是一个程序：在模型 API 处，它以用户身份发送的话视为程序自己的话。"
+    ),
+    "A run that was asked for at a model API ends when the client hangs up. Default: it goes on.": (
+        "经模型 API 发起的运行，在客户端断开连接时结束。默认：继续运行。"
     ),
     'Call one tool by hand. For instance: actum call calculate expression="17 * 23"': (
         '手动调用一个工具。\n\n例如：actum call calculate expression="17 * 23"'

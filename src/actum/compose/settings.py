@@ -21,6 +21,7 @@ from ..core.budget import Price
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
+from ..core.passed import ALL_TROUBLE, Trouble
 from ..core.secret_values import is_secret_name
 from ..sandbox.jail import Jail, JailLimits
 from ..storage.place import SCHEMES, settings_path
@@ -104,6 +105,44 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 BESIDE_PYTHON = ("python", "description", "users", "roles", "memory")
 """What can be set of an agent that stands in code."""
+
+
+class UpstreamTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An entry of `upstreams` that says more than where the model is.
+
+    Attributes:
+        model: `provider:model`, or an address with `#name`; `*` in the place of the name stands for the name that was
+            asked for.
+        weight: how many users begin here, beside the other entries with a weight: for an A/B test. The other entries
+            are asked only when those with a weight give no answer.
+        api: the API there: `auto` for that of the provider, and OpenAI's Chat Completions for an address.
+        key: `${secret:NAME}` or `${VARIABLE}`, instead of the provider's variable. An address is sent no other key.
+        headers: further headers of each request.
+        timeout_s: for how many seconds the upstream may be silent.
+    """
+
+    model: str
+    weight: Annotated[float, Meta(ge=0)] = 0.0
+    api: str = "auto"
+    key: str = ""
+    headers: dict[str, str] = {}
+    timeout_s: Annotated[float, Meta(gt=0)] | None = None
+
+
+class ModelTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A model that clients of `actum serve` may ask for: `[models.NAME]`. The name may be a pattern, such as `gpt-*`.
+
+    Attributes:
+        upstreams: where requests are passed on to, in order; see `UpstreamTable` for more than a name.
+        agent: the agent that answers, instead of upstreams.
+        fallback: the kinds of trouble after which the next upstream is asked; all by default.
+        keep_bodies: keep the bodies of requests and answers on record.
+    """
+
+    upstreams: tuple[str | UpstreamTable, ...] = ()
+    agent: str = ""
+    fallback: tuple[Trouble, ...] = ALL_TROUBLE
+    keep_bodies: bool = False
 
 
 class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -202,6 +241,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         issuer: whose tokens are accepted, beside keys.
         sse: serve old MCP clients at `/sse`, too.
         end_s: seconds for what is under way when the server is told to end.
+        hold_s: seconds for which a request to an agent at a model API is held while its run waits for a person.
         login: how people log in with a browser.
         limits: what callers may ask of the server.
     """
@@ -218,6 +258,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     issuer: str = ""
     sse: bool = True
     end_s: Annotated[int, Meta(gt=0)] = 20
+    hold_s: Annotated[float, Meta(ge=0)] = 60.0
     login: LoginTable = LoginTable()
     limits: ServeLimits = ServeLimits()
 
@@ -258,6 +299,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
             inside. A token without it is not accepted then. Empty where all users belong to one tenant.
         serve: how `actum serve` is reached.
+        models: the models that clients of `actum serve` may ask for, by their names; see `ModelTable`.
     """
 
     model: str = ""
@@ -281,6 +323,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tool_labels: dict[str, ToolLabels] = {}
     tenant_claim: str = ""
     serve: ServeSettings = ServeSettings()
+    models: dict[str, ModelTable] = {}
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):

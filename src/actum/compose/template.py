@@ -45,6 +45,16 @@ TEMPLATE = """\
 #input = "1.25"
 #output = "10"
 
+# Models that clients of `actum serve` may ask for by the APIs of OpenAI, Anthropic and Google; see docs/gateway.md.
+#[models.fast]
+#upstreams = ["openai:gpt-5-mini", "http://127.0.0.1:8000/v1#qwen3"]   # the next one where the first fails
+#fallback = ["unreachable", "trouble", "rate_limit"]
+#keep_bodies = false
+
+# A name that stands in programs, answered by an agent.
+#[models."gpt-4o"]
+#agent = "desk"
+
 # How `actum serve` is reached; see docs/serve.md.
 #[serve]
 #http = "127.0.0.1:8000"
@@ -52,6 +62,7 @@ TEMPLATE = """\
 #proxies = ["10.0.0.0/8"]                 # which proxies are believed when they say who the client is
 #certificate = "server.pem"               # TLS without a proxy
 #key_file = "server.key"
+#hold_s = 60                              # how long a client of a model API waits for a person who must approve
 
 # People log in with a browser at an OpenID provider.
 #[serve.login]

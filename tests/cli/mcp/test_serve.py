@@ -191,6 +191,18 @@ async def test_it_stands_in_front_of_a_server_and_passes_on_what_was_approved(ap
     assert "serves what desk serves" in stderr
 
 
+async def test_the_operator_says_what_the_tools_of_a_server_in_front_of_which_it_stands_do(
+    approved: dict[str, str], tmp_path: Path
+) -> None:
+    """The same call is refused above, where nobody said that it has no effects."""
+    (tmp_path / "actum.toml").write_text('[tools."add"]\neffects = ["read"]\n', "utf-8")
+    arguments = (*SERVE, "--upstream", "desk", "--journal", "memory")
+    server = McpServer(name="x", command=sys.executable, args=arguments, env=approved, cwd=str(tmp_path))
+    async with McpConnection(server) as way:
+        added = await way.request("tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}})
+    assert added["content"] == [{"type": "text", "text": "5"}]
+
+
 def test_a_gateway_serves_nothing_of_its_own() -> None:
     done = subprocess.run(
         [sys.executable, *SERVE, "--upstream", "desk", "--runs"],

@@ -213,6 +213,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
         pins=mcp_pins(os.environ),
         secrets=open_secrets(os.environ).of,
         egress=Egress(settings.egress),
+        labels=settings.tool_labels,
         wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),
