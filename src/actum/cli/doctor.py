@@ -34,7 +34,7 @@ from ..models.local_servers import find_local_models
 from ..sandbox.layers import INSTEAD, landlock_abi, layers
 from ..storage.tokens import PLAIN_ADVICE
 from ..toolsets.wrappers import label_problems
-from ..transport.egress import EgressRules
+from ..transport.egress import Egress, EgressRules
 from . import options
 from .language import tr, tr_finding
 from .mcp.commands import looked_at
@@ -227,7 +227,7 @@ async def _record(settings: Settings) -> CheckFinding:
 
 async def _tools(settings: Settings) -> CheckFinding:
     try:
-        found = await list_tools(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
+        found = await list_tools(load_tools(settings.tools, Path.cwd(), Egress(settings.egress)), settings.tool_labels)
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
     return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")

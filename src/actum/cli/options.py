@@ -283,7 +283,7 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     Args:
         needed: the name of the only tool that is needed: where it is no server's, no server is looked at.
     """
-    loaded = load_tools(settings.tools, Path.cwd())
+    loaded = load_tools(settings.tools, Path.cwd(), Egress(settings.egress))
     if needed and needed in {tool.name for tool in await list_tools(loaded)}:
         yield Loaded(loaded)
         return

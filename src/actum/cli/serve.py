@@ -15,6 +15,7 @@ from .. import server as doors
 from ..compose.settings import ServeSettings, Settings
 from ..compose.tools import load_tools
 from ..core.json import JsonObject
+from ..transport.egress import Egress
 from . import options
 from .callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
 from .keys import entrance
@@ -94,7 +95,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         insecure=insecure,
     )
     who = msgspec.structs.replace(local(settings), scopes=ALL_SCOPES)
-    loaded = load_tools(settings.tools, Path.cwd())
+    loaded = load_tools(settings.tools, Path.cwd(), Egress(settings.egress))
     async with options.journal(settings) as opened:
         login = open_login(settings, opened, os.environ)
         if login is not None and access.verifier is None:

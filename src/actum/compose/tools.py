@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,17 +16,23 @@ from ..runs.given_tools import Toolish, sort_out
 from ..toolsets.everyday import everyday_tools
 from ..toolsets.function.function import FunctionTool
 from ..toolsets.wrappers import ToolLabels, combined, filtered, labelled, labels_of, prefixed, renamed
+from ..transport.egress import Egress
+from .apis import open_api
 from .settings import EVERYDAY, FINDER, ToolSource
 from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
 
+API_SOURCES = ("openapi:", "http:")
 
-def load_tools(names: Sequence[str | ToolSource], folder: Path) -> list[Toolish]:
+
+def load_tools(names: Sequence[str | ToolSource], folder: Path, egress: Egress) -> list[Toolish]:
     """The tools behind these names.
 
     Args:
         names: `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
-            decorated), `file.py:name`, `module` or `module:name`; or a `ToolSource` around such a name.
+            decorated), `file.py:name`, `module` or `module:name`; `openapi:NAME` or `http:NAME` for an API that was
+            added with `actum tools add`; or a `ToolSource` around such a name.
         folder: where the everyday tools may look at files.
+        egress: the operator's rules for outgoing calls, which hold for APIs.
 
     Raises:
         UsageError: there is no such file, module or name, or it could not be loaded.
@@ -33,9 +40,11 @@ def load_tools(names: Sequence[str | ToolSource], folder: Path) -> list[Toolish]
     found: list[Toolish] = []
     for name in names:
         if isinstance(name, ToolSource):
-            found.append(_wrapped(name, load_tools([name.source], folder)))
+            found.append(_wrapped(name, load_tools([name.source], folder, egress)))
         elif name == EVERYDAY:
             found += everyday_tools(folder)
+        elif name.startswith(API_SOURCES):
+            found.append(open_api(name.partition(":")[2], os.environ, egress))
         elif name not in ("none", FINDER):
             found += _tools_in(name)
     return found

@@ -102,13 +102,22 @@ class ApiSetup(Struct, frozen=True, kw_only=True, omit_defaults=True):
         schemes = {each.scheme: self.api.schemes.get(each.scheme) for needed in operation.security for each in needed}
         shown = msgspec.structs.replace(operation, pointer="", responses=())
         template = self.templates.get(operation.tool.name)
-        return hashlib.sha256(_encoder.encode([shown, schemes, self.server, template])).hexdigest()
+        return hashlib.sha256(_encoder.encode(_all_fields([shown, schemes, self.server, template]))).hexdigest()
 
     def approving(self) -> ApiSetup:
         """The same, after a person has looked at all of its operations."""
         return msgspec.structs.replace(
             self, approved={each.tool.name: self.digest_of(each) for each in self.api.operations}
         )
+
+
+def _all_fields(value: object) -> object:
+    """A value with every field of its structs: which of them are left out as usual is not the same after a file."""
+    if isinstance(value, Struct):
+        return {name: _all_fields(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, dict):
+        return {key: _all_fields(item) for key, item in value.items()}
+    return [_all_fields(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def tool_of(setup: ApiSetup, operation: ApiOperation) -> Tool:
