@@ -78,6 +78,7 @@ def document(origin: str, summary: str = "Tells of a pet.") -> str:
     )
 
 
+@pytest.mark.row("T2")
 @pytest.mark.usefixtures("key")
 def test_an_api_is_added_called_and_its_credential_is_shown_nowhere(
     run: Run, home: Path, pets: tuple[str, list[str]]
@@ -135,6 +136,7 @@ def test_what_changed_in_a_document_is_held_until_a_person_looked(
     assert run("tools", "list", "--tools", "openapi:pets").exit_code == 2
 
 
+@pytest.mark.row("T2")
 @pytest.mark.usefixtures("key")
 def test_an_endpoint_out_of_a_curl_line_is_a_tool_without_the_lines_credential(
     run: Run, home: Path, pets: tuple[str, list[str]]
