@@ -13,11 +13,11 @@ from typing import Annotated, cast, get_args
 import msgspec
 import typer
 
-from ..compose.apis import MANY, Wanted, api_store, read_source, set_up, updated
+from ..compose.apis import MANY, ApiChoice, api_store, read_source, set_up, updated
 from ..core.errors import UsageError
 from ..core.json import Json, JsonProblem, parse
 from ..core.tool import Effects
-from ..protocols.openapi.endpoint import Endpoint, from_curl, setup_of
+from ..protocols.openapi.endpoint import EndpointTemplate, from_curl, setup_of
 from ..protocols.openapi.setup import ApiSetup, OAuthCredential
 from ..protocols.plain_text import shown
 from ..toolsets.http.credentials import schemes_without
@@ -63,7 +63,7 @@ def add_openapi(
     For instance: actum tools add openapi https://api.example.com/openapi.json --name example --only pets
     """
     terminal, egress = Terminal(), options.egress()
-    wanted = Wanted(
+    wanted = ApiChoice(
         said(name),
         tuple(said(each) for each in only or ()),
         said(server),
@@ -120,7 +120,7 @@ def add_http(
     if curl:
         endpoint, secrets = from_curl(said(curl), said(name))
     else:
-        endpoint = Endpoint(
+        endpoint = EndpointTemplate(
             name=said(name),
             method=said(method).upper(),
             url=said(url),
@@ -151,7 +151,7 @@ def update(name: ApiName, yes: YesFlag = False) -> int:
     before = store.get(said(name))
     if not before.source:
         raise UsageError("this is an endpoint that was described by hand: add it again to change it")
-    wanted = Wanted(before.name, before.only, before.server, idempotency_header=before.idempotency_header)
+    wanted = ApiChoice(before.name, before.only, before.server, idempotency_header=before.idempotency_header)
 
     async def read() -> ApiSetup | None:
         found = await read_source(before.source, egress, before.etag)

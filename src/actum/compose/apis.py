@@ -40,7 +40,7 @@ MANY = 100
 """With more operations than this, a person has to choose: providers refuse more than 128 tools."""
 
 
-class Wanted(NamedTuple):
+class ApiChoice(NamedTuple):
     """What a person wants of a document.
 
     Attributes:
@@ -61,7 +61,7 @@ class Wanted(NamedTuple):
     idempotency_header: str = ""
 
 
-class Source(NamedTuple):
+class DocumentSource(NamedTuple):
     """A document as it came.
 
     Attributes:
@@ -96,7 +96,7 @@ def open_api(name: str, environment: Mapping[str, str], egress: Egress) -> ApiTo
     return ApiToolset(api_store(environment).get(name), egress=egress, keep=keeping)
 
 
-async def read_source(source: str, egress: Egress, etag: str = "") -> Source:
+async def read_source(source: str, egress: Egress, etag: str = "") -> DocumentSource:
     """A document from a file or an address.
 
     Args:
@@ -117,23 +117,23 @@ async def read_source(source: str, egress: Egress, etag: str = "") -> Source:
     finally:
         await fetcher.aclose()
     if answer.status == 304 and etag:
-        return Source(answer.url, b"", etag)
+        return DocumentSource(answer.url, b"", etag)
     if answer.status != 200:
         raise UsageError(f"the document can not be read: its server answers with status {answer.status}")
-    return Source(answer.url, answer.body, answer.headers.get("etag", ""))
+    return DocumentSource(answer.url, answer.body, answer.headers.get("etag", ""))
 
 
-def _of_file(source: str) -> Source:
+def _of_file(source: str) -> DocumentSource:
     path = Path(_path_of(source)) if source.startswith("file:") else Path(source).expanduser().absolute()
     try:
         if path.stat().st_size > BYTES_MAX:
             raise UsageError(f"{path} has more than {BYTES_MAX} bytes")
-        return Source(path.as_uri(), path.read_bytes())
+        return DocumentSource(path.as_uri(), path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path} can not be read: {error.strerror}") from None
 
 
-async def set_up(wanted: Wanted, source: str, found: Source, egress: Egress) -> ApiSetup:
+async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: Egress) -> ApiSetup:
     """An API of a document, of which no operation is approved yet.
 
     Raises:
@@ -215,7 +215,7 @@ def _origins(setup: ApiSetup) -> tuple[str, ...]:
     )
 
 
-def _credentials(wanted: Wanted, api: ApiDocument) -> dict[str, Credential]:
+def _credentials(wanted: ApiChoice, api: ApiDocument) -> dict[str, Credential]:
     found: dict[str, Credential] = {}
     for named, secret in wanted.secrets.items():
         if named not in api.schemes:

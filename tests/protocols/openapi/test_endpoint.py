@@ -9,7 +9,7 @@ import pytest
 
 from actum.core.errors import InvalidArguments, UsageError
 from actum.core.json import JsonObject
-from actum.protocols.openapi.endpoint import Endpoint, from_curl, setup_of
+from actum.protocols.openapi.endpoint import EndpointTemplate, from_curl, setup_of
 from actum.protocols.openapi.request import BuiltRequest, build_request
 from actum.protocols.openapi.setup import ApiSetup, filled
 
@@ -21,7 +21,7 @@ def built(setup: ApiSetup, arguments: JsonObject) -> BuiltRequest:
     return build_request(setup.api, operation, given, setup.address_of(operation))
 
 
-ENDPOINT = Endpoint(
+ENDPOINT = EndpointTemplate(
     name="order",
     method="POST",
     url="https://shop.example/users/{user}/orders?unit=metric&day={day}",
@@ -100,6 +100,8 @@ def test_a_curl_line_becomes_an_endpoint_without_the_values_of_its_credentials()
 
 def test_no_argument_of_a_tool_changes_the_method_from_which_its_effects_come() -> None:
     for name in ("X-HTTP-Method-Override", "Host", "Cookie"):
-        endpoint = Endpoint(name="look", url="https://a.example/x", headers={name: "{how}"} if name != "Cookie" else {})
+        endpoint = EndpointTemplate(
+            name="look", url="https://a.example/x", headers={name: "{how}"} if name != "Cookie" else {}
+        )
         setup = setup_of(endpoint)
         assert built(setup, {"how": "DELETE"}).headers == (), name

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from actum import Agent, ToolCall
-from actum.compose.apis import Source, Wanted, set_up
+from actum.compose.apis import ApiChoice, DocumentSource, set_up
 from actum.core.json import JsonObject, dumps
 from actum.core.message import ToolMessage
 from actum.policy.rules import Rule, Rules
@@ -27,8 +27,8 @@ JSON = "content-type: application/json"
 
 async def added(name: str, server: str, only: tuple[str, ...] = ()) -> ApiSetup:
     document = gzip.decompress((CORPUS / f"{name}.json.gz").read_bytes())
-    wanted = Wanted("api", only, server, idempotency_header="Idempotency-Key")
-    source = Source("https://example.com/api.json", document)
+    wanted = ApiChoice("api", only, server, idempotency_header="Idempotency-Key")
+    source = DocumentSource("https://example.com/api.json", document)
     return (await set_up(wanted, "api.json", source, Egress())).approving()
 
 

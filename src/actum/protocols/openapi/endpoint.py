@@ -32,7 +32,7 @@ _DATA_OPTIONS = ("-d", "--data", "--data-raw", "--data-ascii", "--json")
 _WITHOUT_MEANING = ("-s", "-S", "-sS", "-L", "--location", "--silent", "--compressed", "-i", "--include")
 
 
-class Endpoint(Struct, frozen=True, kw_only=True):
+class EndpointTemplate(Struct, frozen=True, kw_only=True):
     """One endpoint.
 
     Attributes:
@@ -60,7 +60,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     idempotency_header: str = ""
 
 
-def setup_of(endpoint: Endpoint) -> ApiSetup:
+def setup_of(endpoint: EndpointTemplate) -> ApiSetup:
     """The endpoint as an API with one operation, approved: a person has described it.
 
     Raises:
@@ -106,7 +106,7 @@ class _Request:
         body: the template of the body.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: EndpointTemplate) -> None:
         self._endpoint = endpoint
         address = urlsplit(endpoint.url)
         self.server = f"{address.scheme}://{address.netloc}"
@@ -164,7 +164,7 @@ class _Request:
         self.values[where, name] = self._placed(value)
 
 
-def from_curl(line: str, name: str) -> tuple[Endpoint, tuple[str, ...]]:
+def from_curl(line: str, name: str) -> tuple[EndpointTemplate, tuple[str, ...]]:
     """An endpoint out of a cURL line, and the names of the secrets that have to be set for it.
 
     The values of credentials in the line are not kept: their places are, each with the name of a secret.
@@ -190,7 +190,7 @@ def from_curl(line: str, name: str) -> tuple[Endpoint, tuple[str, ...]]:
     kind = next((headers.pop(each) for each in list(headers) if each.lower() == "content-type"), "")
     kept, secrets_in_query = _without_secrets(url, name)
     body, form = _data(data, kind)
-    endpoint = Endpoint(
+    endpoint = EndpointTemplate(
         name=name,
         method=read.method or ("POST" if data else "GET"),
         url=kept,

@@ -51,7 +51,7 @@ class _Granted(Struct, frozen=True):
     refresh_token: str = ""
 
 
-class Credentials:
+class ApiCredentials:
     """What shows to an API who asks.
 
     Args:

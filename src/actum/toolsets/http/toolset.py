@@ -29,7 +29,7 @@ from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import AddressRefused, Guard, origin
 from ...transport.http import HttpFailure
 from .answer import refuse, result_of
-from .credentials import Credentials, Keep
+from .credentials import ApiCredentials, Keep
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 ANSWER_S_MAX = 60.0
@@ -71,7 +71,7 @@ class ApiToolset:
         guard = Guard(named=[*setup.origins, *endpoints], egress=egress)
         self._fetcher = fetcher or Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=ANSWER_S_MAX)
         self._clock = clock or SystemClock()
-        self._credentials = Credentials(setup, self._fetcher, clock=self._clock, keep=keep)
+        self._credentials = ApiCredentials(setup, self._fetcher, clock=self._clock, keep=keep)
 
     @property
     def generation(self) -> int:
