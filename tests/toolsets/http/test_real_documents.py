@@ -54,7 +54,7 @@ async def test_an_agent_does_a_task_of_three_calls_with_paging_on_githubs_own_do
         listing = next(name for name in tools if "list-for-repo" in name or "list_for_repo" in name)
         creating = next(name for name in tools if "create" in name)
         repository: JsonObject = {"owner": "ann", "repo": "cats"}
-        script = [
+        script: list[ToolCall | str] = [
             ToolCall("1", listing, {**repository, "per_page": 2}),
             ToolCall("2", listing, {**repository, "per_page": 2, "page": 2}),
             ToolCall("3", creating, {**repository, "body": {"title": "Ünïted/%&"}}),

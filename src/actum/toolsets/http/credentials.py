@@ -117,8 +117,8 @@ class ApiCredentials:
         if request.credentials and () not in request.credentials:
             names = sorted({slot.scheme for slots in request.credentials for slot in slots})
             raise ToolError(
-                f"This call needs a credential that is not set up: {' or '.join(names)}. A person sets it up with "
-                f"`actum tools credential {self._setup.name}`."
+                f"This call needs a credential that is not set up: {' or '.join(names)}. A person sets it up by adding "
+                "this API again with --secret."
             )
         return ()
 
