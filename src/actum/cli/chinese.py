@@ -230,10 +230,10 @@ HELP = {
     "What you want; - reads it from stdin. Otherwise a file may be piped in beside it.": (
         "想问的事；写 - 表示从标准输入读取。否则可以另外用管道附上一个文件。"
     ),
-    "everyday, file.py, file.py:name, module:name, none, or mcp for a model that looks for the tools of MCP servers "
-    "itself; may be repeated. Default: everyday.": (
-        "everyday、file.py、file.py:名称、模块:名称、none，或者 mcp（由模型自己查找 MCP 服务器的工具）；可重复。"
-        "默认 everyday。"
+    "everyday, file.py, file.py:name, module:name, code, folder/ for its scripts, none, or mcp for a model that looks "
+    "for the tools of MCP servers itself; may be repeated. Default: everyday.": (
+        "everyday、file.py、file.py:名称、模块:名称、code（运行代码）、文件夹/（其中的脚本）、none，"
+        "或者 mcp（由模型自己查找 MCP 服务器的工具）；可重复。默认 everyday。"
     ),
     "MCP servers: mine (those of `actum mcp`), a name, an address, a file of them, or none; may be repeated. "
     "Default: mine.": (
@@ -276,6 +276,10 @@ HELP = {
     "Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone.": (
         "吊销一个密钥：使用这份记录的服务器一秒之内都不再接受它。此操作无法撤销。"
     ),
+    "Look so many days back.": "往回看这么多天。",
+    "Show what was passed on to models: requests, tokens and cost by key, model and upstream.": (
+        "显示转发给模型的请求：按密钥、模型和上游列出请求数、token 数和费用。"
+    ),
     "The name of the key.": "密钥的名称。",
     "Whose calls the key makes. Default: the name of the key.": "密钥代表哪个用户发起调用。默认：密钥的名称。",
     "A role of the user; may be repeated.": "用户的角色；可以重复。",
@@ -290,6 +294,12 @@ HELP = {
     "Trust whoever has the key to say only what its user said, so that rules take its values as the user's. Never for "
     "a client whose model chooses the values.": (
         "相信持有密钥的客户端只转述用户说过的话，因此规则把它给出的值视为用户的。切勿用于由模型选择参数值的客户端。"
+    ),
+    "The client is a program: at the model APIs, what it sends as the user's words counts as its own.": (
+        "客户端是一个程序：在模型 API 处，它以用户身份发送的话视为程序自己的话。"
+    ),
+    "A run that was asked for at a model API ends when the client hangs up. Default: it goes on.": (
+        "经模型 API 发起的运行，在客户端断开连接时结束。默认：继续运行。"
     ),
     'Call one tool by hand. For instance: actum call calculate expression="17 * 23"': (
         '手动调用一个工具。\n\n例如：actum call calculate expression="17 * 23"'
@@ -472,11 +482,13 @@ HELP = {
         "或 --issuer 处的客户端编号。可重复。如果值由客户端的模型来选，绝不要使用。"
     ),
     (
-        "Add a server. Nothing is started: its tools are used once you have approved them. For instance: actum mcp add "
-        "files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+        "Add a server. Nothing is started: its tools are used once you have approved them. A local server runs in a "
+        "jail: it reads its own program and the folders of --read, writes those of --write, and has no network. For "
+        "instance: actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
     ): (
         "添加服务器。\n\n不会启动任何程序：批准之后才会使用它的工具。\n\n"
-        "例如：actum mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+        "本地服务器在沙箱中运行：可以读取自己的程序和 --read 的文件夹，可以写入 --write 的文件夹，没有网络。\n\n"
+        "例如：actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
     ),
     "What the server is called here.": "服务器在这里的名称。",
     "Add an API: a whole document, or one HTTP endpoint.": "添加 API：整份文档，或一个 HTTP 端点。",
@@ -527,6 +539,9 @@ HELP = {
     "No tools of such names.": "不用名称相符的工具。",
     "Believe what it says of its own tools.": "相信它对自己工具的声明。",
     "So many sessions at a time; else 8 processes.": "同时最多多少个会话；默认 8 个进程。",
+    "A local one may read this file or folder.": "本地服务器可以读取这个文件或文件夹。",
+    "A local one may write there.": "本地服务器可以写入这个文件夹。",
+    "A local one reaches all that you can reach, and the network.": "本地服务器可以访问您能访问的一切，包括网络。",
     "It keeps nothing from one call to the next.": "它在两次调用之间不保留状态。",
     "Take over servers that another client knows. Nothing is started, and no approval is taken over.": (
         "导入其他客户端里配置的服务器。不会启动任何程序，也不会导入批准。"

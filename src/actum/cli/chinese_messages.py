@@ -463,6 +463,20 @@ MESSAGES = {
     "certificate {file}: it can not be used with its key: {why}": "证书 {file} 无法与它的密钥一起使用：{why}",
     "certificate {file}: it can not be used with its key: {reason}": "证书 {file} 无法与它的密钥一起使用：{reason}",
     "certificate: TLS begins or ends with a new start only": "certificate：启用或停用 TLS 需要重新启动",
+    "{name} holds no scripts that are tools: {told}": "{name} 中没有可以当作工具的脚本：{told}",
+    "It has no jail: it reaches all that you can reach, and the network.": (
+        "它没有沙箱：可以访问您能访问的一切，包括网络。"
+    ),
+    "It can not read {word} in its jail: add --read with the folder of this file.": (
+        "它在沙箱中不能读取 {word}：请用 --read 加上这个文件所在的文件夹。"
+    ),
+    "It runs in a jail, without a network and without your files: see --read, --write and --no-jail.": (
+        "它在沙箱中运行，没有网络，也看不到您的文件：见 --read、--write 和 --no-jail。"
+    ),
+    "--read and --write go with a command, and not with --no-jail": (
+        "--read 和 --write 要与命令一起使用，不能与 --no-jail 同用"
+    ),
+    "no tool: {problem}": "不是工具：{problem}",
     "key_file needs a certificate": "key_file 需要同时设置 certificate",
     # the journal
     (

@@ -24,7 +24,6 @@ from ..core.event import RunResult
 from ..core.interfaces import Answer
 from ..core.pending import Pending
 from ..core.record import new_id
-from ..transport.egress import Egress
 from .approve import show_pending
 from .run import DONE, FAILED
 from .runs import show_recorded
@@ -152,7 +151,7 @@ def make_agent(terminal: Terminal, folder: Path) -> Agent:
     return agents.make_agent(
         settings,
         make_model(settings),
-        load_tools([EVERYDAY, "actum.cli.parcel:parcel"], folder, Egress()),
+        load_tools(Settings(tools=(EVERYDAY, "actum.cli.parcel:parcel")), folder),
         journal=open_journal(settings, {}),
         approver=_SaysYes(terminal),
     )
