@@ -47,6 +47,16 @@ WORDS = {
     "There are no keys yet. Try: actum keys add ci": "还没有密钥。试试：actum keys add ci",
     "The key {name} is revoked.": "密钥 {name} 已吊销。",
     "The key {name} had been revoked before.": "密钥 {name} 之前就已吊销。",
+    # APIs
+    "These are many tools for one prompt: choose with --only.": "对一个提示词来说工具太多：请用 --only 选择。",
+    "Added. Use it with --tools openapi:{name}": "已添加。使用方法：--tools openapi:{name}",
+    "Added. Use it with --tools http:{name}": "已添加。使用方法：--tools http:{name}",
+    "Set its credential: actum secrets set {name}": "请设置它的凭据：actum secrets set {name}",
+    "Nothing has changed.": "没有变化。",
+    "The API {name} is removed.": "API {name} 已移除。",
+    "There is no API {name}.": "没有 API {name}。",
+    "{count}, about {tokens} tokens": "{count} 个，约 {tokens} 个 token",
+    "no credential is set up for {scheme} ({kind}): --secret": "还没有为 {scheme}（{kind}）设置凭据：--secret",
     # run and chat
     "cancelled": "已取消",
     "The embedded model: rules, no language model. `actum doctor` says how to use a real one.": (
@@ -481,6 +491,42 @@ HELP = {
         "例如：actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
     ),
     "What the server is called here.": "服务器在这里的名称。",
+    "Add an API: a whole document, or one HTTP endpoint.": "添加 API：整份文档，或一个 HTTP 端点。",
+    "What the API is called here.": "API 在这里的名称。",
+    "The secret with the credential of a scheme of the document.": "文档中某个安全方案的凭据所在的密钥名称。",
+    "The API takes an idempotency key in this header.": "API 在这个请求头里接受幂等键。",
+    "The OpenAPI or Swagger document.": "OpenAPI 或 Swagger 文档。",
+    "Only operations with this name, tag, or 'METHOD /path'.": "只用有这个名称、标签或 'METHOD /path' 的操作。",
+    "The base address of the API.": "API 的基础地址。",
+    "The client for OAuth 2.0 client credentials.": "用于 OAuth 2.0 客户端凭据的客户端。",
+    (
+        "Add an API from its document. Its operations are used with --tools openapi:NAME. For instance: actum tools "
+        "add openapi https://api.example.com/openapi.json --name example --only pets"
+    ): (
+        "从文档添加 API。\n\n用 --tools openapi:NAME 使用它的操作。\n\n"
+        "例如：actum tools add openapi https://api.example.com/openapi.json --name example --only pets"
+    ),
+    "The address, with {argument} in path and query.": "地址，路径和查询里可以有 {argument}。",
+    "The method of HTTP.": "HTTP 方法。",
+    "What it does.": "它做什么。",
+    "A header, without credentials.": "请求头，不含凭据。",
+    "The body, with {argument} in its texts.": "请求体，其中的文本可以有 {argument}。",
+    "Where a secret stands: bearer, basic, header:NAME, query:NAME.": (
+        "密钥放在哪里：bearer、basic、header:NAME、query:NAME。"
+    ),
+    "What a call does, such as read or send.": "一次调用做什么，例如 read 或 send。",
+    "Take all of it from a cURL line.": "全部取自一行 cURL 命令。",
+    (
+        "Add one HTTP endpoint as a tool. It is used with --tools http:NAME. For instance: actum tools add http "
+        "weather 'https://api.example.com/now?city={city}'"
+    ): (
+        "把一个 HTTP 端点添加为工具。\n\n用 --tools http:NAME 使用它。\n\n"
+        "例如：actum tools add http weather 'https://api.example.com/now?city={city}'"
+    ),
+    "Read the document of an API again. What has changed is shown, and is held until you approve it.": (
+        "重新读取 API 的文档。\n\n变化的部分会显示出来，批准之前不会使用。"
+    ),
+    "Remove an API. Its secrets are kept.": "移除 API。它的密钥保留。",
     "Where it is, or how it is started.": "服务器的地址，或启动它的命令。",
     "Sent to a remote one.": "发给远程服务器的 HTTP 头。",
     "Given to a local one.": "传给本地服务器的环境变量。",

@@ -120,6 +120,25 @@ REASONS = {
 """Why something failed: stands behind a colon in other messages, and alone."""
 
 MESSAGES = {
+    # APIs
+    "--effects {effect}: an effect is one of {known}": "--effects {effect}：影响是下列之一：{known}",
+    "this is an endpoint that was described by hand: add it again to change it": (
+        "这是手工描述的端点：要更改它，请重新添加"
+    ),
+    "{flag} {given}: give a place and the name of a secret, as in {same} bearer=crm_key": (
+        "{flag} {given}：请给出位置和密钥名称，例如 {same} bearer=crm_key"
+    ),
+    "--server: give the base address of the API, as in --server https://api.example.com/v1": (
+        "--server：请给出 API 的基础地址，例如 --server https://api.example.com/v1"
+    ),
+    "the document can not be read: its server answers with status {status}": "无法读取文档：服务器的状态码是 {status}",
+    "the document does not say where the API is: give --server, as in --server https://api.example.com/v1": (
+        "文档没有说明 API 的地址：请用 --server 指定，例如 --server https://api.example.com/v1"
+    ),
+    "the document has no OAuth 2.0 flow for client credentials with an https:// token endpoint": (
+        "文档里没有令牌端点为 https:// 的 OAuth 2.0 客户端凭据流程"
+    ),
+    "{path} has more than {limit} bytes": "{path} 超过 {limit} 字节",
     # Typer's own
     "No such option: {option}": "没有选项 {option}",
     "No such option: {option} (Possible options: {near})": "没有选项 {option}（相近的有：{near}）",

@@ -227,7 +227,7 @@ async def _record(settings: Settings) -> CheckFinding:
 
 async def _tools(settings: Settings) -> CheckFinding:
     try:
-        loaded = load_tools(settings.tools, Path.cwd(), settings.sandbox)
+        loaded = load_tools(settings, Path.cwd())
         found = await list_tools(loaded, settings.tool_labels)
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")

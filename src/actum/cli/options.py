@@ -283,7 +283,7 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     Args:
         needed: the name of the only tool that is needed: where it is no server's, no server is looked at.
     """
-    loaded = load_tools(settings.tools, Path.cwd(), settings.sandbox)
+    loaded = load_tools(settings, Path.cwd())
     for problem in problems_of(loaded):
         terminal.note(f"no tool: {problem}")
     if needed and needed in {tool.name for tool in await list_tools(loaded)}:

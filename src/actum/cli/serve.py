@@ -95,7 +95,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         insecure=insecure,
     )
     who = msgspec.structs.replace(local(settings), scopes=ALL_SCOPES)
-    loaded = load_tools(settings.tools, Path.cwd(), settings.sandbox)
+    loaded = load_tools(settings, Path.cwd())
     async with options.journal(settings) as opened:
         login = open_login(settings, opened, os.environ)
         if login is not None and access.verifier is None:

@@ -203,7 +203,7 @@ class Agents:
                 wrap=(lambda toolset: labelled(labels, toolset)) if labels else None,
             )
         tools: list[Toolish] = [
-            *load_tools(settings.tools, self._folder, settings.sandbox),
+            *load_tools(settings, self._folder, self._egress),
             *map(self.get, table.agents),
         ]
         servers = find_servers(settings.mcp, self._environment).servers
