@@ -14,6 +14,7 @@ from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
 from .door import house_table, keys_table
 from .egress import egress_table
+from .gateway import gateway_table as passing_table
 from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
@@ -21,6 +22,7 @@ from .kill import kill_table
 from .lists import lists_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .mcp import gateway_table, server_table
+from .tasks import tasks_kill_table, tasks_table
 
 Rows = list[Row]
 TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
@@ -37,12 +39,15 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "lists": ("lists of 100,000 runs", lists_table),
     "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
+    "passing": ("CPU of a request for a model that is passed on", passing_table),
     "door-keys": ("CPU of checking a key", keys_table),
     "door-house": ("CPU that the house costs a request", house_table),
     "mcp-server": ("CPU of a call at an MCP server", server_table),
     "mcp-gateway": ("CPU of a call at an MCP gateway", gateway_table),
     "egress": ("CPU of a guarded HTTPS call over a kept connection", egress_table),
     "api": ("CPU of a call through our own API", api_table),
+    "tasks": ("accepting, taking and carrying out tasks", tasks_table),
+    "tasks-kill": ("kill -9 of a server of tasks at random moments", tasks_kill_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
 

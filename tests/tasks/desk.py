@@ -17,7 +17,7 @@ from actum.journal.recording import RunState
 from actum.policy.rules import Rule, Rules
 from actum.runs.run import Finish, Stopping
 from actum.runs.runner import Begins, Runner
-from actum.tasks.attempt import Left, attempt
+from actum.tasks.attempt import LeftTask, attempt
 from actum.tasks.builder import Resumable, Unfit
 from actum.tasks.queue import TaskLimits, TaskQueue
 
@@ -60,8 +60,13 @@ class Desk:
             self.done.append("erase")
             return "erased"
 
+        @tool(effects={"read"})
+        def unlock(password: str) -> str:
+            self.done.append(f"unlock {password}")
+            return "open"
+
         policy = Rules(Rule("deny", tools="erase"), Rule("ask", tools="pay"), Rule("allow"))
-        self.runner = Runner([look, pay, ship, erase], name="api", policy=policy, journal=journal, clock=clock)
+        self.runner = Runner([look, pay, ship, erase, unlock], name="api", policy=policy, journal=journal, clock=clock)
         self.queue = TaskQueue(journal, clock=clock, limits=limits)
 
     async def accept(
@@ -84,7 +89,7 @@ class Desk:
             raise Unfit(f"there is no agent {started.agent!r}")
         return _Failing(self)
 
-    async def attempt(self, run_id: str) -> TaskLine | Left:
+    async def attempt(self, run_id: str) -> TaskLine | LeftTask:
         """Make the next attempt."""
         return await attempt(self.journal, self, run_id, clock=self.clock, worker="w1")
 

@@ -70,8 +70,9 @@ def slow(seconds: float) -> str:
 
 
 def settings_of(journal: str, folder: Path) -> Settings:
-    """The settings of a server whose tools stand in this folder."""
-    (folder / "tools.py").write_text(TOOLS, "utf-8")
+    """The settings of a server whose tools stand in this folder; where none do, those of the tests are put there."""
+    if not (folder / "tools.py").exists():
+        (folder / "tools.py").write_text(TOOLS, "utf-8")
     (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
     said = {"tools": [str(folder / "tools.py")], "journal": journal, "policy": str(folder / "policy.toml")}
     return read_settings(folder, environment_of(folder), said)

@@ -18,7 +18,7 @@ from actum.core.task_line import line_of
 from actum.journal.recording import CallRef, RunState
 from actum.runs.runner import Runner
 from actum.storage.tasks import DatabaseTasks
-from actum.tasks.attempt import Left, settle, timed_out
+from actum.tasks.attempt import LeftTask, settle, timed_out
 from actum.tasks.local import LocalDispatcher
 from actum.tasks.queue import DAY_S, TaskLimits, TaskQueue
 from actum.testing import FakeClock
@@ -42,10 +42,10 @@ def index_of(desk: Desk) -> DatabaseTasks:
     return found
 
 
-async def taken(desk: Desk, **limits: int) -> list[str]:
+async def taken(desk: Desk) -> list[str]:
     """The principals of the tasks that are due, in the order in which they are taken, each run at once."""
     order: list[str] = []
-    while lines := await index_of(desk).next_due(desk.clock.now(), **limits):
+    while lines := await index_of(desk).next_due(desk.clock.now()):
         order.append(lines[0].principal)
         await desk.attempt(lines[0].run_id)
     return order
@@ -174,7 +174,7 @@ async def test_a_task_without_retries_left_is_a_dead_letter_which_can_be_begun_a
     await desk.attempt(line.run_id)
     dead = (await desk.queue.look(line.run_id)).line
     assert (dead.state, dead.error, dead.attempt) == ("failed", "ModelUnavailable", 2)
-    assert isinstance(await desk.attempt(line.run_id), Left)
+    assert isinstance(await desk.attempt(line.run_id), LeftTask)
     await desk.queue.retry(line.run_id, by="root")
     await desk.attempt(line.run_id)
     await desk.attempt(line.run_id)
@@ -216,7 +216,7 @@ async def test_a_call_in_doubt_waits_for_a_person_and_is_not_retried_past(desk: 
     await desk.attempt(line.run_id)
     view = await desk.queue.look(line.run_id)
     assert (view.line.state, [asked.kind for asked in view.waiting]) == ("waiting", ["doubt"])
-    assert isinstance(await desk.attempt(line.run_id), Left)
+    assert isinstance(await desk.attempt(line.run_id), LeftTask)
     assert await index_of(desk).next_due(desk.clock.now() + DAY_S) == []
     await desk.runner.answer(line.run_id, answers(view.waiting[0].id, "done"))
     assert (await desk.queue.look(line.run_id)).line.state == "queued"
@@ -252,7 +252,7 @@ async def test_a_task_is_cancelled_where_it_waits_and_a_finished_one_says_its_st
     await desk.attempt(retrying.run_id)
     for line in (queued, waiting, retrying):
         assert (await desk.queue.cancel(line.run_id)).state == "cancelled"
-        assert isinstance(await desk.attempt(line.run_id), Left)
+        assert isinstance(await desk.attempt(line.run_id), LeftTask)
         with pytest.raises(TaskRefused) as raised:
             await desk.queue.cancel(line.run_id)
         assert (raised.value.code, raised.value.state) == ("finished", "cancelled")
@@ -285,7 +285,7 @@ async def test_users_take_turns_within_a_priority_and_a_higher_priority_goes_fir
 async def test_a_task_is_not_taken_before_its_time(desk: Desk, clock: FakeClock) -> None:
     line = await desk.accept(options=TaskOptions(not_before=clock.now() + 60))
     assert await index_of(desk).next_due(clock.now() + 59) == []
-    assert isinstance(await desk.attempt(line.run_id), Left)
+    assert isinstance(await desk.attempt(line.run_id), LeftTask)
     assert await index_of(desk).next_time() == clock.now() + 60
     assert [each.run_id for each in await index_of(desk).next_due(clock.now() + 60)] == [line.run_id]
 
@@ -358,3 +358,16 @@ async def test_an_attempt_that_is_put_back_does_not_count(desk: Desk) -> None:
     found = line_of(line.run_id, entries)
     assert found is not None
     assert (found.state, found.attempt) == ("succeeded", 2)
+
+
+async def test_secret_values_stay_for_the_next_attempt_and_go_with_the_end_of_the_task(desk: Desk) -> None:
+    desk.failing = 1
+    line = await desk.accept("unlock", TaskOptions(max_retries=1, backoff=Backoff(base=0)), password="hunter2-hunter2")
+    await desk.attempt(line.run_id)
+    assert (await desk.queue.look(line.run_id)).line.state == "retrying"
+    assert await desk.journal.hidden(line.run_id) != {}
+    await desk.attempt(line.run_id)
+    assert (await desk.queue.look(line.run_id)).line.state == "succeeded"
+    assert desk.done == ["unlock hunter2-hunter2"]
+    assert await desk.journal.hidden(line.run_id) == {}
+    assert all(b"hunter2" not in entry.payload for entry in await desk.journal.read(line.run_id))

@@ -47,11 +47,11 @@ def may_tell_of_task(record: Record) -> TypeIs[TaskTelling]:
     return type(record) in _TELLING
 
 
-def task_line(run: RunSummary, before: TaskLine | None, record: TaskTelling, at: float) -> TaskLine | None:
+def task_line(run: RunSummary | None, before: TaskLine | None, record: TaskTelling, at: float) -> TaskLine | None:
     """The line of a task after one more record.
 
     Args:
-        run: the run's line in the list of runs.
+        run: the run's line in the list of runs; None where `before` is known.
         before: the line before; None where the run is no task.
         record: the record.
         at: when it was written, in seconds since 1970.
@@ -59,7 +59,7 @@ def task_line(run: RunSummary, before: TaskLine | None, record: TaskTelling, at:
     Returns:
         The line; None where the run is no task, or is forgotten.
     """
-    if isinstance(record, TaskQueued) and before is None:
+    if isinstance(record, TaskQueued) and before is None and run is not None:
         return TaskLine(
             run_id=run.run_id,
             tenant=run.tenant,

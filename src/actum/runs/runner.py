@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -174,6 +174,7 @@ class Runner:
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
         self._meters = RateLimiters(self.limits, name, self.journal.counts)
         self._toolsets, self._bare = sort_out(tools)
+        self.client_tools: tuple[Tool, ...] = ()
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
 
@@ -185,6 +186,20 @@ class Runner:
         """
         other = copy.copy(self)
         other._toolsets, other._bare = sort_out(tools)
+        other._catalog, other._generations = None, ()
+        return other
+
+    def with_client_tools(self, tools: Sequence[Tool]) -> Runner:
+        """The same runner with the tools of a client beside its own; see `Started.client_tools`. A call of such a tool
+        waits for its result, as that of a bare definition does.
+
+        Args:
+            tools: of the client, in the place of those that another client brought.
+        """
+        other = copy.copy(self)
+        before = {tool.name for tool in self.client_tools}
+        other._bare = [*(tool for tool in self._bare if tool.name not in before), *tools]
+        other.client_tools = tuple(tools)
         other._catalog, other._generations = None, ()
         return other
 
@@ -362,7 +377,8 @@ class Runner:
         trace: str = "",
         tracestate: str = "",
         request: str = "",
-    ) -> None:
+        drawn: bool = False,
+    ) -> int:
         """Put calls on record as a task, to be made later: by `resume`, in this process or another.
 
         Args:
@@ -370,6 +386,10 @@ class Runner:
             task: what was asked for beside the calls.
             run_id: the id of the run and of the task.
             by, speaks_for, principal, tenant, roles, key_id, trace, tracestate, request: as for `call`.
+            drawn: `run_id` was just drawn by `new_id`: nobody else can know it, so that nothing has to be claimed.
+
+        Returns:
+            The number of the entry of the task.
 
         Raises:
             UsageError: a run of this id exists.
@@ -377,14 +397,15 @@ class Runner:
         """
         started = await self._beginning(principal, tenant, roles, key_id, trace, tracestate, request)
         setting = self.setting()
-        async with self.journal.claim(checked_id(run_id)):
-            if await self.journal.read(run_id):
+        async with nullcontext() if drawn else self.journal.claim(checked_id(run_id)):
+            if not drawn and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             state = await self.start(run_id, started, setting)
             requested = CallsRequested(tuple(calls), by, speaks_for)
             write_request(self.journal, run_id, state, requested, (await self.catalog()).secret_paths)
-            self.journal.append(run_id, task)
+            number = self.journal.append(run_id, task)
             await self.journal.sync(run_id)
+            return number
 
     async def check_call(self, call: ToolCall, facts: Facts) -> None:
         """Judge a call by what is known before it is made: its arguments, and a policy that denies it outright. The

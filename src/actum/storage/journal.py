@@ -62,6 +62,7 @@ from .counts import DatabaseCounts
 from .database import Database, Row
 from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
+from .passed import DatabasePassed
 from .sessions import DatabaseSessions
 from .tasks import DatabaseTasks, tell_task
 from .webhooks import tell_webhook
@@ -106,6 +107,7 @@ class DatabaseJournal:
     Attributes:
         keys: the keys of a server, kept beside the runs.
         sessions: the sessions of people who logged in.
+        passed: a line of each request for a model that was passed on to an upstream.
     """
 
     def __init__(
@@ -135,6 +137,7 @@ class DatabaseJournal:
         self._writer = Writer(database)
         self.keys = DatabaseKeys(database, self._writer, self._check_format)
         self.sessions = DatabaseSessions(self._writer, self._check_format)
+        self.passed = DatabasePassed(self._writer, self._check_format)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)
 
@@ -354,6 +357,11 @@ class DatabaseJournal:
         rows = await self._writer.ask(lambda database: database.execute(query, where.values))
         return _int(rows[0][0])
 
+    async def named(self, name: str, *, limit: int = 20) -> list[str]:
+        query = f"SELECT run_id FROM run_names WHERE name = ? ORDER BY place DESC {_at_most(limit)}"
+        rows = await self._writer.ask(lambda database: database.execute(query, (name,)))
+        return [_str(run_id) for (run_id,) in rows]
+
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         self._check_format()
 
@@ -388,6 +396,8 @@ class DatabaseJournal:
         Raises:
             JournalError: something could not be written.
         """
+        if not self._writer.closed:
+            self.passed.flush()
         try:
             await self._writer.close()
         finally:
@@ -435,7 +445,7 @@ class DatabaseJournal:
             database.execute(_FURTHER, (run_id, run_id, entry.number - 1, previous, *row))
         if is_telling(record):
             _tell(database, run_id, record, entry.at)
-        task = _tell_task(database, run_id, record, entry.at) if may_tell_of_task(record) else None
+        task = _tell_task(database, run_id, record, entry) if may_tell_of_task(record) else None
         # A task that is not over may be tried again: its secret values stay for the next attempt.
         if ends_secrets(record) and (task is None or task.is_finished):
             database.execute("DELETE FROM hidden WHERE run_id = ?", (run_id,))
@@ -471,6 +481,11 @@ def _tell(database: Database, run_id: str, record: Telling, at: float) -> None:
     if line.conversation != (before.conversation if before is not None else ""):
         _tell_conversation(database, before, line)
     _tell_asked(database, record, line, at)
+    if isinstance(record, Started):
+        for name in record.names:
+            database.execute("INSERT INTO run_names (name, run_id) VALUES (?, ?)", (name, run_id))
+    elif isinstance(record, Forgotten):
+        database.execute("DELETE FROM run_names WHERE run_id = ?", (run_id,))
 
 
 def _tell_conversation(database: Database, before: RunSummary | None, line: RunSummary) -> None:
@@ -498,7 +513,7 @@ def _tell_asked(database: Database, record: Telling, line: RunSummary, at: float
         database.execute("DELETE FROM asked WHERE run_id = ?", (line.run_id,))
 
 
-def _tell_task(database: Database, run_id: str, record: TaskTelling, at: float) -> TaskLine | None:
+def _tell_task(database: Database, run_id: str, record: TaskTelling, entry: Entry) -> TaskLine | None:
     """Write the line of a task.
 
     Returns:
@@ -508,9 +523,12 @@ def _tell_task(database: Database, run_id: str, record: TaskTelling, at: float) 
     if isinstance(record, TaskQueued):
         rows = database.execute(_LINE_OF, (run_id,))
         run = _summary(rows[0]) if rows else None
-    before, after = tell_task(database, run, run_id, record, at)
+    # A task behind Started alone, or behind the calls that somebody asked for, is the run's first.
+    behind_calls = entry.number == 2 and run is not None and run.kind == "call" and bool(run.question)
+    is_new = run is not None and (entry.number == 1 or behind_calls)
+    before, after = tell_task(database, run, run_id, record, entry.at, is_new=is_new)
     if before is not None and after is not None and after.is_finished and not before.is_finished:
-        _tell_webhook(database, after, at)
+        _tell_webhook(database, after, entry.at)
     return after
 
 

@@ -32,9 +32,12 @@ _NAMES = (
 """The columns of a line, named as the fields of `TaskLine`."""
 _LINE = ", ".join(_NAMES)
 _OF_RUN = f"SELECT {_LINE} FROM tasks WHERE run_id = ?"
-_ADD = f"INSERT INTO tasks ({_LINE}, unique_key, ready) VALUES ({', '.join('?' * (len(_NAMES) + 2))})"
-_READY = "SELECT min(turn) FROM tasks WHERE ready = 2 AND home = ? AND priority = ?"
-_LAST = "SELECT max(turn) FROM tasks WHERE ready = 2 AND tenant = ? AND principal = ? AND home = ? AND priority = ?"
+_ADD = f"""INSERT INTO tasks ({_LINE}, unique_key, deadline, ready, turn)
+    VALUES ({", ".join("?" * (len(_NAMES) + 4))})"""
+_TURNS = """SELECT
+    (SELECT min(turn) FROM tasks WHERE ready = 2 AND home = ? AND priority = ?),
+    (SELECT max(turn) FROM tasks WHERE ready = 2 AND tenant = ? AND principal = ? AND home = ? AND priority = ?)"""
+"""The lowest turn that waits, and the last turn of a user."""
 
 NOT_WAITING, LATER, READY = 0, 1, 2
 """The values of `ready`: the task is not to be begun; when its time has come; it can be taken now."""
@@ -89,7 +92,7 @@ class DatabaseTasks:
         whose, values = "tenant = ?", [tenant]
         if principal is not None:
             whose, values = f"{whose} AND principal = ?", [tenant, principal]
-        inner = f"SELECT 1 FROM tasks WHERE ready != 0 AND {whose} LIMIT {int(most)}"
+        inner = f"SELECT 1 FROM tasks WHERE {whose} AND state IN ('queued', 'retrying') LIMIT {int(most)}"
         rows = await self._writer.ask(
             lambda database: database.execute(f"SELECT count(*) FROM ({inner}) AS waiting", values)
         )
@@ -242,7 +245,7 @@ class _Taken:
 
 
 def tell_task(
-    database: Database, run_of: RunSummary | None, run_id: str, record: TaskTelling, at: float
+    database: Database, run_of: RunSummary | None, run_id: str, record: TaskTelling, at: float, *, is_new: bool = False
 ) -> tuple[TaskLine | None, TaskLine | None]:
     """Write the line of a task, in the transaction of a record of its run.
 
@@ -252,44 +255,39 @@ def tell_task(
         run_id: the run.
         record: the record.
         at: when it was written.
+        is_new: the run can not be a task yet.
 
     Returns:
         The line before and after; None where the run is no task.
     """
-    rows = database.execute(_OF_RUN, (run_id,))
+    rows = [] if is_new else database.execute(_OF_RUN, (run_id,))
     before = _line(rows[0]) if rows else None
-    run = run_of or _NO_RUN
-    after = task_line(run, before, record, at)
+    after = task_line(run_of, before, record, at)
     if after is None:
         if rows:
             database.execute("DELETE FROM tasks WHERE run_id = ?", (run_id,))
     elif before is None:
         values = [_value(after, name) for name in _NAMES]
-        database.execute(_ADD, (*values, after.options.unique_key, LATER))
-        if after.options.deadline is not None:
-            database.execute("UPDATE tasks SET deadline = ? WHERE run_id = ?", (after.options.deadline, run_id))
-        _place(database, after, at)
+        options = after.options
+        database.execute(_ADD, (*values, options.unique_key, options.deadline, *_place_of(database, after, at)))
     elif after != before:
         changed = [name for name in _NAMES if getattr(after, name) != getattr(before, name)]
         values = [_value(after, name) for name in changed]
-        ready = LATER if after.state in ("queued", "retrying") else NOT_WAITING
-        assigned = ", ".join([*(f"{name} = ?" for name in changed), "ready = ?", "deadline = ?"])
-        row = (*values, ready, after.options.deadline, run_id)
+        waits = after.state in ("queued", "retrying")
+        place = _place_of(database, after, at) if waits else (NOT_WAITING, 0)
+        assigned = ", ".join([*(f"{name} = ?" for name in changed), "ready = ?", "turn = ?", "deadline = ?"])
+        row = (*values, *place, after.options.deadline, run_id)
         database.execute(f"UPDATE tasks SET {assigned} WHERE run_id = ?", row)
-        if ready == LATER:
-            _place(database, after, at)
     return before, after
 
 
-def _place(database: Database, line: TaskLine, now: float) -> None:
-    """Give a task that waits its place among those that can be taken, where its time has come."""
+def _place_of(database: Database, line: TaskLine, now: float) -> tuple[int, int]:
+    """The place of a task that waits: whether it can be taken now, and its turn."""
     if line.due > now:
-        return
+        return LATER, 0
     whose = (line.tenant, line.principal, line.home, line.priority)
-    ((lowest,),) = database.execute(_READY, (line.home, line.priority))
-    ((last,),) = database.execute(_LAST, whose)
-    turn = max(_int(lowest), _int(last) + 1 if last is not None else 0)
-    database.execute("UPDATE tasks SET ready = 2, turn = ? WHERE run_id = ?", (turn, line.run_id))
+    ((lowest, last),) = database.execute(_TURNS, (line.home, line.priority, *whose))
+    return READY, max(_int(lowest), _int(last) + 1 if last is not None else 0)
 
 
 def _promote(database: Database, now: float) -> None:
@@ -298,7 +296,8 @@ def _promote(database: Database, now: float) -> None:
     for row in database.execute(query, (now, PROMOTED_MAX)):
         line = _line(row)
         if line is not None:
-            _place(database, line, now)
+            place = _place_of(database, line, now)
+            database.execute("UPDATE tasks SET ready = ?, turn = ? WHERE run_id = ?", (*place, line.run_id))
 
 
 def _conditions(wanted: TaskFilter) -> tuple[list[str], list[object]]:
@@ -339,6 +338,3 @@ def _int(value: object) -> int:
 
 def _float(value: object) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
-
-
-_NO_RUN = RunSummary(run_id="", status="", started=0.0, ended=None, agent="", model="", question="")

@@ -21,7 +21,7 @@ from ..core.event import CallProgress, Event
 from ..core.interfaces import Clock, Journal
 from ..core.record import Ended, Entry, TaskEnded, TaskQueued, TaskRetrying, TaskStarted
 from ..core.task import DEADLINE, TIMED_OUT, WORKER_LOST, TaskLine, TaskState, meaning_of
-from ..core.task_line import line_of
+from ..core.task_line import line_of, task_line
 from ..journal.recording import CallRef, RunState
 from ..runs.run import Stopping
 from .builder import Builder, Unfit
@@ -41,7 +41,7 @@ class NotNow(UsageError):
     """The task is not to be begun now: it is not due, waits for a person, or is over."""
 
 
-class Left(Struct, frozen=True):
+class LeftTask(Struct, frozen=True):
     """A task that was left for somebody else, or for later.
 
     Attributes:
@@ -61,7 +61,7 @@ async def attempt(
     clock: Clock,
     worker: str,
     stopping: Stopping | None = None,
-) -> TaskLine | Left:
+) -> TaskLine | LeftTask:
     """Make the next attempt at a task, up to its end or its next pause.
 
     Args:
@@ -91,10 +91,10 @@ async def attempt(
         entries = await journal.read(run_id)
         next_start(run_id, entries, clock.now(), worker)  # or nothing is built
         resumable = await builder.build(RunState(entries[:1]).beginning())
-        progress = Progress(journal, run_id, clock)
+        progress = TaskReporter(journal, run_id, clock)
         await resumable.resume(run_id, emit=progress.hear, begins=begins, stopping=stopping)
     except (Unfit, ReplayDiverged) as error:
-        return Left(str(error), is_unfit=True)
+        return LeftTask(str(error), is_unfit=True)
     except asyncio.CancelledError:
         if begun:
             await asyncio.shield(settle(journal, run_id, clock=clock, is_free=stopping.is_interrupted))
@@ -103,11 +103,11 @@ async def attempt(
         if not begun:
             if not isinstance(error, ActumError):
                 log.exception("task %s could not be begun", run_id)
-            return Left(str(error) or type(error).__name__)
+            return LeftTask(str(error) or type(error).__name__)
         if not isinstance(error, ActumError):
             log.info("task %s: the run failed: %s", run_id, type(error).__name__)
     line = await settle(journal, run_id, clock=clock)
-    return line if line is not None else Left("the run was forgotten")
+    return line if line is not None else LeftTask("the run was forgotten")
 
 
 def next_start(run_id: str, entries: Sequence[Entry], now: float, worker: str) -> TaskStarted:
@@ -179,11 +179,12 @@ async def settle(
                     journal.append(run_id, ended(RunState(entries)))
                     entries = await journal.read(run_id)
                 record = verdict(run_id, entries, clock.now(), is_free=is_free, because=because)
-                if record is not None:
+                line = line_of(run_id, entries)
+                if record is not None and line is not None:
                     journal.append(run_id, record)
-                    entries = await journal.read(run_id)
+                    line = task_line(None, line, record, clock.now())
                 await journal.sync(run_id)
-                return line_of(run_id, entries)
+                return line
         except Busy:
             if clock.monotonic() >= until:
                 raise
@@ -279,7 +280,7 @@ def timed_out(state: RunState) -> Ended:
     return Ended("stopped", "", TIMED_OUT)
 
 
-class Progress:
+class TaskReporter:
     """Writes down what running tools tell of their progress.
 
     Args:
@@ -325,7 +326,7 @@ async def attempt_in_time(
     worker: str,
     timeout_s: float | None,
     stopping: Stopping | None = None,
-) -> TaskLine | Left:
+) -> TaskLine | LeftTask:
     """`attempt` in this process, ended at its time limit and when somebody wants it cancelled, as far as a run can be
     ended from within its process.
 
@@ -351,4 +352,4 @@ async def attempt_in_time(
             await asyncio.wait([work])
     if not work.cancelled():
         return work.result()
-    return line_of(run_id, await journal.read(run_id)) or Left("the run was forgotten")
+    return line_of(run_id, await journal.read(run_id)) or LeftTask("the run was forgotten")

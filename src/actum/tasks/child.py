@@ -1,7 +1,7 @@
 """The child's side of the local dispatcher: carries out one task after another, as it is told on its standard input.
 
-Each line is one JSON message. The server sends how to build agents (`Hello`), then one `Order` at a time; the child
-answers each with a `Report`. What tools print goes to the standard error: the pipe of the reports is kept from them.
+Each line is one JSON message. The server sends how to build agents (`Hello`), then one `TaskOrder` at a time; the child
+answers each with a `TaskReport`. What tools print goes to the standard error: the pipe of reports is kept from them.
 
 When the input ends, the server is gone: the child kills its whole group at once, itself included. What it was doing is
 on record as any attempt whose process was lost.
@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ..core.interfaces import Clock, Journal
-from .attempt import Left, attempt_in_time
+from .attempt import LeftTask, attempt_in_time
 from .builder import Builder
 
 
@@ -39,13 +39,13 @@ class Hello(Struct, frozen=True):
     setup: Raw
 
 
-class Order(Struct, frozen=True):
+class TaskOrder(Struct, frozen=True):
     """A task that the child is to make an attempt at."""
 
     run_id: str
 
 
-class Report(Struct, frozen=True, omit_defaults=True):
+class TaskReport(Struct, frozen=True, omit_defaults=True):
     """What became of an order; without a run, the child is ready.
 
     Attributes:
@@ -69,7 +69,7 @@ Opener = Callable[[bytes], AbstractAsyncContextManager[tuple[Journal, Builder]]]
 """Opens the journal and makes the builder, of the setup in `Hello`."""
 
 
-async def serve(opener: Opener, clock: Clock, orders: asyncio.Queue[bytes], tell: Callable[[Report], None]) -> None:
+async def serve(opener: Opener, clock: Clock, orders: asyncio.Queue[bytes], tell: Callable[[TaskReport], None]) -> None:
     """Carry out what is ordered, for ever: the end of the input ends the process.
 
     Args:
@@ -80,18 +80,18 @@ async def serve(opener: Opener, clock: Clock, orders: asyncio.Queue[bytes], tell
     """
     hello = msgspec.json.decode(await orders.get(), type=Hello)
     async with opener(bytes(hello.setup)) as (journal, builder):
-        tell(Report())
+        tell(TaskReport())
         while True:
-            order = msgspec.json.decode(await orders.get(), type=Order)
+            order = msgspec.json.decode(await orders.get(), type=TaskOrder)
             outcome = await attempt_in_time(
                 journal, builder, order.run_id, clock=clock, worker=hello.worker, timeout_s=None
             )
             memory = memory_bytes()
-            if isinstance(outcome, Left):
-                tell(Report(order.run_id, left=outcome.reason, is_unfit=outcome.is_unfit, memory_bytes=memory))
+            if isinstance(outcome, LeftTask):
+                tell(TaskReport(order.run_id, left=outcome.reason, is_unfit=outcome.is_unfit, memory_bytes=memory))
             else:
                 spent = outcome.state == "cancelled"
-                tell(Report(order.run_id, outcome.state, is_spent=spent, memory_bytes=memory))
+                tell(TaskReport(order.run_id, outcome.state, is_spent=spent, memory_bytes=memory))
 
 
 def main(opener: Opener, clock: Clock) -> None:
@@ -101,7 +101,7 @@ def main(opener: Opener, clock: Clock) -> None:
     reports = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what tools print is no report
 
-    def tell(report: Report) -> None:
+    def tell(report: TaskReport) -> None:
         with suppress(OSError):
             reports.write(msgspec.json.encode(report) + b"\n")
 

@@ -30,7 +30,7 @@ from ..core.task import TaskLine
 from ..journal.recording import RunState
 from ..transport.process import Child, Ending, start_child
 from .attempt import settle, timed_out
-from .child import Hello, Order, Report
+from .child import Hello, TaskOrder, TaskReport
 from .queue import TaskLimits
 
 log = logging.getLogger("actum.tasks")
@@ -93,14 +93,14 @@ class TaskChild:
         """Whether the process has ended."""
         return self._child.exited.is_set()
 
-    async def ask(self, message: bytes) -> Report | None:
+    async def ask(self, message: bytes) -> TaskReport | None:
         """Send a line, and wait for the report; None where the child ended instead."""
         try:
             if message:
                 self._child.stdin.write(message + b"\n")
                 await self._child.stdin.drain()
             line = await self._child.stdout.readline()
-            return msgspec.json.decode(line, type=Report) if line else None
+            return msgspec.json.decode(line, type=TaskReport) if line else None
         except (OSError, msgspec.DecodeError, ValueError):
             return None
 
@@ -289,7 +289,7 @@ class LocalDispatcher:
             self._left[run_id] = self._clock.monotonic() + FAILED_START_S
             return
         kill = self._killing[run_id] = asyncio.Event()
-        asked = asyncio.ensure_future(child.ask(msgspec.json.encode(Order(run_id))))
+        asked = asyncio.ensure_future(child.ask(msgspec.json.encode(TaskOrder(run_id))))
         killed = asyncio.ensure_future(kill.wait())
         limit = self._clock.timeout(self._limit_of(line))
         try:
@@ -327,7 +327,7 @@ class LocalDispatcher:
         return min((limit for limit in limits if limit is not None), default=None)
 
     async def _end(
-        self, child: TaskChild, asked: asyncio.Future[Report | None], killed: asyncio.Future[Literal[True]]
+        self, child: TaskChild, asked: asyncio.Future[TaskReport | None], killed: asyncio.Future[Literal[True]]
     ) -> None:
         killed.cancel()
         await child.end()
@@ -335,7 +335,11 @@ class LocalDispatcher:
         await asyncio.wait([asked])
 
     async def _put_back(
-        self, child: TaskChild, asked: asyncio.Future[Report | None], killed: asyncio.Future[Literal[True]], run_id: str
+        self,
+        child: TaskChild,
+        asked: asyncio.Future[TaskReport | None],
+        killed: asyncio.Future[Literal[True]],
+        run_id: str,
     ) -> None:
         """This dispatcher ends: the attempt is broken off, and does not count."""
         await self._end(child, asked, killed)
@@ -392,7 +396,7 @@ class LocalDispatcher:
             return None
         return child
 
-    async def _give_back(self, child: TaskChild, report: Report) -> None:
+    async def _give_back(self, child: TaskChild, report: TaskReport) -> None:
         child.done += 1
         worn = child.done >= self._settings.tasks_max or report.memory_bytes > self._settings.memory_bytes_max
         if worn or report.is_spent or report.is_unfit or self._is_closing:

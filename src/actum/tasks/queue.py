@@ -28,9 +28,9 @@ from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Clock, Facts, Journal, TaskIndex
 from ..core.message import UserMessage
 from ..core.pending import Pending
-from ..core.record import Ended, Entry, Requester, TaskQueued, new_id
+from ..core.record import Ended, Entry, Requester, RunSummary, TaskQueued, new_id
 from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress
-from ..core.task_line import attempts_of, line_of
+from ..core.task_line import attempts_of, line_of, task_line
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
 from ..runs.runner import Runner
@@ -44,6 +44,11 @@ WAIT_POLL_S = 0.2
 """Seconds between two looks at a task that is waited for."""
 KEY_TRIES = 100
 """So often the task of a unique key is looked for that another request is about to accept."""
+COUNTED_S = 1.0
+"""For so many seconds it is remembered how many tasks of a user wait,"""
+NEAR = 0.8
+"""where that is less than this part of the limit."""
+COUNTED_MAX = 10_000
 DAY_S = 86_400.0
 
 
@@ -117,6 +122,7 @@ class TaskQueue:
         self._dispatcher = dispatcher
         self._home = home
         self._can_build = can_build
+        self._counted: dict[tuple[str, str | None], tuple[int, float]] = {}
 
     # Accepting --------------------------------------------------------------------------------------------------------
 
@@ -167,6 +173,7 @@ class TaskQueue:
                 [call],
                 task,
                 run_id=run_id,
+                drawn=not task.options.unique_key,
                 by=by,
                 speaks_for=speaks_for,
                 principal=principal,
@@ -179,7 +186,7 @@ class TaskQueue:
             )
 
         said = [runner.name, call.name, call.arguments]
-        return await self._accept(User(tenant, principal), options, said, begin)
+        return await self._accept(User(tenant, principal), runner.name, options, said, begin)
 
     async def accept_run(
         self,
@@ -233,7 +240,7 @@ class TaskQueue:
             )
 
         said = [agent.name, conversation, msgspec.to_builtins(UserMessage.of(question))]
-        return await self._accept(User(tenant, principal), options, said, begin)
+        return await self._accept(User(tenant, principal), agent.name, options, said, begin)
 
     def _check_buildable(self, name: str) -> None:
         if not self._home and self._can_build is not None and not self._can_build(name):
@@ -246,6 +253,7 @@ class TaskQueue:
     async def _accept(
         self,
         user: User,
+        name: str,
         options: TaskOptions,
         said: object,
         begin: Callable[[str, TaskQueued], Awaitable[None]],
@@ -254,13 +262,14 @@ class TaskQueue:
 
         Args:
             user: on whose behalf.
+            name: under which the run stands on record.
             options: what was asked for.
             said: what the task is to do, for its digest.
             begin: puts the task on record.
         """
         index, now = self._index(), self._clock.now()
         self._check_options(options, now)
-        digest = _digest(options.unique_key, said)
+        digest = _digest(options.unique_key, said) if options.unique_key else ""
         if options.unique_key and (known := await index.keyed(*user, options.unique_key)) is not None:
             return _same(known, digest)
         await self._check_room(index, user)
@@ -271,9 +280,20 @@ class TaskQueue:
         else:
             run_id = new_id("run")
             await begin(run_id, task)
-            found = await index.find(run_id)
-            assert found is not None
-            line = found
+            run = RunSummary(
+                run_id=run_id,
+                status="running",
+                started=now,
+                ended=None,
+                agent=name,
+                model="",
+                question="",
+                principal=user.principal,
+                tenant=user.tenant,
+            )
+            accepted = task_line(run, None, task, now)
+            assert accepted is not None
+            line = accepted
         if self._dispatcher is not None:
             self._dispatcher.wake(line.run_id)
         return line
@@ -340,10 +360,28 @@ class TaskQueue:
         """Raises:
         TaskRefused: too many tasks wait.
         """
-        if await index.queued(user.tenant, user.principal, most=self.limits.queued) >= self.limits.queued:
-            raise TaskRefused("queued_max", f"{self.limits.queued} tasks of this user wait already: try again later")
-        if await index.queued(user.tenant, None, most=self.limits.queued_tenant) >= self.limits.queued_tenant:
-            raise TaskRefused("queued_max", f"{self.limits.queued_tenant} tasks of this tenant wait already")
+        limits = self.limits
+        if await self._waiting(index, user.tenant, user.principal, limits.queued) >= limits.queued:
+            raise TaskRefused("queued_max", f"{limits.queued} tasks of this user wait already: try again later")
+        if await self._waiting(index, user.tenant, None, limits.queued_tenant) >= limits.queued_tenant:
+            raise TaskRefused("queued_max", f"{limits.queued_tenant} tasks of this tenant wait already")
+
+    async def _waiting(self, index: TaskIndex, tenant: str, principal: str | None, most: int) -> int:
+        """How many tasks wait; this one is counted with them. Far from the limit the list is asked once a second, and
+        what this process accepts in between is counted here.
+        """
+        now, name = self._clock.monotonic(), (tenant, principal)
+        known = self._counted.get(name)
+        if known is None or now - known[1] >= COUNTED_S or known[0] >= most * NEAR:
+            count = await index.queued(tenant, principal, most=most)
+            if len(self._counted) >= COUNTED_MAX:
+                self._counted.clear()
+            latest = self._counted.get(name)
+            # Another request may have counted meanwhile, and accepted a task that is not yet written.
+            is_newer = latest is not None and (known is None or latest[1] > known[1])
+            known = (max(latest[0], count), latest[1]) if latest is not None and is_newer else (count, now)
+        self._counted[name] = (known[0] + 1, known[1])
+        return known[0]
 
     # Telling ----------------------------------------------------------------------------------------------------------
 

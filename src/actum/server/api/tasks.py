@@ -51,7 +51,7 @@ async def accept_call(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
             api.runner,
             call,
             options,
-            speaks_for=who.speaks_for,
+            speaks_for="user" if who.speaks_for == "user" else "",
             principal=who.principal,
             tenant=who.tenant,
             roles=who.roles,
