@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pwd
 import re
 import resource
 import signal
@@ -341,6 +342,39 @@ async def test_what_a_killed_server_left_is_gone_on_with_by_another(machine: Mac
         async with asyncio.timeout(10):
             told = await following
         assert told == list(range(len(told)))
+
+
+async def test_a_run_of_the_command_line_or_of_mcp_is_cancelled_by_a_server(machine: Machine) -> None:
+    typist = pwd.getpwuid(os.getuid()).pw_name  # whose runs those of commands are
+    key = await machine.key("boss", "--user", typist, "--scope", "runs", "--scope", "tools")
+    begun = machine.folder / "begun"
+    async with machine.serves() as one, machine.serves() as two:
+
+        async def cancel_latest() -> None:
+            """Cancel at one server the only run that is under way, which another process carries out."""
+            await until(begun.exists)
+            items = (await two.ask("GET", "/v1/runs?status=running", key)).json()["items"]
+            (run,) = [each["id"] for each in items]
+            answer = await two.ask("POST", f"/v1/runs/{run}/cancel", key)
+            assert (answer.status_code, answer.json().get("stop_reason")) == (200, "cancelled"), answer.text
+            begun.unlink()
+
+        async with (
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}, trust_env=False) as http,
+            Client(streamable_http_client(f"{one.origin}/mcp", http_client=http), mode="auto") as client,
+        ):
+            called = asyncio.create_task(client.call_tool("wait", {}))
+            await cancel_latest()
+            async with asyncio.timeout(10):
+                assert (await called).is_error
+            assert not (await client.call_tool("add", {"a": 1, "b": 2})).is_error  # the session goes on
+        command = await machine.start("run", "--agent", "desk", "wait")
+        await cancel_latest()
+        async with asyncio.timeout(20):
+            out, problems = await command.communicate()
+        assert b"Traceback" not in problems, problems
+        assert b"cancelled" in out + problems, (out, problems)
+    assert "Traceback" not in one.said + two.said
 
 
 async def test_a_stream_of_an_mcp_session_ends_when_its_key_is_revoked(tmp_path: Path) -> None:

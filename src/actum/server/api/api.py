@@ -107,7 +107,7 @@ class Api:
         self.clock = clock
         self.journal = runner.journal
         self.records = Records(runner.journal, clock)
-        self.work = Work(runner.journal, clock)
+        self.work = Work()
         self.streams = Streams()
 
     # What a caller may use --------------------------------------------------------------------------------------------
