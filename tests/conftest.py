@@ -8,10 +8,13 @@ import random
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.postgres import PostgresServer, postgres_server
 
 OF_THE_PERSON = re.compile(r"ACTUM_.*|.*_API_KEY|.*_BASE_URL|.*_PROXY|NO_COLOR|FORCE_COLOR|COLUMNS", re.IGNORECASE)
 """Variables by which the person who runs the tests would change what they see: keys, endpoints, proxies, colours."""
@@ -48,3 +51,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for tests in order:
         chance.shuffle(tests)
     items[:] = [item for tests in order for item in tests]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for all tests that share one; each makes a database of its own."""
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a journal of each kind is kept: a file, and the address of an empty database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "journal.db")
+    address: str = request.getfixturevalue("postgres").new_database()
+    return address

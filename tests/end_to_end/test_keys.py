@@ -9,14 +9,11 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
-import pytest
-
-from tests.postgres import PostgresServer, postgres_server
 
 ACTUM = (sys.executable, "-m", "actum")
 TOOLS = '''
@@ -49,20 +46,6 @@ LIST = {
         }
     },
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as running:
-        yield running
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "journal.db")
-    address: str = request.getfixturevalue("server").new_database()
-    return address
 
 
 class Machine:

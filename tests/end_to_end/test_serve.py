@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pwd
 import re
 import resource
 import signal
 import sqlite3
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -23,7 +24,7 @@ import pytest
 from mcp.client.client import Client, ConnectMode
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.postgres import PostgresServer, postgres_server
+from tests.postgres import postgres_server
 
 PATHS = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
 TOOLS = '''
@@ -207,18 +208,10 @@ async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with postgres_server() as running:
-        yield running
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
+@pytest.fixture
+def machine(place: str, tmp_path: Path) -> Machine:
     """A machine with a journal of each kind."""
-    if request.param == "sqlite":
-        return Machine(tmp_path, str(tmp_path / "journal.db"))
-    return Machine(tmp_path, request.getfixturevalue("postgres").new_database())
+    return Machine(tmp_path, place)
 
 
 async def test_curl_and_mcp_clients_of_both_eras_use_one_port_and_the_list_shows_both(machine: Machine) -> None:
@@ -349,6 +342,88 @@ async def test_what_a_killed_server_left_is_gone_on_with_by_another(machine: Mac
         async with asyncio.timeout(10):
             told = await following
         assert told == list(range(len(told)))
+
+
+async def test_a_run_of_the_command_line_or_of_mcp_is_cancelled_by_a_server(machine: Machine) -> None:
+    typist = pwd.getpwuid(os.getuid()).pw_name  # whose runs those of commands are
+    key = await machine.key("boss", "--user", typist, "--scope", "runs", "--scope", "tools")
+    begun = machine.folder / "begun"
+    async with machine.serves() as one, machine.serves() as two:
+
+        async def cancel_latest() -> None:
+            """Cancel at one server the only run that is under way, which another process carries out."""
+            await until(begun.exists)
+            items = (await two.ask("GET", "/v1/runs?status=running", key)).json()["items"]
+            (run,) = [each["id"] for each in items]
+            answer = await two.ask("POST", f"/v1/runs/{run}/cancel", key)
+            assert (answer.status_code, answer.json().get("stop_reason")) == (200, "cancelled"), answer.text
+            begun.unlink()
+
+        async with (
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}, trust_env=False) as http,
+            Client(streamable_http_client(f"{one.origin}/mcp", http_client=http), mode="auto") as client,
+        ):
+            called = asyncio.create_task(client.call_tool("wait", {}))
+            await cancel_latest()
+            async with asyncio.timeout(10):
+                assert (await called).is_error
+            assert not (await client.call_tool("add", {"a": 1, "b": 2})).is_error  # the session goes on
+        command = await machine.start("run", "--agent", "desk", "wait")
+        await cancel_latest()
+        async with asyncio.timeout(20):
+            out, problems = await command.communicate()
+        assert b"Traceback" not in problems, problems
+        assert b"cancelled" in out + problems, (out, problems)
+    assert "Traceback" not in one.said + two.said
+
+
+async def test_a_stream_of_an_mcp_session_ends_when_its_key_is_revoked(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, str(tmp_path / "journal.db"))
+    keys = {name: await machine.key(name, "--scope", "tools") for name in ("ann", "bob")}
+    async with machine.serves() as server:
+        began, ended = {each: asyncio.Event() for each in _STREAMS}, {each: asyncio.Event() for each in _STREAMS}
+        reading = [
+            asyncio.create_task(_read(server, keys[name], path, began[name, path], ended[name, path]))
+            for name, path in _STREAMS
+        ]
+        async with asyncio.timeout(20):
+            for each in began.values():
+                await each.wait()
+        await machine.types("keys", "revoke", "ann")
+        async with asyncio.timeout(3):
+            for path in ("/mcp", "/sse"):
+                await ended["ann", path].wait()
+        assert not ended["bob", "/mcp"].is_set()
+        assert not ended["bob", "/sse"].is_set()
+        assert (await server.ask("GET", "/v1/tools", keys["bob"])).status_code == 200
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.ended() == 0
+        await asyncio.gather(*reading)
+    assert "Traceback" not in server.said
+
+
+_STREAMS = [(name, path) for name in ("ann", "bob") for path in ("/mcp", "/sse")]
+
+
+async def _read(server: Server, key: str, path: str, began: asyncio.Event, ended: asyncio.Event) -> None:
+    """Read the stream of a session of the old era, until the server ends the stream."""
+    headers = {"authorization": f"Bearer {key}", "accept": "text/event-stream"}
+    if path == "/mcp":
+        both = {"accept": "application/json, text/event-stream"}
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        begun = await server.ask("POST", path, key, hello, **both)
+        assert begun.status_code == 200, begun.text
+        headers |= {"mcp-session-id": begun.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+        note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        told = await server.client.post(path, json=note, headers=headers | both)
+        assert told.status_code == 202, told.text
+    async with server.client.stream("GET", path, headers=headers) as stream:
+        assert stream.status_code == 200
+        began.set()
+        async for _ in stream.aiter_raw():
+            pass
+    ended.set()
 
 
 async def test_a_wrong_key_is_slowed_down_and_a_database_that_is_away_means_503(tmp_path: Path) -> None:

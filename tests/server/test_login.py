@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import hmac
@@ -13,23 +14,36 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx2
 import jwt
+import pytest
 from cryptography.hazmat.primitives import serialization
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from actum.compose.serving import open_login
+from actum.compose.settings import LoginTable, ServeSettings, Settings
+from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.journal.audit import audit
+from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
+from actum.server.attempts import Attempts, recorded_in
 from actum.server.door import identity_of
 from actum.server.house import House, HouseSettings
 from actum.server.identity import Authenticator
 from actum.server.login.door import LoginDoor
-from actum.server.login.provider import LoginSettings
+from actum.server.login.provider import ANSWER_BYTES_MAX, ANSWER_S, LoginProvider, LoginSettings
 from actum.server.login.same_site import own_path
+from actum.server.open_streams import OpenStreams
+from actum.storage.journal import DatabaseJournal
+from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock
+from actum.transport.fetcher import Fetcher
+from actum.transport.guard import Guard
 from tests.issuer import KEY, OTHER_KEY, Issuer
+from tests.postgres import PostgresServer
 from tests.web import serving
 
 
@@ -38,7 +52,7 @@ class Who:
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
-        return (Route("/who", self._who, methods=["GET", "POST"]),)
+        return (Route("/who", self._who, methods=["GET", "POST"]), Route("/events", self._events, methods=["GET"]))
 
     @contextlib.asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -52,6 +66,47 @@ class Who:
         told = {"principal": found.principal, "tenant": found.tenant, "roles": found.roles, "scopes": found.scopes}
         return JSONResponse(told)
 
+    async def _events(self, request: Request) -> Response:
+        async def events() -> AsyncIterator[bytes]:
+            yield b"data: begun\n\n"
+            await asyncio.Event().wait()
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+
+class Bad:
+    """An issuer that answers some addresses in a bad way.
+
+    Attributes:
+        how: by path: `huge` for an answer without an end, `hangs` for none, `stops` for one that stops in the middle.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.how: dict[str, str] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        how = self.how.get(scope.get("path", ""))
+        if how is None:
+            await self._app(scope, receive, send)
+            return
+        gone = asyncio.create_task(self._gone(receive))
+        try:
+            if how != "hangs":
+                kind = [(b"content-type", b"application/json")]
+                await send({"type": "http.response.start", "status": 200, "headers": kind})
+                await send({"type": "http.response.body", "body": b'{"issuer": "', "more_body": True})
+            while how == "huge" and not gone.done():
+                await send({"type": "http.response.body", "body": b"a" * 65536, "more_body": True})
+                await asyncio.sleep(0)  # lets the disconnection be seen
+            await gone
+        finally:
+            gone.cancel()
+
+    async def _gone(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
 
 @dataclass
 class World:
@@ -64,20 +119,36 @@ class World:
     clock: FakeClock
     issuer: Issuer
     path: Path
+    bad: Bad
     public: str = ""
+    place: str = ""
+    answer_s: float = ANSWER_S
     origins: list[str] = field(default_factory=list)
-    journals: list[SQLiteJournal] = field(default_factory=list)
+    journals: list[DatabaseJournal] = field(default_factory=list)
 
     @contextlib.asynccontextmanager
     async def server(self, **more: object) -> AsyncIterator[str]:
         """One more server."""
-        journal = SQLiteJournal(self.path, now=self.clock.now)
+        journal: DatabaseJournal = (
+            PostgresJournal(self.place, now=self.clock.now)
+            if self.place
+            else SQLiteJournal(self.path, now=self.clock.now)
+        )
         told = {"issuer": self.issuer.url, "client_id": "actum", "client_secret": "s", "tenant_claim": "org"}
         settings = LoginSettings(**{**told, "scopes": ("tools",), "idle_s": 600.0, "session_s": 3600.0, **more})  # type: ignore[arg-type]
-        door = LoginDoor(settings, journal, public=self.public, clock=self.clock)
+        fetcher = Fetcher(Guard(settings.issuer), seconds_max=self.answer_s, bytes_max=ANSWER_BYTES_MAX)
+        door = LoginDoor(
+            settings,
+            journal,
+            public=self.public,
+            attempts=Attempts(recorded_in(journal), clock=self.clock),
+            provider=LoginProvider(settings, fetcher=fetcher, clock=self.clock),
+            clock=self.clock,
+        )
         house = House(
             [Who(), door],
             HouseSettings(access=Access(verifier=Authenticator([])), public=self.public),
+            streams=OpenStreams([door.sessions]),
             clock=self.clock,
         )
         try:
@@ -95,8 +166,9 @@ async def worlds(tmp_path: Path) -> AsyncIterator[World]:
     issuer = Issuer(clock, metadata_path="/.well-known/openid-configuration")
     issuer.id_claims = {"org": "north", "roles": ["clerk"]}
     issuer.know("actum", "s")
-    async with serving(issuer.app()) as issuer.url:
-        yield World(clock, issuer, tmp_path / "runs.db")
+    bad = Bad(issuer.app())
+    async with serving(bad) as issuer.url:
+        yield World(clock, issuer, tmp_path / "runs.db", bad)
 
 
 def whole(folder: Path) -> bytes:
@@ -150,6 +222,71 @@ async def test_a_person_logs_in_is_known_at_every_door_and_logs_out_in_every_pro
         told = [(line.tool, line.principal) for line in acts if line.tool.startswith("login.")]
         assert ("login.begin", "ada") in told
         assert ("login.end", "ada") in told
+
+
+async def test_two_tenants_log_in_at_once_and_each_stays_in_their_own(tmp_path: Path) -> None:
+    """The tenant is that of the token of each log-in, also when log-ins of two tenants cross."""
+    async with worlds(tmp_path) as world, world.server() as here, world.server() as there:
+        people = {}
+        async with contextlib.AsyncExitStack() as stack:
+            ways = []
+            for tenant in ("north", "south"):  # both have begun before either comes back
+                people[tenant] = await stack.enter_async_context(browser(here))
+                ways.append(await back(people[tenant]))
+            for tenant, way in zip(people, ways, strict=True):
+                world.issuer.id_claims = {"org": tenant, "roles": [tenant]}
+                assert (await people[tenant].get(way)).status_code == 200
+            for _ in range(5):
+                told = await asyncio.gather(*(each.get("/who") for each in people.values()))
+                assert [(each.json()["tenant"], each.json()["roles"]) for each in told] == [
+                    ("north", ["north"]),
+                    ("south", ["south"]),
+                ]
+            # Both are called ada: the log-out of one is not that of the other, in no process.
+            assert (await people["north"].post("/logout", headers={"origin": here})).status_code == 200
+            for origin in (here, there):
+                text = people["south"].cookies["actum-session"]
+                async with browser(origin, cookie=f"actum-session={text}") as south:
+                    assert (await south.get("/who")).json()["tenant"] == "south"
+            assert (await people["north"].get("/who")).status_code == 401
+        acts = [line async for line in audit(world.journals[0])]
+        told_of = [(line.tool, line.tenant) for line in acts if line.tool.startswith("login.")]
+        assert told_of == [("login.begin", "north"), ("login.begin", "south"), ("login.end", "north")]
+        # A tenant that is no name lets nobody in.
+        for wrong in ("", None, 7, ["north"], {"name": "north"}):
+            world.issuer.id_claims = {"org": wrong}  # type: ignore[dict-item]
+            world.clock.advance(1000)
+            async with browser(here) as eve:
+                assert (await log_in(eve)).status_code == 502, wrong
+                assert (await eve.get("/who")).status_code == 401, wrong
+
+
+async def test_a_log_out_in_one_process_ends_the_session_and_its_streams_in_another(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    for place in ("", postgres.new_database()):
+        async with worlds(tmp_path) as world:
+            world.place = place
+            async with world.server() as here, world.server() as there, browser(here) as ann, browser(here) as bob:
+                await log_in(ann)
+                await log_in(bob)
+                text, own = ann.cookies["actum-session"], {"origin": here}
+                async with (
+                    browser(there, cookie=f"actum-session={text}") as other,
+                    bob.stream("GET", "/events") as of_bob,
+                    other.stream("GET", "/events") as elsewhere,
+                    ann.stream("GET", "/events") as at_home,
+                ):
+                    read = {name: each.aiter_text() for name, each in (("there", elsewhere), ("here", at_home))}
+                    for pieces in read.values():
+                        assert await anext(pieces) == "data: begun\n\n"
+                    assert (await ann.post("/logout", headers=own)).status_code == 200
+                    assert (await other.get("/who")).status_code == 401
+                    async with asyncio.timeout(2):
+                        for name, pieces in read.items():
+                            assert [piece async for piece in pieces] == [], name
+                    assert not of_bob.is_closed
+                    assert (await bob.get("/who")).status_code == 200
 
 
 async def test_a_session_ends_after_a_time_idle_and_after_a_time_at_all_and_is_new_at_each_log_in(
@@ -342,3 +479,83 @@ async def test_the_page_to_return_to_is_a_path_of_ours_only(tmp_path: Path) -> N
         for path in filter(None, evil):
             told = await ann.get("/login", params={"return_to": path})
             assert (told.status_code, "evil" in told.text) == (400, False), path
+
+
+async def test_an_issuer_that_hangs_or_answers_without_end_keeps_nobody_waiting(tmp_path: Path) -> None:
+    huge, late = 502, 503
+    cases = [
+        ("/.well-known/openid-configuration", {"huge": huge, "hangs": late, "stops": late}),
+        ("/token", {"huge": huge, "hangs": late, "stops": late}),
+        ("/jwks", {"huge": late, "hangs": late, "stops": late}),
+    ]
+    async with worlds(tmp_path) as world:
+        world.answer_s = 0.3
+        for path, expected in cases:
+            for how, status in expected.items():
+                world.bad.how = {path: how}
+                async with world.server() as here, browser(here) as ann, asyncio.timeout(5):
+                    if path in ("/token", "/jwks"):
+                        told = await log_in(ann)
+                    else:
+                        told = (await asyncio.gather(*(ann.get("/login") for _ in range(5))))[-1]
+                    assert told.status_code == status, (path, how, told.text)
+                    assert "actum-session" not in ann.cookies
+                    assert (await ann.get("/who")).status_code == 401
+                    # It is well again: people come in.
+                    world.bad.how = {}
+                    world.clock.advance(60)
+                    async with browser(here) as again:
+                        assert (await log_in(again)).status_code == 200, (path, how)
+
+
+async def test_log_ins_that_were_refused_are_on_record_without_what_was_shown(tmp_path: Path) -> None:
+    async with worlds(tmp_path) as world, world.server() as here:
+        world.issuer.id_claims = {"org": "north", "nonce": "n"}
+        codes = []
+        for _ in range(3):
+            async with browser(here) as eve:
+                way = await back(eve)
+                codes += parse_qs(urlsplit(way).query)["code"]
+                assert (await eve.get(way)).status_code == 502
+        world.clock.advance(61)
+        world.issuer.id_claims = {"org": "north"}
+        async with browser(here) as ann:
+            assert (await log_in(ann)).status_code == 200
+        (line,) = [line async for line in audit(world.journals[0]) if line.tool == "login.refused"]
+        assert line.principal == ""
+        assert (line.arguments or {})["tries"] == [{"address": "127.0.0.1", "key": "login", "count": 3}]
+        assert len(codes) == 3
+        assert not [text for text in codes if text.encode() in whole(tmp_path)]
+
+
+def test_settings_of_the_log_in_that_lack_something_are_refused_at_the_start() -> None:
+    good = {"issuer": "https://accounts.example.org", "client_id": "actum"}
+    environment = {"PASSWORD": "hunter2", "EMPTY": "", "ACTUM_SECRET_OIDC": "hunter3"}
+    cases: list[tuple[dict[str, str], str]] = [
+        ({"client_id": "actum"}, "needs an issuer"),
+        ({**good, "issuer": "accounts.example.org"}, "write an address"),
+        ({**good, "issuer": "ftp://accounts.example.org"}, "write an address"),
+        ({**good, "issuer": "https://"}, "write an address"),
+        ({**good, "issuer": "https://accounts.example.org?a=1"}, "write an address"),
+        ({**good, "issuer": "https://accounts.example.org#a"}, "write an address"),
+        ({**good, "issuer": "https://[accounts"}, "write an address"),
+        ({**good, "issuer": "https://accounts.example.org:x"}, "write an address"),
+        ({**good, "issuer": "https://actum:hunter2@accounts.example.org"}, "write an address"),
+        ({**good, "issuer": "http://accounts.example.org"}, "has to begin with https://"),
+        ({"issuer": good["issuer"]}, "needs a client_id"),
+        ({**good, "client_secret": "hunter2"}, "does not belong into a file of settings"),
+        ({**good, "client_secret": "${NOWHERE}"}, "is not there, or is empty"),
+        ({**good, "client_secret": "${EMPTY}"}, "is not there, or is empty"),
+        ({**good, "client_secret": "${secret:nowhere}"}, "is not there, or is empty"),
+    ]
+    for table, told in cases:
+        settings = Settings(serve=ServeSettings(login=LoginTable(**table)))  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=re.escape(told)) as caught:
+            open_login(settings, MemoryJournal(), environment)
+        assert "hunter" not in str(caught.value), table
+        assert "[serve.login]" in str(caught.value), table
+    assert open_login(Settings(), MemoryJournal(), environment) is None
+    for word in ("${PASSWORD}", "${secret:OIDC}", ""):
+        table = {**good, "client_secret": word}
+        settings = Settings(serve=ServeSettings(login=LoginTable(**table)))  # type: ignore[arg-type]
+        assert open_login(settings, MemoryJournal(), environment) is not None, word

@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 
 import httpx2
 import pytest
@@ -27,7 +26,6 @@ from actum.storage.place import open_journal
 from actum.testing import FakeClock
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_service import connected, served
-from tests.postgres import PostgresServer, postgres_server
 from tests.web import serving
 
 
@@ -185,21 +183,6 @@ async def test_whoever_reads_a_stream_hears_within_a_second_that_the_key_was_rev
     await asyncio.sleep(0)
     clock.advance(LOOK_S)
     await reading
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as running:
-        yield running
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a journal is that two servers share."""
-    if request.param == "sqlite":
-        return str(tmp_path / "journal.db")
-    address: str = request.getfixturevalue("server").new_database()
-    return address
 
 
 @tool(effects={"read"})

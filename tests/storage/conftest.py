@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,7 @@ from actum.journal.memory import MemoryJournal
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock
-from tests.postgres import PostgresServer, postgres_server
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as running:
-        yield running
+from tests.postgres import PostgresServer
 
 
 class Store:
@@ -55,7 +49,7 @@ class Store:
 PLACES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
     "memory": lambda request: "",
     "sqlite": lambda request: str(request.getfixturevalue("tmp_path") / "folder" / "journal.db"),
-    "postgres": lambda request: request.getfixturevalue("server").new_database(),
+    "postgres": lambda request: request.getfixturevalue("postgres").new_database(),
 }
 
 
@@ -84,8 +78,8 @@ async def file(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-async def database(server: PostgresServer) -> AsyncIterator[Store]:
+async def database(postgres: PostgresServer) -> AsyncIterator[Store]:
     """A database, for what is PostgreSQL's own."""
-    made = Store(server.new_database())
+    made = Store(postgres.new_database())
     yield made
     await made.close()

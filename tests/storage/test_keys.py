@@ -158,22 +158,22 @@ async def test_records_of_runs_do_not_count_as_changes_of_keys(shared: Store) ->
 
 
 async def test_nobody_can_tell_while_the_connection_that_listens_is_away(
-    database: Store, server: PostgresServer
+    database: Store, postgres: PostgresServer
 ) -> None:
     keys = keys_of(database.open())
     await keys.add(new_key("ci")[1])
     before = await known(keys)
-    server.stop()
+    postgres.stop()
     try:
         await until(lambda: keys.changes() is None, 2)
     finally:
-        server.start()
+        postgres.start()
     after = await known(keys)
     assert after != before  # what was told meanwhile went unheard
 
 
 async def test_a_server_that_hangs_without_a_sign_is_away_within_a_second(
-    database: Store, server: PostgresServer
+    database: Store, postgres: PostgresServer
 ) -> None:
     keys = keys_of(database.open())
     await known(keys)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.row("C7")
 
 
 async def test_a_server_that_is_killed_loses_nothing_that_was_synced_and_runs_go_on_after(
-    server: PostgresServer, database: Store
+    postgres: PostgresServer, database: Store
 ) -> None:
     journal = database.open()
     async with journal.claim("r"):
@@ -36,7 +36,7 @@ async def test_a_server_that_is_killed_loses_nothing_that_was_synced_and_runs_go
         for _ in range(20):
             journal.append("r", REPLIED)
         await journal.sync("r")
-        server.kill()
+        postgres.kill()
         try:
             journal.append("r", REPLIED)
             with pytest.raises(JournalError, match="failed: "):
@@ -46,7 +46,7 @@ async def test_a_server_that_is_killed_loses_nothing_that_was_synced_and_runs_go
             with pytest.raises(JournalError, match="can not open the journal"):
                 await journal.runs()
         finally:
-            server.start()
+            postgres.start()
         journal.append("another", started())
         await journal.sync("another")
         with pytest.raises(JournalError, match="failed: "):  # who drives it must have heard
@@ -62,20 +62,22 @@ async def test_a_server_that_is_killed_loses_nothing_that_was_synced_and_runs_go
     assert [run.status for run in await journal.runs()] == ["running", "done"]
 
 
-async def test_a_payment_whose_outcome_found_no_server_is_not_repeated(server: PostgresServer, database: Store) -> None:
+async def test_a_payment_whose_outcome_found_no_server_is_not_repeated(
+    postgres: PostgresServer, database: Store
+) -> None:
     paid: list[int] = []
 
     @tool(effects={"spend"})
     async def pay(amount: int) -> str:
         """Pay."""
         paid.append(amount)
-        server.kill()
+        postgres.kill()
         return "paid"
 
     agent = Agent(ScriptedModel(pays_once), [pay], journal=database.open())
     with pytest.raises(JournalError):
         await agent.run("Pay", run_id="r")
-    server.start()
+    postgres.start()
     assert [type(entry.record) for entry in await agent.journal.read("r")][-1] is Intended
     await agent.resume("r")
     assert paid == [1]
@@ -220,10 +222,10 @@ async def test_an_ordinary_user_may_have_a_journal(database: Store) -> None:
     await journal.close()
 
 
-def test_a_server_that_is_not_there_is_told_without_the_password(server: PostgresServer) -> None:
+def test_a_server_that_is_not_there_is_told_without_the_password(postgres: PostgresServer) -> None:
     nowhere = "postgresql://ann:hush@/x?host=/nowhere"
     malformed = "postgresql://ann:hu%sh@host/x"
-    absent = server.url("absent").replace("actum@", "actum:hush@")
+    absent = postgres.url("absent").replace("actum@", "actum:hush@")
     for url, told in ((nowhere, "No such file"), (malformed, "not well-formed"), (absent, '"absent" does not exist')):
         with pytest.raises(JournalError, match="can not open the journal postgresql://") as caught:
             PostgresJournal(url)

@@ -156,10 +156,9 @@ def open_login(
         if table != LoginTable():
             raise UsageError("[serve.login] needs an issuer: the OpenID provider at which people log in")
         return None
-    address = urlsplit(table.issuer)
-    if address.scheme not in ("https", "http") or not address.hostname or address.query or address.fragment:
+    if not _is_issuer(table.issuer):
         raise UsageError("[serve.login] issuer: write an address, such as https://accounts.example.org")
-    if address.scheme == "http" and not is_here(table.issuer):
+    if table.issuer.lower().startswith("http://") and not is_here(table.issuer):
         raise UsageError("[serve.login] issuer: its address has to begin with https://")
     if not table.client_id:
         raise UsageError("[serve.login] needs a client_id: the name of this server at the issuer")
@@ -177,6 +176,17 @@ def open_login(
     )
     attempts = attempts or Attempts(recorded_in(journal))
     return LoginDoor(made, journal, public=settings.serve.public, attempts=attempts)
+
+
+def _is_issuer(text: str) -> bool:
+    """Whether a text is the address of an issuer: without a query, a fragment or a password."""
+    try:
+        address = urlsplit(text)
+        address.port  # noqa: B018  # raises an error where the port is no number
+    except ValueError:
+        return False
+    is_web = address.scheme in ("https", "http") and bool(address.hostname)
+    return is_web and not address.query and not address.fragment and "@" not in address.netloc
 
 
 def _named_secret(said: str, environment: Mapping[str, str]) -> str:

@@ -21,10 +21,12 @@ from ..core.budget import Used
 from ..core.call import Failure, ToolCall, ToolResult
 from ..core.errors import ActumError, CallError, JournalError, ReplayDiverged
 from ..core.event import Event, RunFinished, RunResult
+from ..core.interfaces import Journal
 from ..core.message import Transcript, Usage
 from ..core.pending import Pending
 from ..core.record import Ended
 from ..journal.recording import CallRef, RunState
+from .cancel_watch import CancelWatch
 from .wording import Phrases
 
 T = TypeVar("T")
@@ -77,6 +79,7 @@ class Run:
         phrases: in the run's language.
         seconds: the run's time limit.
         account: of the run's user, where users have limits.
+        watch: cancels the run where another process wants the run cancelled.
         stopping: says why the run is cancelled, where it is.
 
     Attributes:
@@ -93,6 +96,7 @@ class Run:
         phrases: Phrases,
         seconds: float | None,
         account: Account | None,
+        watch: CancelWatch,
         stopping: Stopping | None = None,
     ) -> None:
         self.context = context
@@ -105,6 +109,8 @@ class Run:
         self._seconds = seconds
         self._account = account
         self._stopping = stopping or Stopping()
+        self._watch = watch
+        self._is_told_to_stop = False
         self._counted = False
         self._under_way = AsyncExitStack()
         self._task = asyncio.current_task()
@@ -115,6 +121,34 @@ class Run:
         """What is on record of the run."""
         return self.context.recording
 
+    @property
+    def run_id(self) -> str:
+        """The run."""
+        return self.context.run_id
+
+    @property
+    def journal(self) -> Journal:
+        """Where the run is written down."""
+        return self.context.journal
+
+    def cancel(self) -> None:
+        """Stop the run, since another process wants the run cancelled: the run ends as `stopped`, and whoever waits for
+        the run gets this result. A second word changes nothing."""
+        if self._task is not None and not self._is_told_to_stop:
+            self._is_told_to_stop = True
+            self._task.cancel()
+
+    def _take_back(self) -> bool:
+        """Take back that `cancel` cancelled the task, which may go on with other things.
+
+        Returns:
+            Whether `cancel` did so, and nobody else.
+        """
+        if not self._is_told_to_stop or self._task is None:
+            return False
+        self._is_told_to_stop = False
+        return self._task.uncancel() <= self._cancelled_before
+
     async def carry_out(self, work: Awaitable[Finish]) -> Finish:
         """Do the work of the run, and write down how it ended.
 
@@ -124,6 +158,7 @@ class Run:
         Raises:
             ReplayDiverged, JournalError: the record does not fit, or can not be written; nothing more is written.
         """
+        self._watch.add(self)
         try:
             finish = await work
         except Stopped as stopped:
@@ -132,9 +167,14 @@ class Run:
         except (ReplayDiverged, JournalError):
             raise
         except BaseException as error:  # whoever called hears of it; the record too
-            await self._write_failure(error)
-            raise
+            self._watch.remove(self)
+            if not isinstance(error, asyncio.CancelledError) or not self._take_back():
+                await self._write_failure(error)
+                raise
+            finish = Finish(status="stopped", text=self.phrases.stopped("cancelled"), stop_reason="cancelled")
         finally:
+            self._watch.remove(self)
+            self._take_back()
             if self._counted:
                 await self._under_way.aclose()
         self._write_end(finish.status, finish.text, finish.stop_reason)

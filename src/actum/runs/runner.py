@@ -50,6 +50,7 @@ from ..journal.recording import CallRef, RunState
 from ..journal.secrets import write_answer, write_request
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
+from .cancel_watch import CancelWatch
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
 from .recorded import check_bound, checked_id, checked_roles, checked_text, done_after, sound, unknown_run
@@ -177,6 +178,7 @@ class Runner:
         self.client_tools: tuple[Tool, ...] = ()
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
+        self._watch = CancelWatch()
 
     def with_tools(self, tools: Sequence[Toolish]) -> Runner:
         """The same runner with other tools, in the same journal. What both use of their limits is counted together.
@@ -689,7 +691,7 @@ class Runner:
         account = self._meters.account(started.user, self.clock.monotonic())
         context.counts_tokens = budget.counts_tokens or (account is not None and account.counts_tokens)
         phrases = Phrases.for_text(started.question)
-        run = Run(context, path, asker, phrases, self.limits.seconds, account, setting.stopping)
+        run = Run(context, path, asker, phrases, self.limits.seconds, account, self._watch, setting.stopping)
         run.tell(RunStarted(run_id))
         try:
             yield run

@@ -110,6 +110,11 @@ class SignedTokens:
         self._asked_at = float("-inf")
         self._alone = asyncio.Lock()
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether any published key of the issuer is known; False as well where the issuer was not asked yet."""
+        return bool(self._keys)
+
     async def verify_token(self, token: str) -> Identity | None:
         checked = await self.check(token)
         return checked.identity if checked is not None else None

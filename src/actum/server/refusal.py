@@ -18,6 +18,7 @@ from ..core.json import JsonObject
 Headers = Sequence[tuple[bytes, bytes]]
 
 PROBLEM = b"application/problem+json"
+_RENAMED = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
 class HttpRefusal(Exception):
@@ -80,8 +81,12 @@ def problem(refusal: HttpRefusal, request_id: str) -> bytes:
 
 
 def phrase(status: int) -> str:
-    """The name of a status, such as `Not Found`; `Error` for a number that has none."""
+    """The name of a status by RFC 9110; `Error` for a number that has none. Versions of Python differ in two names.
+
+    >>> phrase(404), phrase(422), phrase(999)
+    ('Not Found', 'Unprocessable Content', 'Error')
+    """
     try:
-        return HTTPStatus(status).phrase
+        return _RENAMED.get(status) or HTTPStatus(status).phrase
     except ValueError:
         return "Error"

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
-from .body import bounded
-from .connection import Patience, WireFailure
-from .connection_pool import ConnectionPool, WireAnswer
+from .connection import WireFailure
+from .connection_pool import WireAnswer
 from .guard import Guard
+from .guarded_sender import KINDS, GuardedSender
 from .http import HttpFailure
 
 
@@ -30,8 +30,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(self, guard: Guard, *, context: ssl.SSLContext | None = None, bytes_max: int | None = None) -> None:
-        self._pool = ConnectionPool(guard, context=context)
-        self._bytes_max = bytes_max
+        self._sender = GuardedSender(guard, context=context, bytes_max=bytes_max)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Look at the address, then send.
@@ -47,61 +46,39 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             body = request.stream
         assert isinstance(body, bytes | httpx2.AsyncByteStream)
         try:
-            answer = await self._pool.send(
+            answer = await self._sender.send(
                 request.method,
                 str(request.url),
                 request.headers.raw,
                 body,
                 target=request.url.raw_path,
-                patience=Patience.of(request.extensions),
+                extensions=request.extensions,
             )
         except WireFailure as failure:
             raise _raised(failure, request) from failure.__cause__
-        headers = answer.headers
-        if self._bytes_max is not None:
-            headers = [(name, value) for name, value in headers if name.lower() not in _OF_PACKING]
         return httpx2.Response(
             answer.status,
-            headers=headers,
-            stream=_Body(answer, request, self._bytes_max),
+            headers=self._sender.headers(answer),
+            stream=_Body(answer, request, self._sender),
             extensions={"http_version": b"HTTP/1.1", "reason_phrase": answer.reason},
         )
 
     async def aclose(self) -> None:
-        await self._pool.aclose()
+        await self._sender.aclose()
 
 
-_OF_PACKING = frozenset({b"content-encoding", b"content-length"})
-_FAILURES: Mapping[str, type[httpx2.TransportError]] = {
-    each.__name__: each
-    for each in (
-        httpx2.ConnectError,
-        httpx2.ConnectTimeout,
-        httpx2.LocalProtocolError,
-        httpx2.PoolTimeout,
-        httpx2.ProxyError,
-        httpx2.ReadError,
-        httpx2.ReadTimeout,
-        httpx2.RemoteProtocolError,
-        httpx2.WriteError,
-        httpx2.WriteTimeout,
-    )
-}
+_FAILURES: Mapping[str, type[httpx2.TransportError]] = {kind: getattr(httpx2, kind) for kind in KINDS}
 
 
 class _Body(httpx2.AsyncByteStream):
-    def __init__(self, answer: WireAnswer, request: httpx2.Request, bytes_max: int | None) -> None:
+    def __init__(self, answer: WireAnswer, request: httpx2.Request, sender: GuardedSender) -> None:
         self._answer = answer
         self._request = request
-        self._bytes_max = bytes_max
+        self._sender = sender
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        pieces = self._answer.chunks()
-        if self._bytes_max is not None:
-            encoding = next((v for name, v in self._answer.headers if name.lower() == b"content-encoding"), b"")
-            pieces = bounded(pieces, encoding.decode("latin-1"), self._bytes_max)
         try:
-            async for piece in pieces:
+            async for piece in self._sender.chunks(self._answer):
                 yield piece
         except WireFailure as failure:
             raise _raised(failure, self._request) from failure.__cause__

@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx
 
-from .body import bounded
-from .connection import Patience, WireFailure
-from .connection_pool import ConnectionPool, WireAnswer
+from .connection import WireFailure
+from .connection_pool import WireAnswer
 from .guard import Guard
+from .guarded_sender import KINDS, GuardedSender
 from .http import HttpFailure
 
 
@@ -32,8 +32,7 @@ class GuardedHttpxTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(self, guard: Guard, *, context: ssl.SSLContext | None = None, bytes_max: int | None = None) -> None:
-        self._pool = ConnectionPool(guard, context=context)
-        self._bytes_max = bytes_max
+        self._sender = GuardedSender(guard, context=context, bytes_max=bytes_max)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Look at the address, then send.
@@ -49,61 +48,39 @@ class GuardedHttpxTransport(httpx.AsyncBaseTransport):
             body = request.stream
         assert isinstance(body, bytes | httpx.AsyncByteStream)
         try:
-            answer = await self._pool.send(
+            answer = await self._sender.send(
                 request.method,
                 str(request.url),
                 request.headers.raw,
                 body,
                 target=request.url.raw_path,
-                patience=Patience.of(request.extensions),
+                extensions=request.extensions,
             )
         except WireFailure as failure:
             raise _raised(failure, request) from failure.__cause__
-        headers = answer.headers
-        if self._bytes_max is not None:
-            headers = [(name, value) for name, value in headers if name.lower() not in _OF_PACKING]
         return httpx.Response(
             answer.status,
-            headers=headers,
-            stream=_Body(answer, request, self._bytes_max),
+            headers=self._sender.headers(answer),
+            stream=_Body(answer, request, self._sender),
             extensions={"http_version": b"HTTP/1.1", "reason_phrase": answer.reason},
         )
 
     async def aclose(self) -> None:
-        await self._pool.aclose()
+        await self._sender.aclose()
 
 
-_OF_PACKING = frozenset({b"content-encoding", b"content-length"})
-_FAILURES: Mapping[str, type[httpx.TransportError]] = {
-    each.__name__: each
-    for each in (
-        httpx.ConnectError,
-        httpx.ConnectTimeout,
-        httpx.LocalProtocolError,
-        httpx.PoolTimeout,
-        httpx.ProxyError,
-        httpx.ReadError,
-        httpx.ReadTimeout,
-        httpx.RemoteProtocolError,
-        httpx.WriteError,
-        httpx.WriteTimeout,
-    )
-}
+_FAILURES: Mapping[str, type[httpx.TransportError]] = {kind: getattr(httpx, kind) for kind in KINDS}
 
 
 class _Body(httpx.AsyncByteStream):
-    def __init__(self, answer: WireAnswer, request: httpx.Request, bytes_max: int | None) -> None:
+    def __init__(self, answer: WireAnswer, request: httpx.Request, sender: GuardedSender) -> None:
         self._answer = answer
         self._request = request
-        self._bytes_max = bytes_max
+        self._sender = sender
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        pieces = self._answer.chunks()
-        if self._bytes_max is not None:
-            encoding = next((v for name, v in self._answer.headers if name.lower() == b"content-encoding"), b"")
-            pieces = bounded(pieces, encoding.decode("latin-1"), self._bytes_max)
         try:
-            async for piece in pieces:
+            async for piece in self._sender.chunks(self._answer):
                 yield piece
         except WireFailure as failure:
             raise _raised(failure, self._request) from failure.__cause__

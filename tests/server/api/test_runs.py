@@ -13,6 +13,7 @@ from actum.core.call import ToolCall
 from actum.core.message import Reply
 from actum.core.record import InputRequested, Intended
 from actum.journal.memory import MemoryJournal
+from actum.server.api.records import AUDIT_RUNS
 from actum.storage.place import open_journal
 
 from .house import Bank, House, answering, house
@@ -262,6 +263,21 @@ async def test_the_audit_is_told_part_by_part() -> None:
         assert seen == whole["items"]
         denied = (await it.ask("GET", "/v1/audit?decision=denied", who="root")).json()["items"]
         assert [each["tool"] for each in denied] == ["drop"]
+
+
+async def test_a_part_of_the_audit_reads_a_bounded_number_of_runs_and_the_next_goes_on_behind_them() -> None:
+    async with house() as it:
+        await it.ask("POST", "/v1/tools/drop/call", {})
+        for number in range(AUDIT_RUNS + 5):
+            await it.ask("POST", "/v1/tools/add/call", {"arguments": {"a": number, "b": 1}})
+        for query, count in (("decision=denied", 1), ("tool=add&limit=50&decision=allowed", AUDIT_RUNS + 5)):
+            seen: list[str] = []
+            parts, cursor = 0, ""
+            while cursor is not None:
+                part = (await it.ask("GET", f"/v1/audit?{query}&cursor={cursor}", who="root")).json()
+                seen += [each["run"] for each in part["items"]]
+                parts, cursor = parts + 1, part["next"]
+            assert (len(seen), len(set(seen)), parts > 1) == (count, count, True), query
 
 
 async def test_what_is_wrong_with_a_request_is_told_in_one_shape() -> None:

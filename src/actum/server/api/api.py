@@ -127,7 +127,7 @@ class Api:
         self.clock = clock
         self.journal = runner.journal
         self.records = Records(runner.journal, clock)
-        self.work = Work(runner.journal, clock)
+        self.work = Work()
         self.streams = Streams()
         tasking = tasking or Tasking(TaskQueue(runner.journal, clock=clock, can_build=lambda _: False))
         self.tasks = tasking.queue

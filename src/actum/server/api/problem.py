@@ -9,17 +9,16 @@ Source: RFC 9457 (problem details), RFC 9110 (statuses and `Retry-After`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from math import ceil
 
 import msgspec
 from msgspec import Struct
 
 from ...core.call import Effect, Problem
+from ..refusal import phrase
 
 PROBLEM_TYPE = "application/problem+json"
 Headers = list[tuple[bytes, bytes]]
-_RENAMED = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
 class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -98,15 +97,6 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
         if retry_after is not None:
             self.headers["Retry-After"] = str(max(1, ceil(retry_after)))
-
-
-def phrase(status: int) -> str:
-    """The name of a status by RFC 9110. Versions of Python differ in the names of two.
-
-    >>> phrase(404), phrase(422)
-    ('Not Found', 'Unprocessable Content')
-    """
-    return _RENAMED.get(status) or HTTPStatus(status).phrase
 
 
 def not_found(what: str) -> Refusal:

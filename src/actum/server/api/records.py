@@ -27,8 +27,10 @@ from .problem import Refusal, not_found
 
 POLL_S = 0.2
 """So often it is looked whether another process has come further with a run."""
-AUDIT_RUNS = 500
+AUDIT_RUNS = 100
 """So many runs at most are read for one part of the audit."""
+AUDIT_ENTRIES = 1000
+"""After so many entries no further run is read for one part of the audit: some runs are long."""
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
 
 
@@ -202,7 +204,8 @@ class Records:
 
     async def audit(self, query: AuditQuery, who: Identity) -> tuple[list[AuditLine], str | None]:
         """A part of the audit of the caller's tenant, the latest runs first, and the cursor of the next part. Lines of
-        one run stand in the order of its entries.
+        one run stand in the order of its entries. A part can be empty although there are more parts: the runs that
+        were read for the part had no line that is wanted.
 
         Raises:
             Refusal: the cursor is not known.
@@ -226,14 +229,19 @@ class Records:
                 tenant=who.tenant, until=query.until or None, behind=behind, limit=AUDIT_RUNS + 1
             )
             runs = [run.run_id for run in page]
+        read = 0
         for run_id in runs[:AUDIT_RUNS]:
-            for index, line in enumerate(audit_lines(run_id, await self.entries(run_id, who))):
+            entries = await self.entries(run_id, who)
+            read += len(entries)
+            for index, line in enumerate(audit_lines(run_id, entries)):
                 if index < skipped or not wanted.fits(line):
                     continue
                 if len(lines) == query.limit:
                     return lines, write_cursor((behind, index))
                 lines.append(line)
             behind, skipped = ("" if query.run else run_id), 0
+            if run_id != runs[-1] and read >= AUDIT_ENTRIES:
+                return lines, write_cursor((behind, 0))
         return lines, write_cursor((behind, 0)) if len(runs) > AUDIT_RUNS else None
 
 

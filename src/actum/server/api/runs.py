@@ -77,7 +77,7 @@ async def cancel_elsewhere(api: Api, run_id: str, who: Identity) -> None:
     """Cancel a run that waits, or that another process carries out: that process sees that the run is to be cancelled.
 
     Raises:
-        Busy: whoever carries the run out did not stop it in time, such as a program that serves no API.
+        Busy: whoever carries the run out did not stop the run in time.
     """
     until = api.clock.monotonic() + CANCEL_S
     async with AsyncExitStack() as asking:

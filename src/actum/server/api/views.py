@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 from msgspec import UNSET, structs
 
 from ...call.asking.inbox import VERDICTS, InboxItem, waiting_items
@@ -85,16 +86,8 @@ def tool_info(tool: Tool) -> ToolInfo:
 
 def tool_schema(tool: Tool) -> ToolSchema:
     """A tool with its schemas."""
-    info = tool_info(tool)
-    return ToolSchema(
-        name=info.name,
-        title=info.title,
-        description=info.description,
-        effects=info.effects,
-        approval=info.approval,
-        parameters=tool.parameters,
-        result=tool.result,
-    )
+    shown = msgspec.structs.asdict(tool_info(tool))
+    return ToolSchema(**shown, parameters=tool.parameters, result=tool.result)
 
 
 def failure(error: Failure | None) -> CallFailure | None:

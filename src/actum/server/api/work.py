@@ -1,7 +1,4 @@
-"""Runs that this process carries out, each in a task of its own: a client that hangs up ends none of them.
-
-While runs are under way, the journal is asked twice a second whether another process wants one of them cancelled.
-"""
+"""Runs that this process carries out, each in a task of its own: a client that hangs up ends none of them."""
 
 from __future__ import annotations
 
@@ -9,10 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 
-from ...core.claim import busy, claim_of_cancel
-from ...core.errors import JournalError
+from ...core.claim import busy
 from ...core.event import Event, RunResult, RunStarted
-from ...core.interfaces import Clock, Journal
 from ...runs.runner import Emit
 from .problem import Refusal
 
@@ -20,8 +15,6 @@ log = logging.getLogger("actum.api")
 
 CANCEL_S = 10.0
 """So long a request waits for a run that it cancelled."""
-LOOK_S = 0.5
-"""Seconds between two looks whether another process wants a run cancelled."""
 
 
 class RunJob:
@@ -65,17 +58,10 @@ class RunJob:
 
 
 class Work:
-    """The runs under way in this process that were asked for by our own API.
+    """The runs under way in this process that were asked for by our own API."""
 
-    Args:
-        journal: tells which runs other processes want cancelled.
-        clock: says when to ask it.
-    """
-
-    def __init__(self, journal: Journal, clock: Clock) -> None:
-        self._journal, self._clock = journal, clock
+    def __init__(self) -> None:
         self._jobs: dict[str, RunJob] = {}
-        self._watching: asyncio.Task[None] | None = None
         self._is_closing = False
 
     def get(self, run_id: str) -> RunJob | None:
@@ -100,24 +86,7 @@ class Work:
             raise busy(run_id)
         job = self._jobs[run_id] = RunJob(request, make)
         job.task.add_done_callback(lambda task: self._end(run_id, task))
-        if self._watching is None:
-            self._watching = asyncio.create_task(self._watch(), name="runs that others want cancelled")
         return job
-
-    async def _watch(self) -> None:
-        """Cancel what other processes want cancelled, as long as anything is under way."""
-        try:
-            while self._jobs:
-                await self._clock.sleep(LOOK_S)
-                jobs = {claim_of_cancel(run_id): job for run_id, job in self._jobs.items()}
-                try:
-                    wanted = await self._journal.driven(list(jobs)) if jobs else ()
-                except JournalError:
-                    continue  # asked again; whoever wants the run cancelled is told that the journal fails
-                for name in wanted:
-                    jobs[name].cancel()
-        finally:
-            self._watching = None
 
     def _end(self, run_id: str, task: asyncio.Task[RunResult]) -> None:
         self._jobs.pop(run_id, None)
@@ -155,5 +124,3 @@ class Work:
                 task.cancel()
             if late:
                 await asyncio.wait(late, timeout=CANCEL_S)
-        if self._watching is not None:
-            self._watching.cancel()

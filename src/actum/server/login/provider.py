@@ -167,6 +167,8 @@ class LoginProvider:
         answer = await self._exchange(metadata, code, proofs, redirect_uri)
         token = answer.get("id_token")
         checked = await tokens.check(token) if isinstance(token, str) else None
+        if checked is None and isinstance(token, str) and not tokens.has_keys:
+            raise IssuerAway("the keys with which the issuer signs can not be read")
         if checked is None:
             raise IssuerWrong("the ID token is missing, or is not valid for this client, user and tenant")
         identity, claims = checked
