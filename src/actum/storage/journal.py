@@ -14,6 +14,7 @@ passes, so that a damaged run is told as such and stands in nobody's way.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -59,6 +60,10 @@ from .migrations import Migrations, migrate
 from .sessions import DatabaseSessions
 from .writer import Writer
 
+LOOK_S, LOOK_S_MAX = 0.005, 0.1
+"""So often it is looked whether the database is done with a process that died: at first, and in the end."""
+SETTLE_S = 30.0
+"""So long at most it is waited for."""
 _LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner, tenant, kind"
 """The columns of a run's line, named as the fields of `RunSummary`."""
 _NAMES = _LINE.split(", ")
@@ -180,8 +185,7 @@ class DatabaseJournal:
     async def claim(self, name: str) -> AsyncIterator[None]:
         with self._claims.hold(name):
             try:
-                if not await self._writer.ask(lambda database: database.take(name), aside=True):
-                    raise busy(name)
+                await self._take(name)
                 self._next.pop(name, None)
                 self._writer.pardon(name)
                 yield
@@ -189,6 +193,28 @@ class DatabaseJournal:
                 self._next.pop(name, None)
                 if not self._writer.closed:  # closing drops all claims
                     await self._writer.ask(lambda database: database.release(name), aside=True)
+
+    async def _take(self, name: str) -> None:
+        """Claim a name from other processes. What a process that died had begun to commit is waited for.
+
+        Raises:
+            Busy: a process that lives has claimed the name, or the database has worked for a dead one for too long.
+        """
+
+        def take(database: Database) -> bool:
+            if database.take(name):
+                return True
+            if database.holder_lives(name):
+                raise busy(name)
+            return False
+
+        pause_s, waited_s = LOOK_S, 0.0
+        while not await self._writer.ask(take, aside=True):
+            if waited_s > SETTLE_S:
+                raise busy(name)
+            await asyncio.sleep(pause_s)
+            waited_s += pause_s
+            pause_s = min(pause_s * 2, LOOK_S_MAX)
 
     async def driven(self, run_ids: Sequence[str]) -> set[str]:
         here = self._claims.held(run_ids)
