@@ -373,7 +373,7 @@ def lose_claims(store: Store) -> None:
         return
     with psycopg.connect(store.place, autocommit=True) as connection:
         (lost,) = connection.execute(
-            """SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory'
+            """SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
         ).fetchall()
     assert lost == (1,)
