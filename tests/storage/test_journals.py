@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import cast
@@ -405,6 +406,81 @@ async def test_runs_are_found_and_counted_by_every_filter(journal: Journal) -> N
         assert [run.run_id for run in await journal.runs(**wanted)] == expected, wanted
         assert sum((await journal.count_runs(**wanted)).values()) == len(expected), wanted
     assert await journal.count_runs(tenant="north") == {"running": 1, "done": 1}
+
+
+async def test_runs_are_counted_exactly_whatever_becomes_of_them(journal: Journal) -> None:
+    filters: list[RunFilter] = [
+        {},
+        {"tenant": "north"},
+        {"tenant": "north", "agent": "desk", "status": "done"},
+        {"kind": "agent", "model": "m"},
+        {"tenant": "", "status": "running"},
+        {"tenant": "north", "parent": "", "owner": ""},
+        {"principal": "ann"},
+    ]
+
+    async def count_as_listed() -> int:
+        for wanted in filters:
+            listed = Counter(run.status for run in await journal.runs(limit=None, **wanted))
+            assert await journal.count_runs(**wanted) == listed, wanted
+        return sum((await journal.count_runs()).values())
+
+    assert await count_as_listed() == 0
+    for number in range(12):
+        tenant, agent = ("north", "desk") if number % 3 else ("", "a")
+        record = msgspec.structs.replace(started("q", "", "ann" * (number % 2)), tenant=tenant, agent=agent)
+        journal.append(f"r{number}", record)
+        if number % 4:
+            journal.append(f"r{number}", (DONE, Ended("failed"), Ended("paused"))[number % 4 - 1])
+    assert await count_as_listed() == 12
+    for number in (1, 2, 3):  # somebody goes on with a run that was over, and ends the run otherwise
+        journal.append(f"r{number}", InputRequested(Pending(f"ask{number}", "answer", "which?")))
+        await count_as_listed()
+        journal.append(f"r{number}", Ended("stopped"))
+        await count_as_listed()
+    await journal.forget("r1")
+    await journal.forget("r4")
+    assert await count_as_listed() == 12
+    assert (await journal.count_runs())["forgotten"] == 2
+
+
+async def test_two_processes_count_runs_together_and_what_was_there_before_and_what_is_changed_by_hand(
+    shared: Store,
+) -> None:
+    on_server = shared.place.startswith("postgresql:")
+    steps = POSTGRES if on_server else SQLITE
+    if not on_server:
+        Path(shared.place).parent.mkdir(exist_ok=True)
+    before = next(at for at, step in enumerate(steps) if isinstance(step, tuple) and "TABLE counted" in step[0])
+    database = PostgresDatabase(shared.place) if on_server else SQLiteDatabase(Path(shared.place))
+    migrate(database, steps[:before])
+    add = "INSERT INTO runs (run_id, status, started, agent, model, question, conversation, parent, principal, tenant)"
+    with contextlib.closing(database):
+        for status in ("done", "running"):
+            database.execute(f"{add} VALUES ('old_{status}', '{status}', 1, 'a', 'm', 'q', '', '', '', 'north')")
+        first, second = shared.open(), shared.open()
+        for number, journal in enumerate([first, second] * 3):
+            journal.append(f"r{number}", msgspec.structs.replace(started("q"), tenant="north"))
+            journal.append(f"r{number}", DONE)
+        await asyncio.gather(*(journal.sync(f"r{number}") for number, journal in enumerate([first, second] * 3)))
+        for journal in (first, second):
+            assert await journal.count_runs(tenant="north") == {"running": 1, "done": 7}
+        await second.forget("r0")
+        database.execute("DELETE FROM runs WHERE run_id = 'r1'")
+        database.execute("UPDATE runs SET agent = 'other', tenant = 'south' WHERE run_id = 'r2'")
+        database.execute(f"{add} VALUES ('new', 'failed', 1, 'a', 'm', 'q', '', '', '', 'north')")
+        assert await first.count_runs(tenant="north") == {"running": 1, "done": 4, "forgotten": 1, "failed": 1}
+        assert await first.count_runs(agent="other") == {"done": 1}
+
+
+async def test_several_runs_are_read_by_one_question(journal: Journal) -> None:
+    for run_id in ("b", "a"):
+        journal.append(run_id, started())
+        journal.append(run_id, DONE)
+    unknown = [f"u{number}" for number in range(1_200)]
+    found = await journal.read_each(["b", *unknown, "a"])
+    assert found == {"a": await journal.read("a"), "b": await journal.read("b")}
+    assert (await journal.read_each([]), await journal.read_each(unknown[:1])) == ({}, {})
 
 
 async def test_pages_of_runs_leave_out_nothing_and_repeat_nothing_while_runs_begin(journal: Journal) -> None:

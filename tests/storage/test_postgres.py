@@ -7,7 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import psycopg
 import pytest
@@ -167,6 +170,66 @@ def end_sessions(store: Store) -> None:
             """SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid()"""
         )
+
+
+class Network:
+    """A way to the server that can be cut so that the client hears of it and the server does not."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._clients: list[asyncio.StreamWriter] = []
+        self._servers: list[asyncio.StreamWriter] = []
+        self._pumps: list[asyncio.Task[None]] = []
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[str]:
+        """The folder in which a client finds the server's socket."""
+        with tempfile.TemporaryDirectory() as folder:
+            async with await asyncio.start_unix_server(self._connect, f"{folder}/.s.PGSQL.5432"):
+                yield folder
+                self.cut()
+                for writer in self._servers:
+                    writer.close()
+                await asyncio.gather(*self._pumps)
+
+    def cut(self) -> None:
+        """Close the connections of all clients, and none of the server's."""
+        for writer in self._clients:
+            writer.close()
+        self._clients.clear()
+
+    async def _connect(self, from_client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_unix_connection(f"{self._server}/.s.PGSQL.5432")
+        self._clients.append(to_client)
+        self._servers.append(to_server)
+        for source, target in ((from_client, to_server), (from_server, to_client)):
+            self._pumps.append(asyncio.create_task(self._pump(source, target)))
+
+    async def _pump(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while data := await source.read(65_536):
+            if not target.is_closing():
+                target.write(data)
+
+
+async def test_a_session_that_the_server_kept_when_the_network_was_cut_ends_with_the_next_connection(
+    database: Store,
+) -> None:
+    base, _, folder = database.place.partition("?host=")
+    network = Network(folder)
+    async with network.open() as cut_off:
+        journal = await asyncio.to_thread(PostgresJournal, f"{base}?host={cut_off}")
+        other = database.open()
+        async with journal.claim("r"):
+            journal.append("r", started())
+            await journal.sync("r")
+            network.cut()
+            journal.append("r", REPLIED)
+            await journal.sync("r")
+            with pytest.raises(Busy):  # the claim is kept, by the new session
+                await other.claim("r").__aenter__()
+        async with other.claim("r"):  # the old session does not hold the claim any more
+            assert len(await other.read("r")) == 2
+        await journal.close()
 
 
 async def test_a_database_of_a_newer_version_is_refused_in_a_sentence(database: Store) -> None:

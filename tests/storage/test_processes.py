@@ -85,6 +85,21 @@ asyncio.run(main())
 """
 )
 
+WRITES_WHEN_IT_IS_TOLD = (
+    OPENS
+    + """
+async def main():
+    async with journal.claim("r"):
+        journal.append("r", Started(agent="a", model="m", said=(UserMessage.of("hi"),)))
+        await journal.sync("r")
+        print("begun", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        journal.append("r", ModelReplied("1", Reply.of("x")))
+        await journal.sync("r")
+asyncio.run(main())
+"""
+)
+
 
 @contextlib.contextmanager
 def process(source: str, store: Store) -> Iterator[subprocess.Popen[str]]:
@@ -196,6 +211,74 @@ async def test_the_claim_of_a_killed_process_is_free(shared: Store) -> None:
             pass
 
 
+GATE = 7
+COMMITS_WAIT_AT_A_GATE = f"""
+CREATE FUNCTION actum.wait_at_the_gate() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_advisory_xact_lock({GATE}); RETURN NULL; END';
+CREATE CONSTRAINT TRIGGER gate AFTER INSERT ON actum.entries DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION actum.wait_at_the_gate();
+SELECT pg_advisory_lock({GATE})
+"""
+AT_THE_GATE = f"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = {GATE} AND NOT granted"
+
+
+async def commit_has_begun(gate: psycopg.Connection) -> None:
+    """Return when a session waits at the gate in its COMMIT."""
+    async with asyncio.timeout(20):
+        while (await asyncio.to_thread(gate.execute, AT_THE_GATE)).fetchall() == [(0,)]:
+            pass
+
+
+async def test_the_claim_of_a_killed_process_is_free_only_after_its_last_commit(database: Store) -> None:
+    journal = database.open()
+
+    async def go_on() -> int:
+        async with journal.claim("r"):
+            number = journal.append("r", DONE) if await journal.read("r") else -1
+            await journal.sync("r")
+            return number
+
+    with process(WRITES_WHEN_IT_IS_TOLD, database) as killed:
+        assert await line(killed) == "begun"
+        with psycopg.connect(database.place, autocommit=True) as gate:
+            gate.execute(COMMITS_WAIT_AT_A_GATE)
+            assert killed.stdin is not None
+            killed.stdin.write("\n")
+            killed.stdin.flush()
+            await commit_has_begun(gate)
+            killed.kill()
+            await asyncio.to_thread(killed.wait)
+            next_process = asyncio.create_task(go_on())
+            for _ in range(
+                3
+            ):  # the thread of the journal has tried to take the claim before it answers the second time
+                await journal.driven(["another"])
+            assert not next_process.done()
+    async with asyncio.timeout(20):
+        assert await next_process == 2
+    assert verify(await journal.read("r")) == []
+
+
+async def test_a_claim_whose_holder_lives_is_refused_also_when_its_commit_is_slow(database: Store) -> None:
+    holder, other = database.open(), database.open()
+    async with holder.claim("r"):
+        with psycopg.connect(database.place, autocommit=True) as gate:
+            gate.execute(COMMITS_WAIT_AT_A_GATE)
+            holder.append("r", started())
+            await commit_has_begun(gate)
+            second = asyncio.create_task(other.claim("r").__aenter__())
+            for _ in range(3):
+                await other.driven(["another"])
+            assert not second.done()
+        async with asyncio.timeout(20):
+            with pytest.raises(Busy):
+                await second
+        with pytest.raises(Busy):
+            await other.claim("r").__aenter__()
+        holder.append("r", DONE)
+        await holder.sync("r")
+
+
 async def test_a_child_that_was_forked_does_not_hold_the_claims_of_its_dead_parent(file: Store) -> None:
     forks = HOLDS_A_CLAIM.replace(
         'print("held", flush=True)',
@@ -290,7 +373,7 @@ def lose_claims(store: Store) -> None:
         return
     with psycopg.connect(store.place, autocommit=True) as connection:
         (lost,) = connection.execute(
-            """SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory'
+            """SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
         ).fetchall()
     assert lost == (1,)

@@ -83,6 +83,9 @@ class Told:
         self.said.append(f"take {name}")
         return True
 
+    def holder_lives(self, name: str) -> bool:
+        return True
+
     def release(self, name: str) -> None: ...
 
     def key_changes(self) -> KeyChanges:

@@ -822,6 +822,13 @@ class Journal(Protocol):
         What is damaged is returned as it is found: `core.record.verify` and `Entry.record` tell.
         """
 
+    async def read_each(self, run_ids: Sequence[str]) -> dict[str, list[Entry]]:
+        """The entries of several runs, by the id of the run, asked for at once; a run that has none is left out.
+
+        Args:
+            run_ids: the runs, whosever they are.
+        """
+
     async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
         """The id of every run that has entries, with its first or latest entry, in the order of ids.
 

@@ -156,6 +156,10 @@ class MemoryJournal:
             return []
         return self._entries.get(run_id, [])[after + 1 :]
 
+    async def read_each(self, run_ids: Sequence[str]) -> dict[str, list[Entry]]:
+        found = {run_id: await self.read(run_id) for run_id in run_ids}
+        return {run_id: entries for run_id, entries in found.items() if entries}
+
     async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
         place = 0 if edge == "first" else -1
         return [(run_id, entries[place]) for run_id, entries in sorted(self._entries.items()) if entries]

@@ -88,7 +88,14 @@ class Database(Protocol):
         """
 
     def take(self, name: str) -> bool:
-        """Claim a name until `release`, or until this process dies; False when another process has it."""
+        """Claim a name until `release`, or until this process dies; False when another process has it, or had it and
+        died while the database still works for it.
+        """
+
+    def holder_lives(self, name: str) -> bool:
+        """Whether another process that has claimed this name lives. False where nobody has claimed it any more, or
+        where nobody can tell yet, since the database still works for that process: then `take` is worth another try.
+        """
 
     def release(self, name: str) -> None:
         """Give up a claim; one that is not held, or was lost with its connection, is no error."""

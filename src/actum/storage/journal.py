@@ -14,9 +14,11 @@ passes, so that a damaged run is told as such and stands in nobody's way.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Literal, Unpack
 
 from msgspec import structs
@@ -68,6 +70,10 @@ from .tasks import DatabaseTasks, tell_task
 from .webhooks import tell_webhook
 from .writer import Writer
 
+LOOK_S, LOOK_S_MAX = 0.005, 0.1
+"""So often it is looked whether the database is done with a process that died: at first, and in the end."""
+SETTLE_S = 30.0
+"""So long at most it is waited for."""
 _LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner, tenant, kind"
 """The columns of a run's line, named as the fields of `RunSummary`."""
 _NAMES = _LINE.split(", ")
@@ -84,6 +90,8 @@ _ONE_TURN_MORE = """INSERT INTO conversations
 _ALL_TURNS = """INSERT INTO conversations
     SELECT tenant, owner, conversation, count(*), min(place), max(place) FROM runs
     WHERE tenant = ? AND owner = ? AND conversation = ? GROUP BY tenant, owner, conversation"""
+_IDS_MAX = 1_000
+"""So many runs are read by one query at most."""
 _FIRST = "INSERT INTO entries VALUES (?, 0, ?, ?, ?, ?, ?, ?)"
 _FURTHER = """INSERT INTO entries VALUES (
     ?, (SELECT number + 1 FROM entries WHERE run_id = ? AND number = ? AND head = ?), ?, ?, ?, ?, ?, ?)"""
@@ -202,8 +210,7 @@ class DatabaseJournal:
     async def claim(self, name: str) -> AsyncIterator[None]:
         with self._claims.hold(name):
             try:
-                if not await self._writer.ask(lambda database: database.take(name), aside=True):
-                    raise busy(name)
+                await self._take(name)
                 self._next.pop(name, None)
                 self._writer.pardon(name)
                 yield
@@ -211,6 +218,28 @@ class DatabaseJournal:
                 self._next.pop(name, None)
                 if not self._writer.closed:  # closing drops all claims
                     await self._writer.ask(lambda database: database.release(name), aside=True)
+
+    async def _take(self, name: str) -> None:
+        """Claim a name from other processes. What a process that died had begun to commit is waited for.
+
+        Raises:
+            Busy: a process that lives has claimed the name, or the database has worked for a dead one for too long.
+        """
+
+        def take(database: Database) -> bool:
+            if database.take(name):
+                return True
+            if database.holder_lives(name):
+                raise busy(name)
+            return False
+
+        pause_s, waited_s = LOOK_S, 0.0
+        while not await self._writer.ask(take, aside=True):
+            if waited_s > SETTLE_S:
+                raise busy(name)
+            await asyncio.sleep(pause_s)
+            waited_s += pause_s
+            pause_s = min(pause_s * 2, LOOK_S_MAX)
 
     async def driven(self, run_ids: Sequence[str]) -> set[str]:
         here = self._claims.held(run_ids)
@@ -271,6 +300,15 @@ class DatabaseJournal:
             self._next[run_id] = (entries[-1].number + 1, entries[-1].head)
         return entries
 
+    async def read_each(self, run_ids: Sequence[str]) -> dict[str, list[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        for begin in range(0, len(run_ids), _IDS_MAX):
+            ids = run_ids[begin : begin + _IDS_MAX]
+            rows = await self._writer.ask(partial(_rows_of_each, run_ids=ids))
+            for row in rows:
+                found.setdefault(_str(row[0]), []).append(_entry(row[1:], self._format))
+        return found
+
     async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
         outermost = "min" if edge == "first" else "max"
         query = f"""SELECT entries.run_id, entries.number, at, payload, salt, digest, head
@@ -307,9 +345,17 @@ class DatabaseJournal:
 
     async def count_runs(self, **wanted: Unpack[RunFilter]) -> dict[str, int]:
         where = Conditions.of(wanted)
-        query = f"SELECT status, count(*) FROM runs {where} GROUP BY status"
-        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
-        return {_str(status): _int(count) for status, count in rows}
+        query, values = f"SELECT status, count(*) FROM runs {where} GROUP BY status", where.values
+        if {
+            name for name, value in wanted.items() if _is_asked(name, value)
+        } <= _COUNTED and self._format == FORMAT:  # what has ended is counted already; it may be very much
+            under_way = Conditions.of(wanted)
+            under_way.add(f"status IN ({', '.join('?' * len(_UNDER_WAY))})", *_UNDER_WAY)
+            query = f"""SELECT status, CAST(sum(number) AS BIGINT) FROM counted {where} GROUP BY status
+                UNION ALL SELECT status, count(*) FROM runs {under_way} GROUP BY status"""
+            values = where.values + under_way.values
+        rows = await self._writer.ask(lambda database: database.execute(query, values))
+        return {_str(status): _int(count) for status, count in rows if count}
 
     async def conversations(
         self, *, limit: int | None = 50, behind: str = "", owner: str | None = None, tenant: str | None = None
@@ -453,6 +499,13 @@ class DatabaseJournal:
             _sign(database, self._key, run_id, entry)
 
 
+def _rows_of_each(database: Database, run_ids: Sequence[str]) -> list[Row]:
+    """The entries of several runs, each behind the id of its run, in the order of their numbers."""
+    query = f"""SELECT run_id, number, at, payload, salt, digest, head FROM entries
+        WHERE run_id IN ({", ".join("?" * len(run_ids))}) ORDER BY run_id, number"""
+    return database.execute(query, run_ids)
+
+
 def _next(database: Database, run_id: str) -> tuple[int, bytes]:
     """Number of a run's next entry, and the head that it follows."""
     query = "SELECT number, head FROM entries WHERE run_id = ? ORDER BY number DESC LIMIT 1"
@@ -558,7 +611,7 @@ class Conditions:
         """
         made = cls()
         for name, value in wanted.items():
-            if value is None or (value == "" and name not in _MAY_BE_EMPTY):
+            if not _is_asked(name, value):
                 continue
             column, compared = _COMPARED.get(name, (name, "="))
             made.add(f"{table}{'.' if table else ''}{column} {compared} ?", value)
@@ -577,7 +630,20 @@ class Conditions:
 
 
 _MAY_BE_EMPTY = frozenset({"tenant", "owner", "parent"})
+
+
+def _is_asked(name: str, value: object) -> bool:
+    """Whether a part of a filter leaves anything out."""
+    return value is not None and (value != "" or name in _MAY_BE_EMPTY)
+
+
 _COMPARED = {"since": ("started", ">="), "until": ("started", "<")}
+
+
+_COUNTED = frozenset({"tenant", "kind", "agent", "model", "status"})
+"""The filters by which the table `counted` can answer."""
+_UNDER_WAY = ("running", "waiting", "paused")
+"""Runs that stand so are not in the table `counted`: see `migrations`."""
 
 
 def _waiting(wanted: Mapping[str, object]) -> Conditions:

@@ -7,16 +7,20 @@ where that is off; everything else with `off`.
 Within a transaction statements are sent without waiting for their answers (libpq's pipeline), so that a server far away
 is asked twice for many records, not once for each.
 
-Claims are advisory locks of the session that writes, so a claim is never free while the last commit of a process that
-was killed is still under way. A journal has this one connection; a server that checks keys has a second one, which
-listens (`key_feed.py`). The database server drops the claims when the process or its connection ends; of a machine that
-is gone it hears within half a minute (`tcp_keepalives`). When the connection is lost and another process takes a claim
-before it is back, the number of an entry is the fence. A pooler that shares sessions between clients (PgBouncer by
-transaction or statement) can not be in between.
+A journal has one connection; a server that checks keys has a second connection, which listens (`key_feed.py`). Claims
+are advisory locks of the session that writes. The server drops these locks when it ends the session, and it ends the
+session only after the last transaction that the process sent. So whoever gets the claim of a process that was killed
+reads all that this process has written, also where its last COMMIT was slow. While such a COMMIT is under way the claim
+is waited for; a claim whose holder lives is refused at once (`holder_lives`).
 
-After the server was away the next transaction connects again. What was being committed when it went may be written or
-not, and of what was committed with `off` a server that crashed may have lost the end: these runs fail, until somebody
-claims them anew and reads what is there.
+Of a machine that is gone the server hears within half a minute (`tcp_keepalives`, `tcp_user_timeout`). When the
+connection is lost and another process takes a claim before the connection is back, the number of an entry is the fence.
+A pooler that shares sessions between clients (PgBouncer by transaction or statement) can not be in between. The server
+has to be PostgreSQL 14 or newer.
+
+After the connection was lost the next transaction connects again, and ends what the server may have kept of the lost
+session. What was being committed when the connection went may be written or not, and of what was committed with `off` a
+server that crashed may have lost the end: these runs fail, until somebody claims them anew and reads what is there.
 
 What `forget` leaves: the old row until the table is vacuumed and its place used again, and the server's log of changes,
 archives, replicas and backups.
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
 
 CONNECT_S = 10
 WAIT_S = 30
+END_MS = 5_000
+"""So long it is waited for the server to end a session that was lost."""
 
 _SESSION = "; ".join(
     f"SET {name} TO {value}"
@@ -52,9 +58,22 @@ _SESSION = "; ".join(
         "tcp_keepalives_idle": 10,
         "tcp_keepalives_interval": 5,
         "tcp_keepalives_count": 3,
+        "tcp_user_timeout": 25_000,  # the server asks no silent client that has not taken all it was sent
         "random_page_cost": 1.1,  # lists and counts are read from their index, and not from the whole table
     }.items()
 )
+_TAKE = "SELECT pg_try_advisory_lock(%s)"
+_IS_CLAIM = """locktype = 'advisory' AND objsubid = 1 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND classid::bigint << 32 | objid::bigint"""
+_OWN_SESSION = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+"""Both name the session: the server may give a number again."""
+_COUNT_ALONE = f"""SELECT set_config('actum.session', number::text, false) FROM generate_series(0, 999) AS number
+    WHERE pg_try_advisory_lock({int.from_bytes(b"runs", "big")}, number) LIMIT 1"""
+"""The first number that no other session has: under this number the session counts runs (see `migrations`). The pair of
+keys is a kind of lock of its own, and none of the claims."""
+_END_SESSION = f"""SELECT pg_terminate_backend(pid, {END_MS}) FROM pg_stat_activity
+    WHERE pid = %s AND backend_start = %s"""
 _LOCK = int.from_bytes(b"actum", "big")
 """The advisory lock behind which heads are signed and tables made. Claims are hashes; it is none of theirs."""
 
@@ -114,6 +133,7 @@ class PostgresDatabase:
         self._pipeline = contextlib.ExitStack()
         self._held: set[str] = set()
         self._connection, self._is_new = self._connect(), False
+        self._backend = _introduce(self._connection)
         ((level,),) = self._connection.execute("SHOW synchronous_commit").fetchall()
         self._durable = "on" if level == "off" else level
 
@@ -130,7 +150,7 @@ class PostgresDatabase:
         except self._lost:
             if not self._connection.closed:
                 raise
-            self._connect_anew()
+            self._reconnect()
             self._connection.execute(begin)
         self._pipeline.enter_context(self._connection.pipeline())
         is_new, self._is_new = self._is_new, False
@@ -176,7 +196,7 @@ class PostgresDatabase:
         """Copies of old rows are the server's; see the top of this file."""
 
     def take(self, name: str) -> bool:
-        ((taken,),) = self._ask_beside("SELECT pg_try_advisory_lock(%s)", _key(name))
+        ((taken,),) = self._ask_of_claims(_TAKE, _key(name))
         if taken:
             self._held.add(name)
         return bool(taken)
@@ -185,18 +205,23 @@ class PostgresDatabase:
         if name not in self._held:
             return
         self._held.discard(name)
-        with contextlib.suppress(self._lost):  # the server drops the lock with the connection
+        with contextlib.suppress(self._lost):  # the server drops the claim with the connection
             self._connection.execute("SELECT pg_advisory_unlock(%s)", (_key(name),))
+
+    def holder_lives(self, name: str) -> bool:
+        # A session that waits for its client has one: after the last transaction of a client that is gone, the session
+        # finds its connection closed and ends without waiting. Other users' sessions are not shown: these live, too.
+        query = f"""SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE {_IS_CLAIM} = ANY(%s) AND (wait_event_type = 'Client' OR state IS NULL)"""
+        ((count,),) = self._ask_of_claims(query, [_key(name)])
+        return bool(count)
 
     def taken(self, names: Sequence[str]) -> set[str]:
         if not names:
             return set()
         by_key = {_key(name): name for name in names}
-        query = """SELECT classid::bigint << 32 | objid::bigint FROM pg_locks
-            WHERE locktype = 'advisory' AND objsubid = 1 AND granted
-            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            AND classid::bigint << 32 | objid::bigint = ANY(%s)"""
-        locked = self._ask_beside(query, list(by_key))
+        query = f"SELECT classid::bigint << 32 | objid::bigint FROM pg_locks WHERE {_IS_CLAIM} = ANY(%s)"
+        locked = self._ask_of_claims(query, list(by_key))
         return {name for key, name in by_key.items() if (key,) in locked}
 
     def key_changes(self) -> PostgresKeyChanges:
@@ -205,23 +230,30 @@ class PostgresDatabase:
     def close(self) -> None:
         self._connection.close()
 
-    def _ask_beside(self, query: str, value: int | list[int]) -> list[Row]:
-        """Ask outside of a transaction; once more on a new connection, when this one turns out to be lost."""
+    def _ask_of_claims(self, query: str, value: int | list[int]) -> list[Row]:
+        """Ask about claims, outside of a transaction; once more on a new connection, where the connection is lost."""
         try:
             return self._connection.execute(query, (value,)).fetchall()
         except self._lost:
             if not self._connection.closed:
                 raise
-        self._connect_anew()
+        self._reconnect()
         return self._connection.execute(query, (value,)).fetchall()
 
-    def _connect_anew(self) -> None:
-        """Connect again and take the claims that were held. A claim that another process has by now is its own."""
-        self._connection, self._is_new = self._connect(), True
+    def _reconnect(self) -> None:
+        """Connect anew, end what the server has kept of the lost session, and take again what was claimed.
+
+        A server that has not heard that the connection is lost keeps the session, its claims, and perhaps its last
+        transaction, which must not come after what is read now. A claim that another process has by now is its own.
+        """
+        connection = self._connect()
+        connection.execute(_END_SESSION, self._backend)
+        self._backend = _introduce(connection)
         for name in list(self._held):
-            ((taken,),) = self._connection.execute("SELECT pg_try_advisory_lock(%s)", (_key(name),)).fetchall()
+            ((taken,),) = connection.execute(_TAKE, (_key(name),)).fetchall()
             if not taken:
                 self._held.discard(name)
+        self._connection, self._is_new = connection, True
 
     def _connect(self) -> psycopg.Connection:
         try:
@@ -232,6 +264,12 @@ class PostgresDatabase:
             told = told.replace(self._password, "***") if self._password else told
             raise JournalError(f"can not open the journal {self.name}: {told}") from None
         return connection
+
+
+def _introduce(connection: psycopg.Connection) -> Row:
+    """Give a new session the number under which it counts runs, and return what names the session."""
+    connection.execute(_COUNT_ALONE)
+    return connection.execute(_OWN_SESSION).fetchall()[0]
 
 
 def address(url: str) -> str:

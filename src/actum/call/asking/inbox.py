@@ -6,7 +6,6 @@ read from the entries: the list of runs is an index, in which anybody who has th
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Unpack
@@ -159,11 +158,11 @@ async def page_of_waiting(
     items: list[InboxItem] = []
     while True:
         found = await journal.asked(limit=checked_limit(limit) + 1, behind=behind, **wanted)
-        waiting = await asyncio.gather(*(_waiting_under(journal, asked, wanted.get("tenant")) for asked in found))
-        for asked, item in zip(found, waiting, strict=True):
+        entries = await journal.read_each(list(dict.fromkeys(asked.run_id for asked in found)))
+        for asked in found:
             if len(items) == limit:
                 return Page(tuple(items), write_cursor(behind))
-            items += item
+            items += _waiting_under(asked, entries.get(asked.run_id, ()), wanted.get("tenant"))
             behind = (asked.at, asked.ask_id)
         if len(found) <= limit:
             return Page(tuple(items))
@@ -181,14 +180,13 @@ async def find_waiting(journal: Journal, ask_id: str, *, tenant: str | None = No
         UnknownName: nothing waits under this id.
     """
     for asked in await journal.asked(ask_id=ask_id, tenant=tenant, limit=None) if ask_id else ():
-        for item in await _waiting_under(journal, asked, tenant):
+        for item in _waiting_under(asked, await journal.read(asked.run_id), tenant):
             return item
     raise UnknownName(f"nothing waits under {ask_id!r}")
 
 
-async def _waiting_under(journal: Journal, asked: OpenQuestion, tenant: str | None) -> list[InboxItem]:
+def _waiting_under(asked: OpenQuestion, entries: Sequence[Entry], tenant: str | None) -> list[InboxItem]:
     """What the list says to wait, if the entries of its run say so too."""
-    entries = await journal.read(asked.run_id)
     run = summary_of(asked.run_id, entries) if not faults(entries) else None
     if run is None or tenant not in (None, run.tenant) or _is_over(entries[-1]):
         return []
