@@ -41,6 +41,7 @@ from . import (
     serve,
     tools,
     transcode,
+    worker,
 )
 from .language import language, tr, tr_help
 from .mcp import commands as mcp
@@ -61,6 +62,7 @@ ORDER = (
         "tools",
         "mcp",
         "serve",
+        "worker",
         "policy",
         "agents",
         "runs",
@@ -121,6 +123,7 @@ app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
 app.command("serve")(serve.serve)
+app.command("worker")(worker.worker)
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)

@@ -192,6 +192,37 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     limits: ServeLimits = ServeLimits()
 
 
+class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How tasks are carried out; the table `[tasks]`.
+
+    Attributes:
+        dispatcher: `local` for child processes of `actum serve`; `celery` for workers of `actum worker`.
+        broker: the address of the broker of Celery, such as `redis://127.0.0.1:6379/0`.
+        workers: so many tasks run at a time, with the local dispatcher.
+        tasks_per_child: a child process is replaced after so many tasks.
+        child_memory_bytes: a child process that uses more memory after a task is replaced.
+        queued: so many tasks of one user may wait to be begun; more are refused.
+        queued_per_tenant: so many tasks of one tenant.
+        running: so many tasks of one user may run at a time; 0 for no limit.
+        running_per_tenant: so many tasks of one tenant; 0 for no limit.
+        kept_days: for so many days the list holds a task after its end. Its run stays in the journal.
+        webhook_secrets: the names of the secrets that messages about ended tasks are signed with. Two while the secret
+            is being changed: receivers may check either.
+    """
+
+    dispatcher: Literal["local", "celery"] = "local"
+    broker: str = ""
+    workers: Annotated[int, Meta(ge=1, le=1000)] = 4
+    tasks_per_child: Annotated[int, Meta(ge=1)] = 100
+    child_memory_bytes: Annotated[int, Meta(ge=1)] = 1 << 30
+    queued: Annotated[int, Meta(ge=1)] = 10_000
+    queued_per_tenant: Annotated[int, Meta(ge=1)] = 100_000
+    running: Annotated[int, Meta(ge=0)] = 0
+    running_per_tenant: Annotated[int, Meta(ge=0)] = 0
+    kept_days: Annotated[float, Meta(gt=0)] = 30.0
+    webhook_secrets: Annotated[tuple[str, ...], Meta(min_length=1, max_length=2)] = ("webhook",)
+
+
 class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What can be set.
 
@@ -226,6 +257,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
             inside. A token without it is not accepted then. Empty where all users belong to one tenant.
         serve: how `actum serve` is reached.
+        tasks: how tasks are carried out.
     """
 
     model: str = ""
@@ -248,6 +280,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tool_labels: dict[str, ToolLabels] = {}
     tenant_claim: str = ""
     serve: ServeSettings = ServeSettings()
+    tasks: TaskSettings = TaskSettings()
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):
@@ -526,6 +559,7 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
             "serve.limits": ServeLimits,
             "serve": ServeSettings,
             "limits": Limits,
+            "tasks": TaskSettings,
             "model_settings": ModelSettings,
             "egress": EgressRules,
         }
