@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 
+from actum.compose.agents import open_agents
+from actum.compose.journals import open_journal
+from actum.compose.settings import read_settings
 from actum.compose.task_worker import celery_dispatcher, check_worker
 from actum.core.clock import SystemClock
 from actum.core.task import Backoff, TaskOptions
 from actum.tasks.celery import CeleryDispatcher
 from actum.tasks.queue import TaskQueue
 from tests.broker import BrokerServer, broker_server
+from tests.compose.test_agents import SETTINGS, written
 from tests.storage.conftest import Store
 from tests.tasks.service import environment_of
-from tests.tasks.test_dispatchers import Office, is_gone, until
+from tests.tasks.test_dispatchers import WAIT_S, Office, is_gone, until
 
 SOON = Backoff(base=0.1, jitter=0)
 
@@ -175,3 +181,54 @@ async def test_the_check_says_what_a_worker_would_lack(store: Store, tmp_path: P
             told = await check_worker(office.settings, office.journal, environment_of(office.folder), office.folder)
             assert told["broker"] == "the broker can not be reached"
             broker.start()
+
+
+async def test_a_worker_with_another_version_of_the_agent_leaves_the_run_for_one_that_fits_and_says_so(
+    broker: BrokerServer, store: Store, tmp_path: Path
+) -> None:
+    table = f'\n[tasks]\ndispatcher = "celery"\nbroker = "{broker.url}"\n'
+    fits = written(tmp_path / "fits", SETTINGS + table)
+    other = written(tmp_path / "other", SETTINGS + table + '\n[tools."send"]\neffects = ["destroy"]\n')
+    if "://" not in store.place:
+        Path(store.place).parent.mkdir(exist_ok=True)
+    settings = read_settings(fits, {}, {"journal": store.place})
+    journal = open_journal(settings, {})
+    queue = TaskQueue(journal, clock=SystemClock())
+    async with open_agents(settings, {}, fits, journal=journal) as agents:
+        line = await queue.accept_run(agents.get("coded"), "write to ann", TaskOptions())
+    with worker_process(other, store.place) as unfit:
+        log = await asyncio.to_thread(said_by, unfit, "left for a worker whose settings fit")
+        assert line.run_id in log
+        assert (await queue.look(line.run_id)).line.state == "queued"
+        with worker_process(fits, store.place):
+            view = await queue.wait(line.run_id, WAIT_S)
+    assert (view.line.state, view.text) == ("succeeded", "sent to ann")
+    await journal.close()
+
+
+@contextmanager
+def worker_process(folder: Path, journal: str) -> Iterator[subprocess.Popen[str]]:
+    """`actum worker`, in a folder with settings."""
+    command = [sys.executable, "-m", "actum", "worker", "--journal", journal]
+    environment = dict(environment_of(folder))
+    process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+        process.terminate()
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def said_by(process: subprocess.Popen[str], words: str) -> str:
+    """The line of a log that holds these words."""
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if words in line:
+            return line
+    raise AssertionError("".join(lines))

@@ -3,7 +3,7 @@
 The list of tasks in the journal's database says what there is to do, and the claim of a run says who does it. A message
 is the id of a run and nothing else, and nothing depends on it: a message that is lost is sent again, and one that comes
 twice finds the claim taken or the task over. Due times stay in our list; Celery's own would run a task twice once its
-visibility timeout has passed. See `docs/decisions/0019`.
+visibility timeout has passed. See `docs/decisions/0019-celery-is-a-doorbell.md`.
 
 This module needs the extra `actum[celery]`; `compose/task_worker.py` loads it.
 """
