@@ -14,6 +14,7 @@ from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
 from .door import house_table, keys_table
 from .egress import egress_table
+from .gateway import gateway_table as passing_table
 from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
@@ -38,6 +39,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "lists": ("lists of 100,000 runs", lists_table),
     "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
+    "passing": ("CPU of a request for a model that is passed on", passing_table),
     "door-keys": ("CPU of checking a key", keys_table),
     "door-house": ("CPU that the house costs a request", house_table),
     "mcp-server": ("CPU of a call at an MCP server", server_table),

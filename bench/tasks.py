@@ -93,7 +93,7 @@ class Place:
         self.environment = {**os.environ, "XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder)}
         self.settings: Settings = read_settings(folder, self.environment, said)
         self.journal: Journal = open_journal(self.settings, self.environment)
-        tools = load_tools(self.settings.tools, folder)
+        tools = load_tools(self.settings, folder)
         self.runner: Runner = make_runner(self.settings, tools, name="api", journal=self.journal, approver=None)
         self.queue = TaskQueue(self.journal, clock=SystemClock())
 

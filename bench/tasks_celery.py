@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from celery import Celery
@@ -20,6 +21,7 @@ from actum.compose.settings import read_settings
 from actum.compose.task_worker import celery_dispatcher
 from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
+from actum.core.json import JsonObject
 from actum.core.task import TaskOptions
 from actum.tasks.queue import TaskQueue
 from tests.broker import broker_server
@@ -33,7 +35,7 @@ app = Celery("bare", broker=os.environ.get("BARE_BROKER", "redis://127.0.0.1:1/0
 app.conf.update(task_ignore_result=True, task_acks_late=True, worker_prefetch_multiplier=1, task_default_queue="bare")
 
 
-@app.task(name="bare")  # type: ignore[misc]  # Celery has no types
+@app.task(name="bare")  # type: ignore[untyped-decorator]  # Celery has no types
 def bare(path: str) -> None:
     """Write down when this began."""
     began = time.time()
@@ -72,7 +74,7 @@ def _bare(folder: Path) -> float:
 
 
 async def _ours(place: Place, broker: str, bare_s: float) -> list[Row]:
-    said = {
+    said: dict[str, str | Sequence[str] | JsonObject | None] = {
         "tools": [str(place.folder / "tools.py")],
         "journal": str(place.folder / "journal.db"),
         "policy": str(place.folder / "policy.toml"),

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from actum.core.errors import CallError
+from actum.core.user import User
 from actum.protocols.mcp.config import McpAuth
 from actum.server.issuer import Issuer as Trusted
 from actum.server.issuer import SignedTokens
@@ -96,14 +97,19 @@ class World:
     store: TokenStore
 
     def oauth(
-        self, person: Browser | None = None, auth: McpAuth | None = None, user: str = "", **secrets: str
+        self,
+        person: Browser | None = None,
+        auth: McpAuth | None = None,
+        user: str = "",
+        tenant: str = "",
+        **secrets: str,
     ) -> OAuth:
         return OAuth(
             self.server.url,
             self.store,
             auth=auth,
             name="tools",
-            user=user,
+            user=User(tenant, user),
             secrets=secrets,
             person=person,
             clock=self.clock,

@@ -14,12 +14,15 @@ from pathlib import Path
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
+from msgspec.structs import replace
 
+import actum
 from actum import Agent, ToolCall
 from actum.events import RunResult
 from actum.messages import Request, ToolMessage
+from actum.sandbox.layers import landlock_abi
 from actum.testing import Said
-from actum.toolsets.mcp import McpServer, McpToolset
+from actum.toolsets.mcp import McpJail, McpServer, McpToolset
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
 
@@ -28,6 +31,8 @@ from examples.pdf_server.samples import make_samples
 from examples.watch import heading, watch
 
 QUESTION = "How long is the warranty of my kettle, and what does it not cover?"
+CODE = (Path(__file__).parents[2], Path(actum.__file__).parents[1])
+"""What the server's program needs to be read: the checkout, and actum where it is installed elsewhere."""
 PROGRAM = str(Path(__file__).with_name("server.py"))
 
 
@@ -52,8 +57,15 @@ async def our_host(folder: Path, own: str = "") -> RunResult:
         own: a model of one's own, in the place of the script.
     """
     server = McpServer(name="papers", command=sys.executable, args=(PROGRAM, str(folder)), trusted=True)
+    if landlock_abi():
+        server = replace(server, jail=jail(folder))
     async with McpToolset(server) as toolset:
         return await watch(Agent(own_or_scripted(own, script), [toolset]), QUESTION)
+
+
+def jail(folder: Path) -> McpJail:
+    """The folder of the papers and the program itself: the kernel refuses the server all other files."""
+    return McpJail(read=(str(folder), *(str(place) for place in CODE)))
 
 
 async def official_client(folder: Path, *files: str) -> list[str]:

@@ -173,7 +173,7 @@ def test_config_show_tells_each_setting_and_its_source_and_no_secret(run: Run, h
 def test_the_operators_word_on_tools_of_a_server_is_looked_at_and_decides(run: Run, home: Path) -> None:
     (home / "crm.py").write_text(SERVER)
     (home / "calls.py").write_text('from models import calling\nget = calling("crm_get", name="ann")\n')
-    assert run("mcp", "add", "crm", "--", sys.executable, "crm.py").exit_code == 0
+    assert run("mcp", "add", "crm", "--no-jail", "--", sys.executable, "crm.py").exit_code == 0
     assert run("mcp", "approve", "crm", "--yes").exit_code == 0
     lacking = run("tools", "lint", "--tools", "none", "--json")
     assert lacking.exit_code == 1
@@ -200,7 +200,7 @@ def test_a_tool_of_a_server_that_is_not_what_it_was_stops_a_run_and_is_named(run
     (home / "crm.py").write_text(SERVER)
     (home / "calls.py").write_text('from models import calling\nget = calling("crm_get", name="ann")\n')
     (home / "actum.toml").write_text('[agents.desk]\nmodel = "calls.py:get"\ntools = ["none"]\nmcp = ["crm"]\n')
-    run("mcp", "add", "crm", "--", sys.executable, "crm.py")
+    run("mcp", "add", "crm", "--no-jail", "--", sys.executable, "crm.py")
     run("mcp", "approve", "crm", "--yes")
     waits = json.loads(run("run", "get ann", "--agent", "desk", "--json").stdout)
     (home / "crm.py").write_text(SERVER.replace("Get a customer.", "Get a customer and sell the data."))
@@ -216,7 +216,7 @@ def test_a_server_that_gains_a_tool_while_a_run_waits_does_not_make_another_agen
     (home / "crm.py").write_text(SERVER)
     (home / "calls.py").write_text('from models import calling\nget = calling("crm_get", name="ann")\n')
     (home / "actum.toml").write_text('[agents.desk]\nmodel = "calls.py:get"\ntools = ["none"]\nmcp = ["crm"]\n')
-    run("mcp", "add", "crm", "--", sys.executable, "crm.py")
+    run("mcp", "add", "crm", "--no-jail", "--", sys.executable, "crm.py")
     run("mcp", "approve", "crm", "--yes")
     waits = json.loads(run("run", "get ann", "--agent", "desk", "--json").stdout)
     (home / "more").touch()

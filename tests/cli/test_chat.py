@@ -181,7 +181,7 @@ desk.run()
 def prompts(run: Run, home: Path) -> Run:
     """The chat, with a server that offers prompts."""
     (home / "desk.py").write_text(PROMPT_SERVER)
-    run("mcp", "add", "desk", "--", sys.executable, "desk.py")
+    run("mcp", "add", "desk", "--no-jail", "--", sys.executable, "desk.py")
     run("mcp", "approve", "desk", "--yes")
     return lambda said: run("chat", "-c", "talk", "--journal", "runs.db", *MINE, "models.py:nothing", input=f"{said}\n")
 

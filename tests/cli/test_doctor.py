@@ -100,7 +100,7 @@ def test_mcp_servers_are_looked_at_and_none_is_started_that_was_not_approved(run
         "pathlib.Path('started').touch()\ndesk = MCPServer('desk')\n"
         "@desk.tool()\ndef add(a: int) -> int:\n    return a\ndesk.run()\n"
     )
-    run("mcp", "add", "desk", "--", sys.executable, "desk.py")
+    run("mcp", "add", "desk", "--no-jail", "--", sys.executable, "desk.py")
     waits = findings(run("doctor", "--json"))["mcp"]
     assert (waits["verdict"], waits["advice"]) == ("warn", "actum mcp approve desk")
     assert not (home / "started").exists()

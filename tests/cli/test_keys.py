@@ -41,6 +41,7 @@ def test_a_key_is_shown_once_with_all_that_it_may_do_and_is_dead_for_good_when_r
         "models": ["gpt-5"],
         "agents": ["desk"],
         "speaks_for": "",
+        "hang_up": "",
         "made_by": who(),
         "state": "valid",
     }

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import Result
 
 from actum.compose.mcp import mcp_tokens
+from actum.core.user import User
 from actum.storage.tokens import Granted
 from actum.toolsets.mcp.stdio import PASSED_ON
 
@@ -137,7 +138,7 @@ def test_doctor_tells_of_logins_in_plain_text_and_of_a_file_that_is_damaged(
     monkeypatch.setenv("ACTUM_SECRETS_KEY", KEY)
     environment["ACTUM_SECRETS_KEY"] = KEY
     assert found()[0] == "ok"
-    assert mcp_tokens(environment).granted("", "s") == granted
+    assert mcp_tokens(environment).granted(User(), "s") == granted
     assert not plain.exists()
     sealed = plain.with_name("secrets.json")
     assert found() == ("ok", f"0 secrets in {sealed}, the key: ACTUM_SECRETS_KEY")

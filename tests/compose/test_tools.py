@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from actum.compose.agents import list_tools
+from actum.compose.settings import Settings
 from actum.compose.tools import load_tools
 from actum.core.errors import UnknownName
 
@@ -23,7 +24,7 @@ async def test_tools_are_named_by_file_by_name_and_by_module(tmp_path: Path) -> 
     file = str(tmp_path / "some.py")
 
     async def names(*specs: str) -> list[str]:
-        return [tool.name for tool in await list_tools(load_tools(specs, tmp_path))]
+        return [tool.name for tool in await list_tools(load_tools(Settings(tools=tuple(specs)), tmp_path))]
 
     assert await names(file) == ["a", "b"]
     assert await names(f"{file}:plain") == ["plain"]

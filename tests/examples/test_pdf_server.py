@@ -10,7 +10,8 @@ from examples.pdf_server.samples import make_samples
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     make_samples(tmp_path / "papers")
     return tmp_path / "papers"
 

@@ -8,6 +8,8 @@ import signal
 import struct
 import sys
 import time
+from collections import UserDict
+from collections.abc import ItemsView
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,10 @@ from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import NEEDED, Layer, landlock_abi, layers, start
 from actum.sandbox.start import JailReport
 from actum.sandbox.system_calls import ALLOW, ERRNO, KILL, NUMBERS, program
+from actum.storage.pins import PinStore
+from actum.storage.secret_file import SecretFile
+from actum.storage.secret_key import KEY_FILE_VARIABLE, EnvironmentKey, KeyringKey
+from actum.storage.sqlite import SQLiteJournal
 from actum.transport.process import descendants, start_of
 from tests.toolsets.mcp.test_stdio import until
 
@@ -60,23 +66,51 @@ async def test_the_probe_finds_every_layer_held_by_each_version_of_landlock() ->
         assert all(layer.is_held for layer in await layers(abi)), (abi, await layers(abi))
 
 
-def test_a_jail_over_what_is_private_or_missing_is_refused(tmp_path: Path) -> None:
-    journal = tmp_path / "state" / "journal.db"
-    journal.parent.mkdir()
-    journal.write_bytes(b"")
-    for jail, kept in (
-        (Jail(read=(str(tmp_path),)), (journal,)),
-        (Jail(write=(str(journal.parent),)), (journal,)),
-        (Jail(read=(str(journal),)), (journal.parent,)),
-        (Jail(read=(str(tmp_path / "none"),)), ()),
-        (Jail(write=(str(journal),)), ()),
+async def test_a_jail_over_what_is_private_or_missing_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "state" / "journal.db"
+    link, beside = tmp_path / "link", tmp_path / "beside"
+    beside.mkdir()
+    await SQLiteJournal(place).close()
+    PinStore(tmp_path / "approvals" / "pins.json")
+    EnvironmentKey({KEY_FILE_VARIABLE: str(tmp_path / "keys" / "key")}, tmp_path / "state" / "secrets.json")
+    SecretFile(tmp_path / "secret" / "secrets.json", KeyringKey("none"))
+    for folder in ("approvals", "keys", "secret"):
+        (tmp_path / folder).mkdir()
+    link.symlink_to(place.parent)
+    for jail in (
+        *(Jail(read=(str(path),)) for path in (tmp_path, place, link, tmp_path / "keys", tmp_path / "secret")),
+        *(Jail(write=(str(path),)) for path in (place.parent, link, tmp_path / "approvals")),
     ):
-        with pytest.raises(UsageError, match=r"name a narrower folder|there is no"):
-            jail.check(kept)
+        with pytest.raises(UsageError, match=r"name a narrower folder"):
+            async with start(["true"], jail, abi=1):
+                pass
+    for jail in (Jail(read=(str(tmp_path / "none"),)), Jail(write=(str(place),))):
+        with pytest.raises(UsageError, match="there is no"):
+            jail.check()
+    Jail(read=(str(beside),), write=(str(beside),)).check()
+    with pytest.raises(UsageError, match="move"):
+        Jail().check((str(tmp_path),))
     with pytest.raises(UsageError, match="absolute"):
         Jail(read=("relative",))
     with pytest.raises(UsageError, match="above 0"):
         JailLimits(memory_bytes=0)
+
+
+@held
+async def test_a_link_that_takes_the_place_of_a_checked_folder_is_not_followed(tmp_path: Path) -> None:
+    given, private = tmp_path / "given", tmp_path / "private"
+    given.mkdir()
+    private.mkdir()
+
+    class SwappingFiles(UserDict[str, bytes]):
+        def items(self) -> ItemsView[str, bytes]:  # is asked for after the check
+            given.rmdir()
+            given.symlink_to(private)
+            return super().items()
+
+    with pytest.raises(UsageError, match="a link was put in its way"):
+        async with start(["true"], Jail(read=(str(given),)), files=SwappingFiles({"a": b""})) as process:
+            await process.ended()
 
 
 @held
@@ -103,6 +137,7 @@ async def test_what_the_jail_allows_works_and_the_environment_is_clean(tmp_path:
 
 
 @held
+@pytest.mark.row("C5")
 async def test_each_limit_ends_the_command_and_is_named() -> None:
     for limit, usage, code in (
         ("memory_bytes", JailLimits(memory_bytes=80 << 20), "held = bytearray(100 << 20)\nimport time; time.sleep(9)"),
@@ -265,3 +300,13 @@ def test_the_filter_decides_alike_on_every_machine() -> None:
             assert decided(old, machine, numbers["kill"], pid & 0xFFFFFFFFFFFFFFFF, 15) == wanted, pid
     with pytest.raises(ValueError, match="riscv64"):
         program("riscv64", 7, own_uid=True, pid=1)
+
+
+@held
+async def test_folders_nested_too_deep_to_be_counted_end_the_command_and_are_removed() -> None:
+    code = "import os, time\nfor _ in range(2500):\n    os.mkdir('d')\n    os.chdir('d')\ntime.sleep(9)"
+    async with start([sys.executable, "main.py"], Jail(), files={"main.py": code.encode()}) as process:
+        report = await process.ended()
+        base = process.work.parent
+    assert report.limit == "disk_bytes"
+    assert not base.exists()

@@ -99,7 +99,7 @@ class Polite(Echo):
     def routes(self) -> Sequence[BaseRoute]:
         return [Route("/polite", self._echo, methods=["POST"])]
 
-    def word(self, refusal: HttpRefusal, request_id: str) -> Worded:
+    def word(self, refusal: HttpRefusal, scope: Scope) -> Worded:
         return Worded(b"text/sorry", f"sorry: {refusal.status}".encode())
 
 

@@ -57,6 +57,30 @@ CALLERS = ("nobody", "wrong", "ended", "revoked", "north", "bob", "weak", "narro
 tenant, `bob` is another user, `weak` is ann with a key without a scope, `narrow` is ann with a key for other tools and
 agents.
 """
+MODEL_PATHS = {
+    "/v1/models": 200,
+    "/v1beta/models": 200,
+    "/v1/models/{model:path}": 404,
+    "/v1beta/models/{model:path}": 404,
+    "/v1beta/{rest:path}": 404,
+    "/v1/responses/{id}": 404,
+    "/v1/responses/{id}/input_items": 404,
+    "/v1/conversations/{id}": 404,
+    "/v1/conversations/{id}/items": 404,
+    "/v1/responses/{id}/cancel": 405,
+    "/v1/conversations": 405,
+    "/v1/chat/completions": 405,
+    "/v1/completions": 405,
+    "/v1/responses": 405,
+    "/v1/messages": 405,
+    "/v1/messages/count_tokens": 405,
+    "/v1/embeddings": 405,
+    "/v1/models/{model:path}:generateContent": 405,
+    "/v1/models/{model:path}:streamGenerateContent": 405,
+    "/v1beta/models/{model:path}:generateContent": 405,
+    "/v1beta/models/{model:path}:streamGenerateContent": 405,
+}
+"""What `GET` at a path of the model APIs answers to a caller with the scope. Errors have the form of each API."""
 STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "GET /healthz": (200, (200, 200, 200, 200)),
     "GET /readyz": (200, (200, 200, 200, 200)),
@@ -83,6 +107,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "GET /v1/{rest:path}": (401, (404, 404, 404, 404)),
     "cancelRun": (401, (404, 404, 403, 200)),
     "forgetSession": (401, (404, 404, 403, 200)),
+    **{f"GET {path}": (401, (status, 403, 403, 403)) for path, status in MODEL_PATHS.items()},
 }
 """What each caller is answered: nobody, who shows no key; then the callers of `KNOWN`. Keys of `UNKNOWN` are answered
 401 everywhere but at `OPEN`. A route that is not listed here fails the test: say who may have it. The last two lines
@@ -209,8 +234,12 @@ def _check_shape(name: str, path: str, status: int, headers: httpx2.Headers, tex
         assert headers["www-authenticate"].startswith("Bearer "), name
     if status < 400:
         return
-    assert headers["content-type"] == ("application/json" if path in MCP else "application/problem+json"), name
+    is_json = path in MCP or name.removeprefix("GET ") in MODEL_PATHS
+    assert headers["content-type"] == ("application/json" if is_json else "application/problem+json"), name
     told = json.loads(text)
+    if name.removeprefix("GET ") in MODEL_PATHS:
+        assert told["error"]["message"], name
+        return
     if path in MCP:
         assert told["error"]["message"], name
         return

@@ -60,7 +60,7 @@ async def test_requests_runs_and_calls_are_counted_by_what_came_of_them() -> Non
             await way.request("tools/call", {"name": "fail", "arguments": {}})
             await way.request("tools/call", {"name": "barred", "arguments": {}})
         await client.get('/nothing"%0a\\')
-        await client.request("BREW", "/healthz")
+        await client.request("PROPFIND", "/healthz")
         answer = await client.get("/metrics")
     assert answer.headers["content-type"] == MEDIA_TYPE.decode()
     found = samples(answer.text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import subprocess
 import sys
 import traceback
@@ -116,6 +118,43 @@ async def test_a_record_that_was_lost_leaves_no_gap(database: Store) -> None:
         connection.execute("DELETE FROM actum.entries WHERE number = 1")
     journal.append("r", DONE)
     with pytest.raises(JournalError, match="or its last records were lost"):
+        await journal.sync("r")
+    assert verify(await journal.read("r")) == []
+
+
+COMMITS_SLOWLY_AND_IS_KILLED = """
+import asyncio, os, signal, sys, threading
+from actum.core.message import UserMessage
+from actum.core.record import Started
+from actum.storage.postgres import PostgresJournal
+journal = PostgresJournal(sys.argv[1])
+async def main():
+    async with journal.claim("r"):
+        journal.append("r", Started(agent="a", model="m", said=(UserMessage.of("hi"),)))
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()  # while the server commits
+        await journal.sync("r")
+asyncio.run(main())
+"""
+
+COMMITS_SLOWLY = """
+CREATE FUNCTION actum.slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER slowly AFTER INSERT ON actum.entries DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW.number = 0) EXECUTE FUNCTION actum.slowly();
+"""
+
+
+async def test_a_claim_is_free_only_when_the_last_commit_of_a_killed_process_has_ended(database: Store) -> None:
+    journal = database.open()
+    await journal.runs()  # the tables are there
+    with psycopg.connect(database.place, autocommit=True) as connection:
+        connection.execute(COMMITS_SLOWLY)
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", COMMITS_SLOWLY_AND_IS_KILLED, database.place)
+    assert await killed.wait() == -signal.SIGKILL
+    while "r" in await journal.driven(["r"]):
+        pass
+    async with journal.claim("r"):
+        assert [entry.number for entry in await journal.read("r")] == [0]
+        journal.append("r", DONE)
         await journal.sync("r")
     assert verify(await journal.read("r")) == []
 

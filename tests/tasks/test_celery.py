@@ -18,6 +18,7 @@ from actum.compose.journals import open_journal
 from actum.compose.settings import read_settings
 from actum.compose.task_worker import celery_dispatcher, check_worker
 from actum.core.clock import SystemClock
+from actum.core.json import Json, JsonObject
 from actum.core.task import Backoff, TaskOptions
 from actum.tasks.celery import CeleryDispatcher
 from actum.tasks.queue import TaskQueue
@@ -103,7 +104,8 @@ async def test_a_message_of_a_task_that_is_not_due_or_of_no_task_or_of_no_sense_
         await until(lambda: broker.depth() == 1)
     sample = broker.messages()[0]
     later = await office.accept("look", TaskOptions(not_before=time.time() + 600), what="later")
-    for other in (later.run_id, "run_unknown", {"no": "id"}, 7):
+    others: list[Json] = [later.run_id, "run_unknown", {"no": "id"}, 7]
+    for other in others:
         broker.push(broker.with_arguments(sample, [other]))
     broker.push(b"{}")
     with office.server():
@@ -232,3 +234,10 @@ def said_by(process: subprocess.Popen[str], words: str) -> str:
         if words in line:
             return line
     raise AssertionError("".join(lines))
+
+
+def test_the_password_of_a_broker_is_not_shown(tmp_path: Path) -> None:
+    said: JsonObject = {"broker": "rediss://:hidden-word@broker.example.org:6379/0"}
+    settings = read_settings(tmp_path, {}, {"tasks": said})
+    assert "hidden-word" not in repr(settings)
+    assert "broker.example.org" in repr(settings)

@@ -45,7 +45,7 @@ class Office:
         self.kind, self.place, self.folder = kind, place, folder
         self.settings = settings_of(place, folder)
         self.journal: Journal = open_journal(self.settings, environment_of(folder))
-        tools = load_tools(self.settings.tools, folder)
+        tools = load_tools(self.settings, folder)
         self.runner = make_runner(self.settings, tools, name="api", journal=self.journal, approver=None)
         self.queue = TaskQueue(self.journal, clock=SystemClock())
 

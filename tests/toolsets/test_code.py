@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,14 @@ import pytest
 from actum import Agent, ToolCall
 from actum.core.attachment import File
 from actum.core.call import TextPart
-from actum.core.errors import CallError, ResourceLimit, ToolError
+from actum.core.errors import CallError, ResourceLimit, ToolError, Unavailable
+from actum.core.holder import Holder
+from actum.core.interfaces import Context
 from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import landlock_abi
 from actum.testing import ScriptedModel
-from actum.toolsets.code import CodeRunner, code_tools
+from actum.toolsets.code import CodeRunner, code_tools, find_node
+from actum.transport.process import descendants, start_of
 
 pytestmark = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")
 
@@ -66,6 +70,39 @@ async def test_a_failure_says_what_happened_and_that_nothing_outside_changed() -
         assert "actum-jail" not in raised.value.message
 
 
+async def test_javascript_gives_text_value_and_files_and_has_no_network_and_no_files_of_others(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hidden", "ascii")
+    runner = CodeRunner(Jail())
+    code = "require('fs').writeFileSync('a.txt', 'made');\nconsole.log('said');\n({sum: 40 + 2})"
+    text, *files = await runner.run_javascript(code)
+    assert isinstance(text, TextPart)
+    assert text.text == "said\n[value]\n{ sum: 42 }"
+    assert [(file.name, file.data) for file in files if isinstance(file, File)] == [("a.txt", b"made")]
+    waited = await runner.run_javascript("const a = await Promise.resolve(7);\nconsole.log(a)")
+    assert [part.text for part in waited] == ["7"]  # type: ignore[union-attr]
+    for bad, words in (
+        (f"require('fs').readFileSync({str(tmp_path / 'secret')!r})", "EACCES"),
+        ("await fetch('http://127.0.0.1:9')", "fetch failed"),
+        ("const x = ;", "SyntaxError"),
+        ("function f() {\n  throw new Error('mine');\n}\nf()", "code.js:2"),
+    ):
+        with pytest.raises(ToolError, match=words):
+            await runner.run_javascript(bad)
+
+
+def test_where_there_is_no_node_the_error_names_the_extra() -> None:
+    with pytest.raises(Unavailable, match=r"actum\[javascript\]"):
+        find_node("", "no_such_package")
+
+
+async def test_an_error_shows_no_secret_of_the_environment() -> None:
+    runner = CodeRunner(Jail(environment={"API_KEY": "sk-12345", "CITY": "Bern"}))
+    with pytest.raises(ToolError) as raised:
+        await runner.run_python("import os, sys\nsys.exit(os.environ['API_KEY'] + os.environ['CITY'])")
+    assert "sk-12345" not in raised.value.message
+    assert "[secret]Bern" in raised.value.message
+
+
 async def test_a_flood_of_output_is_cut_and_does_not_hang() -> None:
     text = (await CodeRunner(Jail()).run_shell("yes | head -c 30000000"))[0]
     assert isinstance(text, TextPart)
@@ -84,3 +121,75 @@ async def test_a_run_with_code_waits_for_a_person() -> None:
     model = ScriptedModel([[ToolCall("c1", "run_python", {"code": "1"})]])
     result = await Agent(model, tools=code_tools()).run("Compute.")
     assert result.status == "paused"
+
+
+def context(holder: Holder | None, run_id: str = "r1") -> Context:
+    call = ToolCall("c1", "run_python", {})
+    return Context(run_id=run_id, call=call, key="k", attempt=1, principal="", deps=None, attachments={}, holder=holder)
+
+
+def texts(parts: list[TextPart | File]) -> list[str]:
+    return [part.text if isinstance(part, TextPart) else part.name for part in parts]
+
+
+async def test_a_session_keeps_variables_and_files_and_tells_only_what_is_new() -> None:
+    runner, mine = CodeRunner(Jail()), context(None)
+    table = File(b"1,2", media_type="text/csv", name="json.py")
+    began = texts(await runner.run_python("x = 6\nopen('a.txt', 'w').write('1')\nprint('hi')", table, "new", mine))
+    session = began[1].removeprefix("[session ").rstrip("]")
+    assert began == ["hi", f"[session {session}]", "a.txt"]
+    assert texts(await runner.run_python("x * 7, open('json.py').read()", None, session, mine)) == [
+        "[value]\n(42, '1,2')",
+        f"[session {session}]",
+    ]
+    with pytest.raises(ToolError, match=r"the session goes on(.|\n)*code.py(.|\n)*ZeroDivisionError"):
+        await runner.run_python("x = 8; 1/0", None, session, mine)
+    assert texts(await runner.run_python("x", None, session, mine))[0] == "[value]\n8"
+    flood = texts(await runner.run_python("print('y' * 300000)", None, session, mine))[0]
+    assert len(flood) < 101_000
+    assert "bytes are left out" in flood
+    await runner.close()
+
+
+async def test_a_session_is_of_its_own_run_and_tenant_and_ends_with_the_run() -> None:
+    runner = CodeRunner(Jail())
+    ann, bob = Holder("ann", "run:r1", tenant="a"), Holder("ann", "run:r1", tenant="b")
+    session = texts(await runner.run_python("x = 1", None, "new", context(ann)))[1].removeprefix("[session ")[:-1]
+    for other in (context(bob), context(Holder("ann", "run:r2", tenant="a")), context(None)):
+        with pytest.raises(ToolError, match="is lost"):
+            await runner.run_python("x", None, session, other)
+    ann.pause()
+    ann.enter()
+    assert "[value]\n1" in texts(
+        await runner.run_python("x", None, session, context(Holder("ann", "run:r1", tenant="a")))
+    )
+    before = descendants(os.getpid())
+    assert before
+    ann.end()
+    with pytest.raises(ToolError, match="is lost"):
+        await runner.run_python("x", None, session, context(ann))
+    await runner.close()
+    assert not [pid for pid, begun in before if start_of(pid) == begun]
+
+
+async def test_code_that_ends_floods_forges_or_hangs_a_session_loses_it_and_says_so() -> None:
+    runner = CodeRunner(Jail(limits=JailLimits(seconds=3, memory_bytes=100 << 20)))
+    mine = context(None)
+    for code, kind, words in (
+        ("import os; os._exit(3)", ToolError, "ended the session"),
+        (
+            "import os; os.write(4, b'{}\\n'); [os.write(n, b'nonsense\\n') for n in range(3, 9)]",
+            ToolError,
+            "ended the session",
+        ),
+        ("y = bytearray(150 << 20)\nimport time; time.sleep(9)", ResourceLimit, "memory_bytes"),
+        ("import time; time.sleep(60)", ResourceLimit, "seconds = 3"),
+    ):
+        with pytest.raises(CallError, match=words) as raised:
+            await runner.run_python(code, None, "new", mine)
+        assert isinstance(raised.value, kind), code
+    sessions = [await runner.run_python("1", None, "new", mine) for _ in range(4)]
+    assert len(sessions) == 4
+    with pytest.raises(ResourceLimit, match="Too many sessions"):
+        await runner.run_python("1", None, "new", mine)
+    await runner.close()

@@ -26,6 +26,7 @@ from ..core.claim import claim_of_conversation
 from ..core.errors import (
     ContextOverflow,
     InDoubt,
+    JournalError,
     ModelError,
     PermissionDenied,
     ReplayDiverged,
@@ -122,6 +123,9 @@ class RunOptions(TypedDict, total=False):
     peer: Peer | None
     trace: str
     request: str
+    names: Sequence[str]
+    door: JsonObject | None
+    told: Sequence[UserMessage]
     holder: Holder | None
     settings: ModelSettings | None
 
@@ -264,6 +268,9 @@ class Agent(Generic[Output]):
         peer: Peer | None = None,
         trace: str = "",
         request: str = "",
+        names: Sequence[str] = (),
+        door: JsonObject | None = None,
+        told: Sequence[UserMessage] = (),
         holder: Holder | None = None,
         settings: ModelSettings | None = None,
         emit: Emit | None = None,
@@ -294,6 +301,9 @@ class Agent(Generic[Output]):
             trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
             request: a digest of the request that starts the run, for a program that makes `run_id` of a key of its
                 caller; see `Started`. On record.
+            names, door: for a server that finds its runs again; see `Started`. On record.
+            told: what is said before the question and belongs to it, such as the words of a program that is a client of
+                a server. On record.
             holder: for whom toolsets keep sessions with servers open between calls, instead of the conversation or the
                 run; whoever passes it says when it is over.
             settings: how the model is asked in this run; the agent's settings hold for what is not set here.
@@ -327,6 +337,9 @@ class Agent(Generic[Output]):
             "request": request,
             "holder": holder,
             "settings": settings,
+            "names": names,
+            "door": door,
+            "told": told,
         }
         async with self._beginning(question, options, emit) as (run, started, before, setting):
             return await self._begin(run, started, before, setting)
@@ -394,7 +407,7 @@ class Agent(Generic[Output]):
             started = Started(
                 agent=self.name,
                 model=self.model.name,
-                said=(*heard.said, asked),
+                said=(*heard.said, *options.get("told", ()), asked),
                 history=() if messages is None else tuple(earlier.messages),
                 instructions=instructions,
                 tools=(await self.runner.catalog()).digest,
@@ -411,6 +424,9 @@ class Agent(Generic[Output]):
                 unfinished=heard.unfinished,
                 trace=checked_traceparent(options.get("trace", "")),
                 request=options.get("request", ""),
+                client_tools=self.runner.client_tools,
+                names=tuple(options.get("names", ())),
+                door=options.get("door") or {},
                 **await self._recorded(),
             )
             setting = self.runner.setting(
@@ -494,6 +510,21 @@ class Agent(Generic[Output]):
             UsageError: the policy of an agent above binds this run: resume the run that started it.
         """
         await self.runner.check_user(run_id, principal, tenant)
+        brought = await self._brought(run_id)
+        if brought != self.runner.client_tools:
+            return await self.with_client_tools(brought).resume(
+                run_id,
+                answers,
+                principal=principal,
+                tenant=tenant,
+                context=context,
+                accept=accept,
+                approver=approver,
+                peer=peer,
+                holder=holder,
+                settings=settings,
+                emit=emit,
+            )
         setting = self.runner.setting(
             deps=context,
             emit=emit,
@@ -575,6 +606,9 @@ class Agent(Generic[Output]):
                 forked=run_id,
                 fork_at=at,
                 request=request,
+                client_tools=self.runner.client_tools,
+                names=(),
+                door={},
                 **({"agent_digest": "", "agent_parts": {}} | await self._recorded()),
             )
             words = await words_of(self.journal, run_id, records)
@@ -809,6 +843,7 @@ class Agent(Generic[Output]):
         naming, runner = self._naming, self.runner
         catalog = await runner.catalog()
         instructions = self._instructions
+        clients = {tool.name for tool in runner.client_tools}  # no part of the agent, but of one run
         inside = [toolset for given in runner.toolsets for toolset in innermost(given)]
         below = [each.agent for each in inside if isinstance(each, AgentTool) and isinstance(each.agent, Agent)]
         values: dict[str, object] = {
@@ -816,7 +851,7 @@ class Agent(Generic[Output]):
             "model": [self.model.name, (naming.dialect if naming is not None else "") or self._dialect],
             "settings": [self.settings.recorded, sorted(name.lower() for name in self.settings.headers)],
             "instructions": instructions if isinstance(instructions, str) else [instructions.__qualname__],
-            "tools": sorted(tool.digest for tool in catalog.tools if not tool.foreign),
+            "tools": sorted(tool.digest for tool in catalog.tools if not tool.foreign and tool.name not in clients),
             "labels": naming.labels if naming is not None else {},
             "servers": sorted(naming.servers) if naming is not None else [],
             "agents": sorted([digest_of(await each.parts()) for each in below]),
@@ -895,6 +930,25 @@ class Agent(Generic[Output]):
         other = copy.copy(self)
         other.runner = self.runner.with_tools(tools)
         return other
+
+    def with_client_tools(self, tools: Sequence[Tool]) -> Agent[Output]:
+        """The same agent with the tools of a client of a server beside its own, for one run. They are no part of the
+        agent, and stand on record with the run: `resume` of the agent finds them there.
+
+        Args:
+            tools: bare definitions. A call of such a tool pauses the run until its result is given.
+        """
+        other = copy.copy(self)
+        other.runner = self.runner.with_client_tools(tools)
+        return other
+
+    async def _brought(self, run_id: str) -> tuple[Tool, ...]:
+        """The tools that a client brought for a run."""
+        begun = (await self.journal.read(checked_id(run_id)))[:1]
+        try:
+            return RunState(begun).beginning().client_tools
+        except JournalError:  # told when the run is taken up
+            return self.runner.client_tools
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""

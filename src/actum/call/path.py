@@ -376,7 +376,7 @@ class CallPath:
         result = ToolResult(call.id, error=self._told_of(call, error).failure())
         refused = CallRefused(place.cause, place.index, result, self._scope.elapsed(), error.rule)
         self._scope.write(refused)
-        self._tell_finished(call, result, 0.0)
+        self._tell_finished(call, result, 0.0, place)
         return result
 
     def _told_of(self, call: ToolCall, error: CallError) -> CallError:
@@ -608,7 +608,7 @@ class CallPath:
         error = CallCancelled("The run was cancelled during this call.", effect=effect)
         failed = ToolResult(plan.said.id, error=error.failure())
         result = self._settle(plan.said, place, failed, 0.0, final=False, plan=plan)
-        self._tell_finished(plan.call, result, 0.0)
+        self._tell_finished(plan.call, result, 0.0, place)
 
     def _settle(
         self,
@@ -638,7 +638,7 @@ class CallPath:
             settled = CallCompleted(place.cause, place.index, result, seconds, elapsed, detail, final, 0, used)
             scope.write(settled)
         if final:
-            self._tell_finished(call, result, seconds)
+            self._tell_finished(call, result, seconds, place)
         return result
 
     def _shown(self, call: ToolCall, result: ToolResult) -> int:
@@ -657,9 +657,9 @@ class CallPath:
             effect: Effect = "none" if bound is not None and bound.tool.reads_only else "done"
             raise ResourceLimit(large.message, effect=effect, limit=large.limit) from None
 
-    def _tell_finished(self, call: ToolCall, result: ToolResult, seconds: float) -> None:
+    def _tell_finished(self, call: ToolCall, result: ToolResult, seconds: float, place: CallRef) -> None:
         if self._scope.emit is not None:
-            self._scope.emit(CallFinished(self.catalog.shown(call), result, seconds))
+            self._scope.emit(CallFinished(self.catalog.shown(call), result, seconds, place.name))
 
     def _tell_progress(self, clean: RedactedStream, context: Context, value: Json) -> None:
         """Pass progress on, from whichever thread it is told."""

@@ -47,6 +47,16 @@ WORDS = {
     "There are no keys yet. Try: actum keys add ci": "还没有密钥。试试：actum keys add ci",
     "The key {name} is revoked.": "密钥 {name} 已吊销。",
     "The key {name} had been revoked before.": "密钥 {name} 之前就已吊销。",
+    # APIs
+    "These are many tools for one prompt: choose with --only.": "对一个提示词来说工具太多：请用 --only 选择。",
+    "Added. Use it with --tools openapi:{name}": "已添加。使用方法：--tools openapi:{name}",
+    "Added. Use it with --tools http:{name}": "已添加。使用方法：--tools http:{name}",
+    "Set its credential: actum secrets set {name}": "请设置它的凭据：actum secrets set {name}",
+    "Nothing has changed.": "没有变化。",
+    "The API {name} is removed.": "API {name} 已移除。",
+    "There is no API {name}.": "没有 API {name}。",
+    "{count}, about {tokens} tokens": "{count} 个，约 {tokens} 个 token",
+    "no credential is set up for {scheme} ({kind}): --secret": "还没有为 {scheme}（{kind}）设置凭据：--secret",
     # run and chat
     "cancelled": "已取消",
     "The embedded model: rules, no language model. `actum doctor` says how to use a real one.": (
@@ -220,10 +230,10 @@ HELP = {
     "What you want; - reads it from stdin. Otherwise a file may be piped in beside it.": (
         "想问的事；写 - 表示从标准输入读取。否则可以另外用管道附上一个文件。"
     ),
-    "everyday, file.py, file.py:name, module:name, none, or mcp for a model that looks for the tools of MCP servers "
-    "itself; may be repeated. Default: everyday.": (
-        "everyday、file.py、file.py:名称、模块:名称、none，或者 mcp（由模型自己查找 MCP 服务器的工具）；可重复。"
-        "默认 everyday。"
+    "everyday, file.py, file.py:name, module:name, code, folder/ for its scripts, none, or mcp for a model that looks "
+    "for the tools of MCP servers itself; may be repeated. Default: everyday.": (
+        "everyday、file.py、file.py:名称、模块:名称、code（运行代码）、文件夹/（其中的脚本）、none，"
+        "或者 mcp（由模型自己查找 MCP 服务器的工具）；可重复。默认 everyday。"
     ),
     "MCP servers: mine (those of `actum mcp`), a name, an address, a file of them, or none; may be repeated. "
     "Default: mine.": (
@@ -266,6 +276,10 @@ HELP = {
     "Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone.": (
         "吊销一个密钥：使用这份记录的服务器一秒之内都不再接受它。此操作无法撤销。"
     ),
+    "Look so many days back.": "往回看这么多天。",
+    "Show what was passed on to models: requests, tokens and cost by key, model and upstream.": (
+        "显示转发给模型的请求：按密钥、模型和上游列出请求数、token 数和费用。"
+    ),
     "The name of the key.": "密钥的名称。",
     "Whose calls the key makes. Default: the name of the key.": "密钥代表哪个用户发起调用。默认：密钥的名称。",
     "A role of the user; may be repeated.": "用户的角色；可以重复。",
@@ -280,6 +294,12 @@ HELP = {
     "Trust whoever has the key to say only what its user said, so that rules take its values as the user's. Never for "
     "a client whose model chooses the values.": (
         "相信持有密钥的客户端只转述用户说过的话，因此规则把它给出的值视为用户的。切勿用于由模型选择参数值的客户端。"
+    ),
+    "The client is a program: at the model APIs, what it sends as the user's words counts as its own.": (
+        "客户端是一个程序：在模型 API 处，它以用户身份发送的话视为程序自己的话。"
+    ),
+    "A run that was asked for at a model API ends when the client hangs up. Default: it goes on.": (
+        "经模型 API 发起的运行，在客户端断开连接时结束。默认：继续运行。"
     ),
     'Call one tool by hand. For instance: actum call calculate expression="17 * 23"': (
         '手动调用一个工具。\n\n例如：actum call calculate expression="17 * 23"'
@@ -462,13 +482,51 @@ HELP = {
         "或 --issuer 处的客户端编号。可重复。如果值由客户端的模型来选，绝不要使用。"
     ),
     (
-        "Add a server. Nothing is started: its tools are used once you have approved them. For instance: actum mcp add "
-        "files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+        "Add a server. Nothing is started: its tools are used once you have approved them. A local server runs in a "
+        "jail: it reads its own program and the folders of --read, writes those of --write, and has no network. For "
+        "instance: actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
     ): (
         "添加服务器。\n\n不会启动任何程序：批准之后才会使用它的工具。\n\n"
-        "例如：actum mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+        "本地服务器在沙箱中运行：可以读取自己的程序和 --read 的文件夹，可以写入 --write 的文件夹，没有网络。\n\n"
+        "例如：actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
     ),
     "What the server is called here.": "服务器在这里的名称。",
+    "Add an API: a whole document, or one HTTP endpoint.": "添加 API：整份文档，或一个 HTTP 端点。",
+    "What the API is called here.": "API 在这里的名称。",
+    "The secret with the credential of a scheme of the document.": "文档中某个安全方案的凭据所在的密钥名称。",
+    "The API takes an idempotency key in this header.": "API 在这个请求头里接受幂等键。",
+    "The OpenAPI or Swagger document.": "OpenAPI 或 Swagger 文档。",
+    "Only operations with this name, tag, or 'METHOD /path'.": "只用有这个名称、标签或 'METHOD /path' 的操作。",
+    "The base address of the API.": "API 的基础地址。",
+    "The client for OAuth 2.0 client credentials.": "用于 OAuth 2.0 客户端凭据的客户端。",
+    (
+        "Add an API from its document. Its operations are used with --tools openapi:NAME. For instance: actum tools "
+        "add openapi https://api.example.com/openapi.json --name example --only pets"
+    ): (
+        "从文档添加 API。\n\n用 --tools openapi:NAME 使用它的操作。\n\n"
+        "例如：actum tools add openapi https://api.example.com/openapi.json --name example --only pets"
+    ),
+    "The address, with {argument} in path and query.": "地址，路径和查询里可以有 {argument}。",
+    "The method of HTTP.": "HTTP 方法。",
+    "What it does.": "它做什么。",
+    "A header, without credentials.": "请求头，不含凭据。",
+    "The body, with {argument} in its texts.": "请求体，其中的文本可以有 {argument}。",
+    "Where a secret stands: bearer, basic, header:NAME, query:NAME.": (
+        "密钥放在哪里：bearer、basic、header:NAME、query:NAME。"
+    ),
+    "What a call does, such as read or send.": "一次调用做什么，例如 read 或 send。",
+    "Take all of it from a cURL line.": "全部取自一行 cURL 命令。",
+    (
+        "Add one HTTP endpoint as a tool. It is used with --tools http:NAME. For instance: actum tools add http "
+        "weather 'https://api.example.com/now?city={city}'"
+    ): (
+        "把一个 HTTP 端点添加为工具。\n\n用 --tools http:NAME 使用它。\n\n"
+        "例如：actum tools add http weather 'https://api.example.com/now?city={city}'"
+    ),
+    "Read the document of an API again. What has changed is shown, and is held until you approve it.": (
+        "重新读取 API 的文档。\n\n变化的部分会显示出来，批准之前不会使用。"
+    ),
+    "Remove an API. Its secrets are kept.": "移除 API。它的密钥保留。",
     "Where it is, or how it is started.": "服务器的地址，或启动它的命令。",
     "Sent to a remote one.": "发给远程服务器的 HTTP 头。",
     "Given to a local one.": "传给本地服务器的环境变量。",
@@ -481,6 +539,9 @@ HELP = {
     "No tools of such names.": "不用名称相符的工具。",
     "Believe what it says of its own tools.": "相信它对自己工具的声明。",
     "So many sessions at a time; else 8 processes.": "同时最多多少个会话；默认 8 个进程。",
+    "A local one may read this file or folder.": "本地服务器可以读取这个文件或文件夹。",
+    "A local one may write there.": "本地服务器可以写入这个文件夹。",
+    "A local one reaches all that you can reach, and the network.": "本地服务器可以访问您能访问的一切，包括网络。",
     "It keeps nothing from one call to the next.": "它在两次调用之间不保留状态。",
     "Take over servers that another client knows. Nothing is started, and no approval is taken over.": (
         "导入其他客户端里配置的服务器。不会启动任何程序，也不会导入批准。"

@@ -120,6 +120,25 @@ REASONS = {
 """Why something failed: stands behind a colon in other messages, and alone."""
 
 MESSAGES = {
+    # APIs
+    "--effects {effect}: an effect is one of {known}": "--effects {effect}：影响是下列之一：{known}",
+    "this is an endpoint that was described by hand: add it again to change it": (
+        "这是手工描述的端点：要更改它，请重新添加"
+    ),
+    "{flag} {given}: give a place and the name of a secret, as in {same} bearer=crm_key": (
+        "{flag} {given}：请给出位置和密钥名称，例如 {same} bearer=crm_key"
+    ),
+    "--server: give the base address of the API, as in --server https://api.example.com/v1": (
+        "--server：请给出 API 的基础地址，例如 --server https://api.example.com/v1"
+    ),
+    "the document can not be read: its server answers with status {status}": "无法读取文档：服务器的状态码是 {status}",
+    "the document does not say where the API is: give --server, as in --server https://api.example.com/v1": (
+        "文档没有说明 API 的地址：请用 --server 指定，例如 --server https://api.example.com/v1"
+    ),
+    "the document has no OAuth 2.0 flow for client credentials with an https:// token endpoint": (
+        "文档里没有令牌端点为 https:// 的 OAuth 2.0 客户端凭据流程"
+    ),
+    "{path} has more than {limit} bytes": "{path} 超过 {limit} 字节",
     # Typer's own
     "No such option: {option}": "没有选项 {option}",
     "No such option: {option} (Possible options: {near})": "没有选项 {option}（相近的有：{near}）",
@@ -444,6 +463,20 @@ MESSAGES = {
     "certificate {file}: it can not be used with its key: {why}": "证书 {file} 无法与它的密钥一起使用：{why}",
     "certificate {file}: it can not be used with its key: {reason}": "证书 {file} 无法与它的密钥一起使用：{reason}",
     "certificate: TLS begins or ends with a new start only": "certificate：启用或停用 TLS 需要重新启动",
+    "{name} holds no scripts that are tools: {told}": "{name} 中没有可以当作工具的脚本：{told}",
+    "It has no jail: it reaches all that you can reach, and the network.": (
+        "它没有沙箱：可以访问您能访问的一切，包括网络。"
+    ),
+    "It can not read {word} in its jail: add --read with the folder of this file.": (
+        "它在沙箱中不能读取 {word}：请用 --read 加上这个文件所在的文件夹。"
+    ),
+    "It runs in a jail, without a network and without your files: see --read, --write and --no-jail.": (
+        "它在沙箱中运行，没有网络，也看不到您的文件：见 --read、--write 和 --no-jail。"
+    ),
+    "--read and --write go with a command, and not with --no-jail": (
+        "--read 和 --write 要与命令一起使用，不能与 --no-jail 同用"
+    ),
+    "no tool: {problem}": "不是工具：{problem}",
     "key_file needs a certificate": "key_file 需要同时设置 certificate",
     # the journal
     (
@@ -488,6 +521,16 @@ MESSAGES = {
         "run_id={id}：请用 1 到 128 个字母、数字、_、-、. 或 :"
     ),
     "the journal {name} failed: {why}": "日志 {name} 出错：{why}",
+    "the worker of Celery has ended by itself; what it wrote stands above": "Celery 工作进程自行结束了；它的输出在上面",
+    "tasks on Celery need a package that is not installed: pip install 'actum[celery]'": (
+        "用 Celery 执行任务需要一个未安装的包：pip install 'actum[celery]'"
+    ),
+    "[tasks] broker: its address has to begin with redis:// or rediss://": (
+        "[tasks] broker：地址必须以 redis:// 或 rediss:// 开头"
+    ),
+    'tasks on Celery need a broker: set broker = "redis://127.0.0.1:6379/0" in [tasks]': (
+        '用 Celery 执行任务需要消息代理：在 [tasks] 中设置 broker = "redis://127.0.0.1:6379/0"'
+    ),
     "a journal in PostgreSQL needs psycopg: pip install 'actum[postgres]'": (
         "把日志放在 PostgreSQL 里需要 psycopg：pip install 'actum[postgres]'"
     ),

@@ -151,7 +151,7 @@ def make_agent(terminal: Terminal, folder: Path) -> Agent:
     return agents.make_agent(
         settings,
         make_model(settings),
-        load_tools([EVERYDAY, "actum.cli.parcel:parcel"], folder),
+        load_tools(Settings(tools=(EVERYDAY, "actum.cli.parcel:parcel")), folder),
         journal=open_journal(settings, {}),
         approver=_SaysYes(terminal),
     )

@@ -20,7 +20,7 @@ from ..compose.mcp import find_servers, mcp_tokens
 from ..compose.models import make_model
 from ..compose.secrets import secret_file
 from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
-from ..compose.tools import load_tools
+from ..compose.tools import load_tools, problems_of
 from ..core.errors import ActumError, ModelError, ModelRejected
 from ..core.interfaces import Model, Request, default_max_tokens
 from ..core.json import JsonObject
@@ -227,9 +227,12 @@ async def _record(settings: Settings) -> CheckFinding:
 
 async def _tools(settings: Settings) -> CheckFinding:
     try:
-        found = await list_tools(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
+        loaded = load_tools(settings, Path.cwd())
+        found = await list_tools(loaded, settings.tool_labels)
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
+    if problems := problems_of(loaded):
+        return CheckFinding("warn", "tools", "; ".join(problems), "see docs/sandbox.md")
     return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")
 
 
@@ -280,9 +283,15 @@ async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]
     """How each MCP server does. None is started that was not approved."""
     try:
         read = find_servers(settings.mcp, os.environ)
-        return [_server(told) for told in await looked_at(terminal, read.servers)]
+        found = [_server(told) for told in await looked_at(terminal, read.servers)]
     except ActumError as error:
         return [CheckFinding("bad", "mcp", str(error), "see `actum mcp --help`")]
+    free = [each.name for each in read.servers if each.command and each.jail is None and not each.no_jail]
+    if free:
+        told = f"no jail: {', '.join(free)} reach all that you can reach"
+        advice = "add each again, with --read and --write, or with --no-jail if that is meant"
+        found.append(CheckFinding("warn", "mcp jail", told, advice))
+    return found
 
 
 def _server(told: JsonObject) -> CheckFinding:

@@ -68,6 +68,20 @@ def add(
             "user's. Never for a client whose model chooses the values.",
         ),
     ] = False,
+    program: Annotated[
+        bool,
+        typer.Option(
+            "--program",
+            help="The client is a program: at the model APIs, what it sends as the user's words counts as its own.",
+        ),
+    ] = False,
+    end_on_hang_up: Annotated[
+        bool,
+        typer.Option(
+            "--end-on-hang-up",
+            help="A run that was asked for at a model API ends when the client hangs up. Default: it goes on.",
+        ),
+    ] = False,
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
 ) -> int:
@@ -75,6 +89,8 @@ def add(
 
     For instance: actum keys add ci --user ann --role clerk --scope tools --tool 'crm_*' --expires 30d
     """
+    if program and speaks_for_user:
+        raise UsageError("--program and --speaks-for-user: give one of the two")
     settings, terminal, clock = _settings(journal), Terminal(), SystemClock()
     expires_at = moments.end(said(expires), clock.now()) if expires else 0.0
 
@@ -92,7 +108,8 @@ def add(
                 models=_words(model),
                 agents=_words(agent),
                 expires_at=expires_at,
-                speaks_for="user" if speaks_for_user else "",
+                speaks_for="user" if speaks_for_user else "program" if program else "",
+                hang_up="end" if end_on_hang_up else "",
                 clock=clock,
             )
 

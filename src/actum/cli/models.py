@@ -16,9 +16,12 @@ import typer
 
 from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, Settings, remember_model
+from ..core.clock import SystemClock
 from ..core.errors import UsageError
+from ..core.passed import PassedSum, passed_of
 from ..models.local_servers import LocalModel, find_local_models
-from .options import JsonFlag
+from . import options
+from .options import JournalFlag, JsonFlag
 from .show.terminal import GUTTER, Terminal, said
 
 DONE = 0
@@ -29,7 +32,15 @@ NOTHING_FOUND = (
 )
 
 
+app = typer.Typer(invoke_without_command=True)
+DAY_S = 86_400.0
+
+DaysFlag = Annotated[float, typer.Option("--days", metavar="NUMBER", help="Look so many days back.")]
+
+
+@app.callback()
 def models(
+    context: typer.Context,
     use: Annotated[
         str, typer.Option(metavar="NAME", help="Take this model from now on, where none is named. Nothing is sent.")
     ] = "",
@@ -39,6 +50,8 @@ def models(
 
     The usual ports of Ollama, llama.cpp, LM Studio and vLLM are asked for their list of models, and for nothing else.
     """
+    if context.invoked_subcommand is not None:
+        return DONE
     terminal = Terminal()
     if use:
         name = said(use).strip()
@@ -53,6 +66,37 @@ def models(
     else:
         terminal.note(NOTHING_FOUND)
     return DONE
+
+
+@app.command("report")
+def report(days: DaysFlag = 30.0, journal: JournalFlag = "", as_json: JsonFlag = False) -> int:
+    """Show what was passed on to models: requests, tokens and cost by key, model and upstream."""
+    return asyncio.run(_report(options.read(journal=journal), days, as_json=as_json))
+
+
+async def _report(settings: Settings, days: float, *, as_json: bool) -> int:
+    terminal = Terminal()
+    now = SystemClock().now()
+    async with options.journal(settings) as opened:
+        kept = passed_of(opened)
+        if kept is None:
+            raise UsageError("this journal keeps no lines of requests that were passed on")
+        sums = await kept.sums(now - days * DAY_S, now + DAY_S)
+    if as_json:
+        terminal.json(sums)
+    elif not sums:
+        terminal.note("Nothing was passed on to a model in this time.")
+    else:
+        head = ("key", "user", "model", "upstream", "requests", "failed", "tokens in", "tokens out", "cost", "seconds")
+        terminal.table(*head, rows=[_row(each) for each in sums])
+    return DONE
+
+
+def _row(each: PassedSum) -> tuple[str, ...]:
+    user = f"{each.tenant}/{each.principal}" if each.tenant else each.principal
+    cost = "" if each.cost is None else f"{each.cost:.6f}".rstrip("0").rstrip(".")
+    numbers = (str(each.requests), str(each.failed), str(each.input_tokens), str(each.output_tokens))
+    return (each.key_id or "-", user, each.model, each.upstream, *numbers, cost, f"{each.seconds:.2f}")
 
 
 def choose_model(settings: Settings, terminal: Terminal, *, as_json: bool) -> Settings:

@@ -18,7 +18,7 @@ from ..compose.mcp import find_servers, open_finder, open_mcp
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import FINDER, Settings, read_settings
-from ..compose.tools import load_tools
+from ..compose.tools import load_tools, problems_of
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver, Journal
 from ..core.json import Json, JsonObject
@@ -55,8 +55,8 @@ ToolsFlag = Annotated[
         "--tools",
         "-t",
         metavar="WHERE",
-        help="everyday, file.py, file.py:name, module:name, none, or mcp for a model that looks for the tools of MCP "
-        "servers itself; may be repeated. Default: everyday.",
+        help="everyday, file.py, file.py:name, module:name, code, folder/ for its scripts, none, or mcp for a model "
+        "that looks for the tools of MCP servers itself; may be repeated. Default: everyday.",
     ),
 ]
 McpFlag = Annotated[
@@ -283,7 +283,9 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     Args:
         needed: the name of the only tool that is needed: where it is no server's, no server is looked at.
     """
-    loaded = load_tools(settings.tools, Path.cwd())
+    loaded = load_tools(settings, Path.cwd())
+    for problem in problems_of(loaded):
+        terminal.note(f"no tool: {problem}")
     if needed and needed in {tool.name for tool in await list_tools(loaded)}:
         yield Loaded(loaded)
         return

@@ -62,7 +62,7 @@ def explain(
     """
     terminal, settings = Terminal(), options.read(tools=tools, policy=policy)
     opened = open_policy(settings)
-    listed = asyncio.run(list_tools(load_tools(settings.tools, Path.cwd()), settings.tool_labels))
+    listed = asyncio.run(list_tools(load_tools(settings, Path.cwd()), settings.tool_labels))
     arguments = read_arguments(find_tool(listed, name), [said(pair) for pair in pairs or []], said(args))
     bound = asyncio.run(Catalog.of([], listed)).resolve(name)
     try:
@@ -95,7 +95,7 @@ def lint_policy(
     opened = open_policy(settings)
     if not isinstance(opened, PolicyFile):
         raise UsageError("there is no policy: name a file with --policy, ACTUM_POLICY or in actum.toml")
-    known = asyncio.run(list_tools(load_tools(settings.tools, Path.cwd()), settings.tool_labels)) if tools else []
+    known = asyncio.run(list_tools(load_tools(settings, Path.cwd()), settings.tool_labels)) if tools else []
     rules = opened.rules
     found = lint(rules, known)
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -65,7 +64,9 @@ def serve(
         )
 
     settings = read()
-    return asyncio.run(_serve(settings, lambda: read().serve, key_env, insecure=insecure))
+    from ..compose.serving import run_server  # noqa: PLC0415  # nobody else needs a web server
+
+    return run_server(_serve(settings, lambda: read().serve, key_env, insecure=insecure))
 
 
 async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_env: str, *, insecure: bool) -> int:
@@ -94,7 +95,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         insecure=insecure,
     )
     who = msgspec.structs.replace(local(settings), scopes=ALL_SCOPES)
-    loaded = load_tools(settings.tools, Path.cwd())
+    loaded = load_tools(settings, Path.cwd())
     async with options.journal(settings) as opened:
         login = open_login(settings, opened, os.environ)
         if login is not None and access.verifier is None:
@@ -116,12 +117,13 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
                 reread=reread,
             )
             with serving.listening() as address:
-                _tell(reached, entered.access, address, [name for name in agents.names if name])
+                names = [name for name in agents.names if name]
+                _tell(reached, entered.access, address, names, list(settings.models))
                 log_to_stderr()
                 return ended(await serving.run())
 
 
-def _tell(reached: ServeSettings, access: Access, address: str, agents: Sequence[str]) -> None:
+def _tell(reached: ServeSettings, access: Access, address: str, agents: Sequence[str], models: Sequence[str]) -> None:
     """Say where the server is, what it serves, and who may come in."""
     terminal = Terminal()
     public = reached.public
@@ -129,6 +131,8 @@ def _tell(reached: ServeSettings, access: Access, address: str, agents: Sequence
     new = f"{address}/mcp"
     terminal.note(f"  MCP      {new}, for old clients {address}/sse" if reached.sse else f"  MCP      {new}")
     terminal.note(f"  API      {address}/v1, described at {address}/openapi.json")
+    if models:
+        terminal.note(f"  models   {', '.join(models)}; see docs/gateway.md for base URLs")
     if agents:
         terminal.note(f"  agents   {', '.join(agents)}")
     terminal.note(f"  health   {address}/healthz, {address}/readyz")

@@ -16,7 +16,7 @@ from ..core.tool import Tool
 from ..schema.signature import ToolWarning
 from ..toolsets.function.function import FunctionTool
 from ..toolsets.wrappers import label_problems
-from . import options
+from . import apis, options
 from .call import find_tool
 from .dialects import as_told
 from .options import JsonFlag, McpFlag, ToolsFlag
@@ -24,6 +24,10 @@ from .run import DONE, FAILED
 from .show.terminal import Terminal, styled
 
 app = typer.Typer(help="List tools, show one, print its schema, check them.", invoke_without_command=True)
+
+app.add_typer(apis.app, name="add")
+app.command("update")(apis.update)
+app.command("rm")(apis.remove)
 
 ToolName = Annotated[str, typer.Argument(help="The tool's name.")]
 

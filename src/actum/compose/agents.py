@@ -202,7 +202,10 @@ class Agents:
                 approver=self._approver,
                 wrap=(lambda toolset: labelled(labels, toolset)) if labels else None,
             )
-        tools: list[Toolish] = [*load_tools(settings.tools, self._folder), *map(self.get, table.agents)]
+        tools: list[Toolish] = [
+            *load_tools(settings, self._folder, self._egress),
+            *map(self.get, table.agents),
+        ]
         servers = find_servers(settings.mcp, self._environment).servers
         if settings.mcp not in self._hosts:
             self._hosts[settings.mcp] = open_mcp(

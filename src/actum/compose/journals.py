@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
+from ..core.private_paths import keep_private
 from ..journal.memory import MemoryJournal
 from ..storage.place import SCHEMES, state_folder
 from ..storage.place import open_journal as open_at
@@ -71,6 +72,7 @@ def read_journal_key(file: str) -> bytes:
         key = Path(file).expanduser().read_bytes().rstrip(b"\r\n")
     except (OSError, RuntimeError) as error:
         raise UsageError(f"the key of the journal can not be read: {error}") from None
+    keep_private(file)
     if len(key) < KEY_BYTES_MIN:
         raise UsageError(
             f"the key of the journal in {file} has {len(key)} bytes, and needs {KEY_BYTES_MIN}: "

@@ -18,9 +18,10 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse_object
+from ..core.private_paths import keep_private
 from ..core.user import User
 from ..protocols.jsonc import plain_json
-from ..protocols.mcp.config import McpServer
+from ..protocols.mcp.config import McpJail, McpServer
 from ..protocols.mcp.document import Read, read_servers, server_of
 from ..storage.pins import PinStore
 from ..storage.place import state_folder, tokens_path
@@ -42,7 +43,9 @@ NOBODY = User()
 def config_home(environment: Mapping[str, str]) -> Path:
     """The person's own configuration, in the folder of the XDG specification."""
     said = environment.get("XDG_CONFIG_HOME", "")
-    return (Path(said) if said.startswith("/") else Path("~/.config").expanduser()) / "actum"
+    home = Path(said) if said.startswith("/") else Path("~/.config").expanduser()
+    keep_private(home / "actum")  # a server's environment may hold keys
+    return home / "actum"
 
 
 def mcp_file(environment: Mapping[str, str]) -> Path:
@@ -147,7 +150,14 @@ def _placed(server: McpServer, folder: Path) -> McpServer:
     """
     if not server.command:
         return server
-    return msgspec.structs.replace(server, cwd=str(folder / Path(server.cwd).expanduser()))
+    jail = server.jail
+    if jail is not None:
+        jail = McpJail(read=_absolute(jail.read, folder), write=_absolute(jail.write, folder))
+    return msgspec.structs.replace(server, cwd=str(folder / Path(server.cwd).expanduser()), jail=jail)
+
+
+def _absolute(paths: Sequence[str], folder: Path) -> tuple[str, ...]:
+    return tuple(str((folder / Path(path).expanduser()).absolute()) for path in paths)
 
 
 def _own_server(name: str, own: Sequence[McpServer], file: Path) -> McpServer:

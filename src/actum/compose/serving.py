@@ -13,20 +13,22 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
+from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
+from ..core.private_paths import keep_private
 from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
-from ..server.api.api import AgentsByName, GivenAgents
+from ..server.api.api import AgentsByName, Api, GivenAgents
 from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.door import Door
@@ -36,6 +38,7 @@ from ..server.login.door import LoginDoor
 from ..server.login.provider import LoginSettings
 from ..server.mcp.service import McpService
 from ..server.metrics import Metrics
+from ..server.models.agents.executor import AgentExecutor, AgentServing
 from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
@@ -44,9 +47,15 @@ from ..transport.guard import is_here
 from .agents import make_agent, open_agents, open_policy
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
+from .passing import open_models_door
 from .secrets import open_secrets
 from .settings import LoginTable, ServeSettings, Settings
 from .tools import with_labels
+
+try:
+    import uvloop
+except ImportError:  # not on every system
+    uvloop = None  # type: ignore[assignment]
 
 log = logging.getLogger("actum.server")
 
@@ -82,7 +91,12 @@ def open_doors(
         keys=mcp_keys(settings, os.environ),
     )
     api = ApiDoor(mcp.runner.known_as(API), agents)  # both doors use one runner, so that limits are counted together
-    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), api]
+    executor = AgentExecutor(
+        Api(mcp.runner.known_as(API), agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s)
+    )
+    models = open_models_door(settings, os.environ, journal, agents.names, executor)
+    # Before our own API, which answers at all that is left below /v1.
+    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), *([models] if models is not None else []), api]
 
 
 @asynccontextmanager
@@ -302,6 +316,7 @@ class Serving:
         if self._login is not None:
             self._login.public = new.public
         if self._context is not None:
+            keep_private(new.key_file or new.certificate)
             self._context.load_cert_chain(new.certificate, new.key_file or None)
         changed = [name for name in new.__struct_fields__ if getattr(new, name) != getattr(self._serve, name)]
         later = [name for name in changed if name in _AT_START]
@@ -378,6 +393,7 @@ def _tls(serve: ServeSettings) -> ssl.SSLContext | None:
             raise UsageError("key_file needs a certificate")
         return None
     try:
+        keep_private(serve.key_file or serve.certificate)
         return tls(serve.certificate, serve.key_file)
     except (OSError, ssl.SSLError) as error:
         told = getattr(error, "reason", None) or error.strerror or type(error).__name__
@@ -390,6 +406,19 @@ class _RequestIds(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get() or "-"
         return True
+
+
+def run_server(main: Coroutine[object, object, int]) -> int:
+    """Run a server in an event loop of its own: uvloop's where that is installed, which takes a third less time.
+
+    Args:
+        main: the server, to its end.
+
+    Returns:
+        What `main` returns.
+    """
+    with asyncio.Runner(loop_factory=None if uvloop is None else uvloop.new_event_loop) as runner:
+        return runner.run(main)
 
 
 def log_to_stderr() -> None:

@@ -21,7 +21,9 @@ from ..core.budget import Price
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
+from ..core.passed import ALL_TROUBLE, Trouble
 from ..core.secret_values import is_secret_name
+from ..sandbox.jail import Jail, JailLimits
 from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
@@ -33,6 +35,7 @@ EMBEDDED = "embedded"
 EVERYDAY = "everyday"
 MINE = "mine"
 FINDER = "mcp"
+CODE = "code"
 MEMORY = "memory"
 SETTINGS_FILE = "actum.toml"
 ENVIRONMENT = {
@@ -104,6 +107,44 @@ BESIDE_PYTHON = ("python", "description", "users", "roles", "memory")
 """What can be set of an agent that stands in code."""
 
 
+class UpstreamTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An entry of `upstreams` that says more than where the model is.
+
+    Attributes:
+        model: `provider:model`, or an address with `#name`; `*` in the place of the name stands for the name that was
+            asked for.
+        weight: how many users begin here, beside the other entries with a weight: for an A/B test. The other entries
+            are asked only when those with a weight give no answer.
+        api: the API there: `auto` for that of the provider, and OpenAI's Chat Completions for an address.
+        key: `${secret:NAME}` or `${VARIABLE}`, instead of the provider's variable. An address is sent no other key.
+        headers: further headers of each request.
+        timeout_s: for how many seconds the upstream may be silent.
+    """
+
+    model: str
+    weight: Annotated[float, Meta(ge=0)] = 0.0
+    api: str = "auto"
+    key: str = ""
+    headers: dict[str, str] = {}
+    timeout_s: Annotated[float, Meta(gt=0)] | None = None
+
+
+class ModelTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A model that clients of `actum serve` may ask for: `[models.NAME]`. The name may be a pattern, such as `gpt-*`.
+
+    Attributes:
+        upstreams: where requests are passed on to, in order; see `UpstreamTable` for more than a name.
+        agent: the agent that answers, instead of upstreams.
+        fallback: the kinds of trouble after which the next upstream is asked; all by default.
+        keep_bodies: keep the bodies of requests and answers on record.
+    """
+
+    upstreams: tuple[str | UpstreamTable, ...] = ()
+    agent: str = ""
+    fallback: tuple[Trouble, ...] = ALL_TROUBLE
+    keep_bodies: bool = False
+
+
 class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the callers of `actum serve` may ask of the server; the table `[serve.limits]`.
 
@@ -126,6 +167,34 @@ class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     requests_per_caller: Annotated[int, Meta(gt=0)] = 100
     connections: Annotated[int, Meta(gt=0)] = 2_000
     connections_per_address: Annotated[int, Meta(gt=0)] = 200
+
+
+class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What code and scripts may do that run as tools; the table `[sandbox]`. They never have a network.
+
+    Attributes:
+        read: files and folders that they may read, beside the system's programs.
+        write: folders that they may write.
+        environment: the variables that they find.
+        limits: what one call may use up.
+    """
+
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+    limits: JailLimits = JailLimits()
+
+    def jail(self, folder: Path) -> Jail:
+        """The jail of a call.
+
+        Args:
+            folder: to which paths are relative.
+        """
+
+        def whole(paths: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(str((folder / Path(path).expanduser()).absolute()) for path in paths)
+
+        return Jail(read=whole(self.read), write=whole(self.write), environment=self.environment, limits=self.limits)
 
 
 class LoginTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -172,6 +241,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         issuer: whose tokens are accepted, beside keys.
         sse: serve old MCP clients at `/sse`, too.
         end_s: seconds for what is under way when the server is told to end.
+        hold_s: seconds for which a request to an agent at a model API is held while its run waits for a person.
         login: how people log in with a browser.
         limits: what callers may ask of the server.
     """
@@ -188,6 +258,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     issuer: str = ""
     sse: bool = True
     end_s: Annotated[int, Meta(gt=0)] = 20
+    hold_s: Annotated[float, Meta(ge=0)] = 60.0
     login: LoginTable = LoginTable()
     limits: ServeLimits = ServeLimits()
 
@@ -230,7 +301,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         model: a model's name, an address with `#name`, or `file.py:name` of a `Model` object; empty for the embedded
             one.
         base_url: the OpenAI-compatible endpoint at which `model` is a name.
-        tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `none` for no tools. `mcp` for the two tools by
+        tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `code` for tools that run code, `folder/` for the
+            scripts of a folder, both in a sandbox; `none` for no tools. `mcp` for the two tools by
             which a model finds the tools of MCP servers itself, instead of being shown all of them. A table takes the
             tools of a place under other names; see `ToolSource`. In a file with tables `[tools."pattern"]` the list
             stands at `use` in `[tools]`.
@@ -252,12 +324,14 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
             id of a client of `--issuer`.
         egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
+        sandbox: what code and scripts may do that run as tools.
         agents: agents by their names; see `AgentTable`.
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
         tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
             inside. A token without it is not accepted then. Empty where all users belong to one tenant.
         serve: how `actum serve` is reached.
         tasks: how tasks are carried out.
+        models: the models that clients of `actum serve` may ask for, by their names; see `ModelTable`.
     """
 
     model: str = ""
@@ -276,11 +350,13 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     mcp_wait: float = MCP_WAIT_S
     speaks_for_user: tuple[str, ...] = ()
     egress: EgressRules = EgressRules()
+    sandbox: SandboxTable = SandboxTable()
     agents: dict[str, AgentTable] = {}
     tool_labels: dict[str, ToolLabels] = {}
     tenant_claim: str = ""
     serve: ServeSettings = ServeSettings()
     tasks: TaskSettings = TaskSettings()
+    models: dict[str, ModelTable] = {}
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):
@@ -447,7 +523,7 @@ def _hidden(name: str, value: Json) -> Json:
 
 
 HIDDEN = "[hidden]"
-_ADDRESSES = frozenset({"base_url", "journal", "mcp", "model", "proxy"})
+_ADDRESSES = frozenset({"base_url", "broker", "journal", "mcp", "model", "proxy"})
 
 
 def _read_file(path: Path) -> dict[str, object]:
@@ -562,6 +638,8 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
             "tasks": TaskSettings,
             "model_settings": ModelSettings,
             "egress": EgressRules,
+            "sandbox.limits": JailLimits,
+            "sandbox": SandboxTable,
         }
         what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
         known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)

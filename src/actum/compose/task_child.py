@@ -99,7 +99,7 @@ class SettingsBuilder:
         if self._runner is None:
             self._runner = make_runner(
                 self._settings,
-                load_tools(self._settings.tools, self._folder),
+                load_tools(self._settings, self._folder),
                 name=DIRECT[0],
                 journal=self._journal,
                 approver=None,

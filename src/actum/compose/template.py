@@ -45,6 +45,16 @@ TEMPLATE = """\
 #input = "1.25"
 #output = "10"
 
+# Models that clients of `actum serve` may ask for by the APIs of OpenAI, Anthropic and Google; see docs/gateway.md.
+#[models.fast]
+#upstreams = ["openai:gpt-5-mini", "http://127.0.0.1:8000/v1#qwen3"]   # the next one where the first fails
+#fallback = ["unreachable", "trouble", "rate_limit"]
+#keep_bodies = false
+
+# A name that stands in programs, answered by an agent.
+#[models."gpt-4o"]
+#agent = "desk"
+
 # How `actum serve` is reached; see docs/serve.md.
 #[serve]
 #http = "127.0.0.1:8000"
@@ -52,6 +62,7 @@ TEMPLATE = """\
 #proxies = ["10.0.0.0/8"]                 # which proxies are believed when they say who the client is
 #certificate = "server.pem"               # TLS without a proxy
 #key_file = "server.key"
+#hold_s = 60                              # how long a client of a model API waits for a person who must approve
 
 # People log in with a browser at an OpenID provider.
 #[serve.login]
@@ -70,7 +81,17 @@ TEMPLATE = """\
 #private = ["http://intranet.example.org"]
 #proxy = "http://proxy.example.org:3128"
 
-# Where tools come from: everyday, file.py, file.py:name, module:name. A table takes them under other names.
+# What code and scripts may do that run as tools; see docs/sandbox.md. They have no network.
+#[sandbox]
+#read = ["tables"]                        # files and folders that they may read
+#write = ["results"]                      # folders that they may write
+
+#[sandbox.limits]
+#memory_bytes = 536870912
+#seconds = 120
+
+# Where tools come from: everyday, file.py, file.py:name, module:name, code, folder/ for the scripts in it. A table
+# takes them under other names.
 #[tools]
 #use = ["everyday", {from = "crm.py", prefix = "crm_", only = ["find_*"]}]
 

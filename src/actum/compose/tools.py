@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -12,33 +13,69 @@ from ..core.errors import UsageError
 from ..core.interfaces import Toolset
 from ..core.tool import Tool
 from ..runs.given_tools import Toolish, sort_out
+from ..sandbox.jail import Jail
+from ..toolsets.code import code_tools
 from ..toolsets.everyday import everyday_tools
 from ..toolsets.function.function import FunctionTool
+from ..toolsets.scripts import ScriptToolset
 from ..toolsets.wrappers import ToolLabels, combined, filtered, labelled, labels_of, prefixed, renamed
-from .settings import EVERYDAY, FINDER, ToolSource
+from ..transport.egress import Egress
+from .apis import open_api
+from .settings import CODE, EVERYDAY, FINDER, SandboxTable, Settings, ToolSource
 from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
 
+API_SOURCES = ("openapi:", "http:")
 
-def load_tools(names: Sequence[str | ToolSource], folder: Path) -> list[Toolish]:
-    """The tools behind these names.
+
+def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -> list[Toolish]:
+    """The tools that the settings name.
+
+    A name is `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
+    decorated), `file.py:name`, `module` or `module:name`; `code`, or `folder/` for the scripts of a folder;
+    `openapi:NAME` or `http:NAME` for an API that was added with `actum tools add`; or a
+    `ToolSource` around such a name.
 
     Args:
-        names: `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
-            decorated), `file.py:name`, `module` or `module:name`; or a `ToolSource` around such a name.
+        settings: the names, what code and scripts may do, and the rules for outgoing calls.
         folder: where the everyday tools may look at files.
+        egress: the rules for outgoing calls, where they are shared with others.
 
     Raises:
         UsageError: there is no such file, module or name, or it could not be loaded.
     """
+    return _load(settings.tools, settings.sandbox, folder, egress or Egress(settings.egress))
+
+
+def _load(names: Sequence[str | ToolSource], sandbox: SandboxTable, folder: Path, egress: Egress) -> list[Toolish]:
     found: list[Toolish] = []
     for name in names:
         if isinstance(name, ToolSource):
-            found.append(_wrapped(name, load_tools([name.source], folder)))
+            found.append(_wrapped(name, _load([name.source], sandbox, folder, egress)))
         elif name == EVERYDAY:
             found += everyday_tools(folder)
+        elif name == CODE:
+            found += code_tools(sandbox.jail(folder))
+        elif name.startswith(API_SOURCES):
+            found.append(open_api(name.partition(":")[2], os.environ, egress))
+        elif "/" in name and Path(name).expanduser().is_dir():
+            found.append(_scripts(name, sandbox.jail(folder)))
         elif name not in ("none", FINDER):
             found += _tools_in(name)
     return found
+
+
+def _scripts(name: str, jail: Jail) -> ScriptToolset:
+    toolset = ScriptToolset(name, jail)
+    if toolset.is_empty:
+        told = "; ".join(problems_of([toolset])) or "write one; see docs/sandbox.md"
+        raise UsageError(f"{name} holds no scripts that are tools: {told}")
+    return toolset
+
+
+def problems_of(tools: Sequence[Toolish]) -> list[str]:
+    """Which scripts of a folder are no tools, and why, a line each."""
+    toolsets = [tool for tool in tools if isinstance(tool, ScriptToolset)]
+    return [f"{each.file}: {each.problem}" for toolset in toolsets for each in toolset.problems]
 
 
 def with_labels(tools: Sequence[Toolish], labels: Mapping[str, ToolLabels]) -> list[Toolish]:

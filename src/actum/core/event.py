@@ -135,11 +135,14 @@ class CallFinished(Struct, frozen=True, tag="call_finished"):
         call: the call as the model said it.
         result: what came back, or why nothing did.
         seconds: how long it took, waiting included.
+        place: which call of the run: the number of the entry that asked for the call, a point, and the index of the
+            call in that entry. Empty where nobody says so.
     """
 
     call: ToolCall
     result: ToolResult
     seconds: float
+    place: str = ""
 
 
 class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_result"):

@@ -879,6 +879,15 @@ class Journal(Protocol):
     async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
         """How much `asked` finds, without a limit."""
 
+    async def named(self, name: str, *, limit: int = 20) -> list[str]:
+        """The ids of the runs that were begun under a name (`Started.names`), the latest first; by an index, as `runs`.
+        A run that was forgotten has no names.
+
+        Args:
+            name: the name.
+            limit: so many at most.
+        """
+
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         """Delete what a run's entries say, for good, and put on record that it was done. The chain still checks.
 

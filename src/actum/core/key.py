@@ -39,7 +39,7 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
         tenant: the tenant that the user belongs to.
         tools, models, agents: patterns of the names that the key may use, such as `crm_*`; all names when empty.
         expires_at: seconds since 1970; 0 for never.
-        speaks_for: as in `server.identity.Identity`.
+        speaks_for, hang_up: as in `server.identity.Identity`.
         made_at, made_by: when the key was made, in seconds since 1970, and by whom.
         revoked_at, revoked_by: when the key was revoked, and by whom; 0 while the key was not revoked.
     """
@@ -54,7 +54,8 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
     models: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     expires_at: float = 0.0
-    speaks_for: Literal["", "user"] = ""
+    speaks_for: Literal["", "user", "program"] = ""
+    hang_up: Literal["", "end"] = ""
     made_at: float = 0.0
     made_by: str = ""
     revoked_at: float = 0.0
@@ -82,7 +83,8 @@ def new_key(
     models: Sequence[str] = (),
     agents: Sequence[str] = (),
     expires_at: float = 0.0,
-    speaks_for: Literal["", "user"] = "",
+    speaks_for: Literal["", "user", "program"] = "",
+    hang_up: Literal["", "end"] = "",
     made_at: float = 0.0,
     made_by: str = "",
 ) -> tuple[str, Key]:
@@ -90,7 +92,8 @@ def new_key(
 
     Args:
         id: letters, digits and hyphens, 40 at most.
-        principal, roles, scopes, tenant, tools, models, agents, expires_at, speaks_for, made_at, made_by: as in `Key`.
+        principal, roles, scopes, tenant, tools, models, agents, expires_at, speaks_for, hang_up, made_at,
+            made_by: as in `Key`.
 
     Returns:
         The text of the key, to be shown once, and the `Key` to keep.
@@ -117,6 +120,7 @@ def new_key(
         agents=tuple(agents),
         expires_at=expires_at,
         speaks_for=speaks_for,
+        hang_up=hang_up,
         made_at=made_at,
         made_by=made_by,
     )

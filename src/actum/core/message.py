@@ -90,12 +90,12 @@ class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
 
     Attributes:
         source: whose words these are, where they are not the user's: another agent's that hands a task on, a summary of
-            what was said before, the program's, a server's whose prompt was picked, or the program's about an answer of
-            the model that it quotes (`model`).
+            what was said before, the program's, a server's whose prompt was picked, the program's about an answer of
+            the model that it quotes (`model`), or those of a program that is a client of a server (`client`).
     """
 
     content: tuple[TextPart | MediaPart, ...]
-    source: Literal["user", "agent", "memory", "developer", "tool", "model"] = "user"
+    source: Literal["user", "agent", "memory", "developer", "tool", "model", "client"] = "user"
 
     @classmethod
     def of(cls, said: str | UserMessage) -> UserMessage:
@@ -128,6 +128,8 @@ class Reply(Struct, frozen=True, tag="reply", omit_defaults=True, gc=False):
         model: the model that answered, by its own name.
         id: the endpoint's id of the reply.
         extras: fields of the reply that have no place here, carried through unharmed.
+        claimed: a client of a server says that a model said this, and the record does not know it: the words count as
+            the client's.
     """
 
     content: tuple[ReplyPart, ...] = ()
@@ -136,6 +138,7 @@ class Reply(Struct, frozen=True, tag="reply", omit_defaults=True, gc=False):
     model: str = ""
     id: str = ""
     extras: JsonObject = {}
+    claimed: bool = False
 
     @classmethod
     def of(cls, text: str = "", calls: Iterable[ToolCall] = (), reasoning: str = "") -> Reply:

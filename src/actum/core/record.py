@@ -50,6 +50,7 @@ from .message import Message, Reply, Usage, UserMessage
 from .pending import AskedKind, Pending
 from .provenance import Origins, Source
 from .task import TaskOptions, TaskState
+from .tool import Tool
 from .user import User
 
 if TYPE_CHECKING:
@@ -125,6 +126,12 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         agent_digest: digest of all that decides what the agent does; empty where the agent has no name by which another
             process could build it. See `agents.digest`.
         agent_parts: the digest of each part of the agent, to say later which part has changed.
+        client_tools: tools that the client of a server brought for this run. A call of such a tool waits for the client
+            to make the call. They stand here so that whoever goes on with the run has them.
+        names: names under which a server finds the run again, such as the digest of the request that began the run.
+            Nobody can guess a name, and a name of one caller is never a name of another; see `Journal.named`.
+        door: what the request that began the run says of its answer, for the server that answers it, such as
+            `{"store": false}`.
     """
 
     agent: str
@@ -154,6 +161,9 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     agent_digest: str = ""
     agent_parts: dict[str, str] = {}
     request: str = ""
+    client_tools: tuple[Tool, ...] = ()
+    names: tuple[str, ...] = ()
+    door: JsonObject = {}
 
     @property
     def belongs_to(self) -> str:

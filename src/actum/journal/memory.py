@@ -29,6 +29,7 @@ from ..core.record import (
     Record,
     RunSummary,
     SignedHead,
+    Started,
     ends_secrets,
     is_telling,
     may_wait_on,
@@ -65,6 +66,7 @@ class MemoryJournal:
         self._heads: list[SignedHead] = []
         self._hidden: dict[str, dict[str, SealedWords]] = {}
         self._asked: dict[tuple[str, str], OpenQuestion] = {}
+        self._named: dict[str, list[str]] = {}
         self._claims = Claims()
         self._runs_max = runs_max
         self.keys = MemoryKeys()
@@ -89,6 +91,11 @@ class MemoryJournal:
         if is_telling(record) and not (isinstance(record, Forgotten) and run_id not in self._summaries):
             self._summaries[run_id] = summarize(run_id, self._summaries.get(run_id), record, at)
             self._tell_asked(run_id, record, at)
+            if isinstance(record, Started):
+                for name in record.names:
+                    self._named.setdefault(name, []).append(run_id)
+            elif isinstance(record, Forgotten) and self._named:
+                self._drop_names(run_id)
         if self._key is not None and isinstance(record, Ended | Forgotten):
             previous = self._heads[-1].signature if self._heads else GENESIS
             self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
@@ -106,6 +113,7 @@ class MemoryJournal:
             del self._entries[oldest], self._summaries[oldest]
             self._hidden.pop(oldest, None)
             self._drop_asked(oldest)
+            self._drop_names(oldest)
 
     @asynccontextmanager
     async def claim(self, name: str) -> AsyncIterator[None]:
@@ -220,6 +228,13 @@ class MemoryJournal:
 
     def _drop_asked(self, run_id: str) -> None:
         self._asked = {key: asked for key, asked in self._asked.items() if asked.run_id != run_id}
+
+    def _drop_names(self, run_id: str) -> None:
+        kept = {name: [each for each in runs if each != run_id] for name, runs in self._named.items()}
+        self._named = {name: runs for name, runs in kept.items() if runs}
+
+    async def named(self, name: str, *, limit: int = 20) -> list[str]:
+        return self._named.get(name, [])[::-1][:limit]
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         if run_id not in self._entries:

@@ -405,6 +405,55 @@ def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, s
     return provider, model
 
 
+class ModelPlace(Struct, frozen=True, kw_only=True):
+    """Where a model answers, and how it is spoken to: for whoever passes requests on instead of asking a `Model`.
+
+    Attributes:
+        url: up to and including the version.
+        model: the name of the model there.
+        key: what is sent as the key; empty for none.
+        dialect: its API.
+        provider: the name of the provider; empty where the model was named by an address.
+    """
+
+    url: str
+    model: str
+    key: str
+    dialect: ApiDialect
+    provider: str = ""
+
+    def __repr__(self) -> str:
+        return f"ModelPlace(url={self.url!r}, model={self.model!r}, dialect={self.dialect.name!r})"
+
+
+def place_of(
+    name: str, *, dialect: str = "auto", key: str = "", environment: Mapping[str, str] = os.environ
+) -> ModelPlace:
+    """Where the model of a name answers. Nothing is sent.
+
+    Args:
+        name: `<provider>:<model>` or `http(s)://host/v1#<model>`.
+        dialect: `auto` for the API of the provider, which is OpenAI's for an address; or the name of an API.
+        key: the key, instead of the provider's in the environment. A model that is named by its address has no other.
+        environment: where keys and addresses of providers are looked up.
+
+    Raises:
+        UnknownName: there is no such provider or dialect.
+        UsageError: a provider's key is missing.
+    """
+    if not _at_endpoint(name):
+        raise _unknown(name)
+    by_address = name.startswith(("http://", "https://"))
+    prefix = "" if by_address else name.partition(":")[0]
+    if key and prefix:
+        environment = {**environment, PROVIDERS[prefix].key_variable: key}
+    provider, model = _at_address(name) if by_address else _at_provider(name, environment)
+    if dialect != "auto" and dialect not in _API_DIALECTS:
+        raise UnknownName(f"{dialect!r} is no API: there are {', '.join(_API_DIALECTS)}")
+    found = key if by_address else environment.get(provider.key_variable, "")
+    return ModelPlace(url=provider.url, model=model, key=found, dialect=_spoken(dialect, provider), provider=prefix)
+
+
 def provider_url(name: str, environment: Mapping[str, str]) -> str:
     """The address at which the models of a provider are asked, as `open_model` takes it.
 

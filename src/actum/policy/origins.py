@@ -22,7 +22,7 @@ from msgspec import UNSET
 from ..core.call import TextPart
 from ..core.errors import ToolError
 from ..core.json import Json, JsonObject
-from ..core.message import Message, SystemMessage, ToolMessage, UserMessage
+from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ..core.provenance import Origin, Origins
 from ..core.record import CallsRequested
 from .border import lower, same_but_for_case, spaced, stands_whole
@@ -118,6 +118,8 @@ class OriginIndex:
                     texts.append(result.error.message)
                 for text in texts:
                     self._add_text(text, Origin("tool", name, trusted="" in trusted))
+            case Reply(claimed=True):
+                self._add_text(message.text, Origin("client"))
             case _:  # what the model says brings nothing new
                 pass
 

@@ -174,6 +174,7 @@ class Runner:
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
         self._meters = RateLimiters(self.limits, name, self.journal.counts)
         self._toolsets, self._bare = sort_out(tools)
+        self.client_tools: tuple[Tool, ...] = ()
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
 
@@ -185,6 +186,20 @@ class Runner:
         """
         other = copy.copy(self)
         other._toolsets, other._bare = sort_out(tools)
+        other._catalog, other._generations = None, ()
+        return other
+
+    def with_client_tools(self, tools: Sequence[Tool]) -> Runner:
+        """The same runner with the tools of a client beside its own; see `Started.client_tools`. A call of such a tool
+        waits for its result, as that of a bare definition does.
+
+        Args:
+            tools: of the client, in the place of those that another client brought.
+        """
+        other = copy.copy(self)
+        before = {tool.name for tool in self.client_tools}
+        other._bare = [*(tool for tool in self._bare if tool.name not in before), *tools]
+        other.client_tools = tuple(tools)
         other._catalog, other._generations = None, ()
         return other
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.private_paths import private_paths
 
 
 class JailLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,40 +39,50 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Attributes:
         read: files and folders that the command may read, beside the system's programs and the Python that runs it.
         write: folders that the command may write. They are outside the work folder and stay as the command leaves them.
+        home: a folder of the command's own, which stays: its HOME, made where it is missing. Empty for the work folder.
         environment: the variables that the command finds, beside HOME, LANG, PATH and TMPDIR.
         limits: what all its processes may use up together.
     """
 
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    home: str = ""
     environment: dict[str, str] = {}
     limits: JailLimits = JailLimits()
 
     def __post_init__(self) -> None:
-        for path in (*self.read, *self.write):
+        for path in (*self.read, *self.write, *((self.home,) if self.home else ())):
             if not Path(path).is_absolute():
                 raise UsageError(f"Jail: {path!r} is not an absolute path")
 
     @property
     def changes_nothing_outside(self) -> bool:
         """Whatever the command does ends with its work folder."""
-        return not self.write
+        return not self.write and not self.home
 
-    def check(self, kept: tuple[Path, ...] = ()) -> None:
-        """See that the jail can be held as it is declared.
+    def check(self, found: tuple[str, ...] = ()) -> None:
+        """See that the jail can be held as it is declared, and reaches nothing that is private to this process.
 
         Args:
-            kept: files and folders that no command may reach, such as the journal.
+            found: what the command may read beside `read`: the programs and libraries of the system.
 
         Raises:
-            UsageError: a folder does not exist, or it holds something of `kept`. The message says what to change.
+            UsageError: a folder does not exist, or the command could reach the journal, a secret or a key of this
+                process (`core.private_paths`). The message says what to change.
         """
-        for name, paths in (("read", self.read), ("write", self.write)):
+        own = (self.home,) if self.home else ()
+        for name, paths in (("read", self.read), ("write", self.write), ("home", own), ("system", found)):
             for given in paths:
                 path = Path(given).resolve()
-                if not path.exists() or (name == "write" and not path.is_dir()):
-                    raise UsageError(f"Jail({name}=...): there is no {'folder' if name == 'write' else 'file'} {given}")
-                for private in kept:
+                if not path.exists() or (name in ("write", "home") and not path.is_dir()):
+                    raise UsageError(f"Jail({name}=...): there is no {'file' if name == 'read' else 'folder'} {given}")
+                for private in private_paths():
                     real = private.resolve()
                     if path == real or path in real.parents or real in path.parents:
-                        raise UsageError(f"Jail({name}=...): {given} holds {private}; name a narrower folder")
+                        raise UsageError(_private(name, given, private))
+
+
+def _private(name: str, given: str, private: Path) -> str:
+    if name == "system":
+        return f"{private} is private, and each command in a jail may read {given}; move {private} elsewhere"
+    return f"Jail({name}=...): {given} holds {private}, which is private to actum; name a narrower folder"

@@ -62,6 +62,9 @@ FDS_FREE = 64
 FD_BYTES = 212_992
 """What the buffer of one socket can hold: so much counts for each descriptor that a process has beyond `FDS_FREE`."""
 OPEN_FILES_MAX = 1024
+PATH_CHARS_MAX = 3_000
+"""The kernel takes paths of 4,096 bytes; what lies deeper than this would be counted nowhere."""
+UNKNOWN_BYTES = 1 << 62
 OWN_UIDS = 0x60000000, 0x0FFFFFFF
 """Where root's calls have their own user ids: beginning and mask of a random number."""
 
@@ -78,7 +81,7 @@ def main() -> int:
     if os.getppid() != jail["parent"]:
         return 1
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    jail["uid"] = OWN_UIDS[0] + (int.from_bytes(os.urandom(4), "big") & OWN_UIDS[1]) if os.getuid() == 0 else None
+    jail["uid"] = own_uid(jail["home"]) if os.getuid() == 0 else None
     ready_read, ready_write = os.pipe()
     go_read, go_write = os.pipe()
     command = os.fork()
@@ -111,6 +114,14 @@ def main() -> int:
         report["setup"] = failed.decode("utf-8", "replace")
     _write_report(jail["report"], report)
     os._exit(0)  # nothing is left to be tidied up, and tidying costs milliseconds
+
+
+def own_uid(home: str) -> int:
+    """The user id of one call of root's: a new one, or the one that owns the command's own folder already."""
+    owner = os.lstat(home).st_uid if home else 0
+    if OWN_UIDS[0] <= owner <= OWN_UIDS[0] + OWN_UIDS[1]:
+        return owner
+    return OWN_UIDS[0] + (int.from_bytes(os.urandom(4), "big") & OWN_UIDS[1])
 
 
 def keep(group: int, theirs: tuple[int, ...]) -> None:
@@ -150,7 +161,9 @@ def hold(jail: Told, open_fd: int) -> None:
     rules = _ruleset(jail, abi)
     if uid is not None:
         _give(work, uid)
-    os.chdir(work)
+        if jail["home"] and os.lstat(jail["home"]).st_uid != uid:
+            _give(jail["home"], uid)
+    os.chdir(jail["cwd"])
     _limit(jail, uid)
     if uid is not None:
         _become(uid, [*jail["read"], work, sys.executable, os.path.dirname(os.__file__)])
@@ -174,14 +187,18 @@ def _ruleset(jail: Told, abi: int) -> int:
     if abi >= 6:
         attributes += (3).to_bytes(8, "little")
     rules = _syscall(LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0)
+    own_folders = [folder for folder in (jail["work"], jail["home"]) if folder]
     allowed = [
         *((path, READ) for path in jail["read"]),
-        *((path, rights & ~DEVICE_MAKING & ~(1 << 15)) for path in (*jail["write"], jail["work"])),
+        *((path, rights & ~DEVICE_MAKING & ~(1 << 15)) for path in (*jail["write"], *own_folders)),
         *((path, READ_FILE & ~1) for path in DEVICES_READ),
         *((path, WRITE_FILE | TRUNCATE) for path in DEVICES_WRITTEN),
     ]
+    own = {jail["work"], *DEVICES_READ}  # these are not checked: nobody else can write where they are
     for path, access in allowed:
         fd = os.open(path, O_PATH | os.O_CLOEXEC)
+        if path not in own and os.readlink(f"/proc/self/fd/{fd}") != path:
+            raise PermissionError(f"{path} is not the file or folder that was checked: a link was put in its way")
         if not os.path.isdir(path):
             access &= FILE_RIGHTS  # noqa: PLW2901
         rule = (access & rights).to_bytes(8, "little") + fd.to_bytes(4, "little")
@@ -402,7 +419,7 @@ class TreeWatch:
             return "cpu_seconds"
         now = time.monotonic()
         if now >= self.disk_next:
-            self.disk = lying_in(self.jail["work"])
+            self.disk = sum(lying_in(folder) for folder in (self.jail["work"], self.jail["home"]) if folder)
             self.disk_next = time.monotonic() + (time.monotonic() - now) / DISK_SHARE
         return "disk_bytes" if self.disk + held_on_disk > self.jail["disk_bytes"] else ""
 
@@ -472,18 +489,25 @@ class TreeWatch:
 
 
 def lying_in(folder: str) -> int:
-    """Bytes that lie below a folder, at least a block for each name. Links are not followed."""
+    """Bytes that lie below a folder, at least a block for each name. Links are not followed.
+
+    What can't be looked at (a folder nobody may list, paths that are too long) counts as more than any limit.
+    """
     used, folders = 0, [folder]
     while folders:
         try:
             with os.scandir(folders.pop()) as entries:
                 for entry in entries:
+                    if len(os.fsencode(entry.path)) > PATH_CHARS_MAX:
+                        return UNKNOWN_BYTES
                     try:
-                        used += max(entry.stat(follow_symlinks=False).st_blocks * 512, 512)
+                        used += max(entry.stat(follow_symlinks=False).st_blocks * 512, 4096)
                         if entry.is_dir(follow_symlinks=False):
                             folders.append(entry.path)
                     except OSError:
                         continue
+        except PermissionError:
+            return UNKNOWN_BYTES
         except OSError:
             continue
     return used

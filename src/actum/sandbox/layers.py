@@ -22,7 +22,10 @@ from .jail import Jail, JailLimits
 from .start import LANDLOCK_CREATE_RULESET, JailedProcess, start_unprobed
 
 NEEDED = ("read", "write", "network", "signal")
-INSTEAD = "nothing is run that is not held. Use Linux 5.13 or newer, with Landlock, on x86_64 or aarch64"
+INSTEAD = (
+    "nothing is run that is not held. Use Linux 5.13 or newer, with Landlock, on x86_64 or aarch64. An MCP server runs "
+    "without a jail if you add it with --no-jail"
+)
 PROBE = Path(__file__).with_name("probe.py")
 TESTED_MAX = 7
 """The newest version of Landlock whose rights this package knows. A newer kernel is held to these."""
@@ -104,19 +107,24 @@ def _changed(folder: Path) -> str:
 
 @asynccontextmanager
 async def _start(
-    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int | None
+    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int | None, cwd: str
 ) -> AsyncIterator[JailedProcess]:
     missing = [layer for layer in await layers(abi) if not layer.is_held]
     if missing:
         what = "; ".join(f"{layer.name}: {layer.found}" for layer in missing)
         raise UsageError(f"this machine does not hold a jail ({what}): {INSTEAD}")
     version = landlock_abi() if abi is None else min(abi, landlock_abi())
-    async with start_unprobed(command, jail, files, version) as process:
+    async with start_unprobed(command, jail, files, version, cwd) as process:
         yield process
 
 
 def start(
-    command: Sequence[str], jail: Jail, *, files: Mapping[str, bytes] | None = None, abi: int | None = None
+    command: Sequence[str],
+    jail: Jail,
+    *,
+    files: Mapping[str, bytes] | None = None,
+    abi: int | None = None,
+    cwd: str = "",
 ) -> AbstractAsyncContextManager[JailedProcess]:
     """Start a command in a jail.
 
@@ -126,6 +134,7 @@ def start(
         jail: what it may do.
         files: what lies in its work folder at the start: data by relative path.
         abi: use no more than this version of Landlock; for tests.
+        cwd: the folder that the command starts in, which opens nothing there; empty for its work folder.
 
     Returns:
         A context that yields the process. When the context is left, nothing that the command started runs any more, and
@@ -134,4 +143,4 @@ def start(
     Raises:
         UsageError: the machine does not hold a jail, or the jail names a folder that does not exist.
     """
-    return _start(command, jail, files or {}, abi)
+    return _start(command, jail, files or {}, abi, cwd)

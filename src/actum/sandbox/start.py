@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import marshal
 import os
-import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.private_paths import keep_private
+from ..storage.place import settings_path, state_folder
 from ..transport.process import Child, Ending, start_child
 from .jail import Jail
 
@@ -66,12 +67,19 @@ class JailedProcess:
     Attributes:
         child: the process and its pipes.
         work: the folder that the command starts in and may write. It is gone when `start` is left.
+        report_before_removal: how the command ended, for whoever asks after `start` was left; None before.
     """
 
     def __init__(self, child: Child, work: Path, report: Path) -> None:
         self.child = child
         self.work = work
         self._report = report
+        self.report_before_removal: JailReport | None = None
+
+    def remember(self) -> None:
+        """Keep the report, whose file is removed when `start` is left."""
+        with suppress(UsageError):
+            self.report_before_removal = self.report()
 
     async def ended(self) -> JailReport:
         """Wait for the end of the command and of all that it started.
@@ -99,15 +107,21 @@ class JailedProcess:
 
 @asynccontextmanager
 async def start_unprobed(
-    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int
+    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int, cwd: str = ""
 ) -> AsyncIterator[JailedProcess]:
     """As `start`, without asking `layers` first: `layers` itself runs its probe by this."""
-    jail.check()
+    _keep_own()
+    home = (jail.home,) if jail.home else ()
+    if jail.home:
+        _make_home(jail.home)
+    read, write = _real((*_system(), *jail.read, *jail.write, *home)), _real(jail.write)
+    jail.check(tuple(_system()))  # after that no path is resolved again
     base = Path(tempfile.mkdtemp(prefix="actum-jail-"))
     child: Child | None = None
     try:
         work, report = _furnish(base, files), base / "report"
-        told = _told(command, jail, work, report, abi)
+        told = _told(command, jail, work, report, abi) | {"read": read, "write": write}
+        told |= {"home": "".join(_real(home)), "cwd": cwd or str(work)}
         # The launcher finds nothing of our environment: the command runs in a fork of it and could read its memory.
         env = {"ACTUM_JAIL": marshal.dumps(told).hex(), "PATH": PATH}
         launcher = [sys.executable, "-I", "-S", "-c", LAUNCH, str(Path(__file__).parent)]
@@ -119,10 +133,27 @@ async def start_unprobed(
             if not child.exited.is_set():
                 with anyio.CancelScope(shield=True):
                     await child.end(ENDING)
+            process.remember()
     finally:
         if child is not None:
             child.close()
-        _remove(base)
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(_remove, base)  # there may be many files
+
+
+def _make_home(folder: str) -> None:
+    try:
+        Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the folder {folder} of the command's own can't be made: {error.strerror}") from None
+
+
+def _keep_own() -> None:
+    """The folders of the person who runs this program are private, also where this program has opened nothing there."""
+    with suppress(UsageError):  # there is no home folder
+        state_folder(os.environ)
+    if (settings := settings_path(os.environ)) is not None:
+        keep_private(settings.parent)
 
 
 def _furnish(base: Path, files: Mapping[str, bytes]) -> Path:
@@ -148,15 +179,18 @@ def _told(command: Sequence[str], jail: Jail, work: Path, report: Path, abi: int
         "command": list(command),
         "work": str(work),
         "report": str(report),
-        "read": [*_system(), *jail.read, *jail.write],
-        "write": list(jail.write),
-        "environment": _environment(work) | jail.environment,
+        "environment": _environment(work) | ({"HOME": jail.home} if jail.home else {}) | jail.environment,
         "memory_bytes": usage.memory_bytes,
         "cpu_seconds": usage.cpu_seconds,
         "processes": usage.processes,
         "disk_bytes": usage.disk_bytes,
         "seconds": usage.seconds,
     }
+
+
+def _real(paths: Sequence[str]) -> list[str]:
+    """The paths without links. The launcher opens them, and sees to it that no link was put in the way since."""
+    return list(dict.fromkeys(str(Path(path).resolve()) for path in paths))
 
 
 def _system() -> list[str]:
@@ -177,11 +211,39 @@ def _environment(work: Path) -> dict[str, str]:
     }
 
 
-def _remove(folder: Path) -> None:
-    """Remove a folder with what a command left there; links are removed, not followed."""
-    for path, folders, _ in os.walk(folder):
-        for name in folders:
-            below = Path(path, name)
-            if not below.is_symlink():
-                below.chmod(0o700)  # a folder that its owner may not read
-    shutil.rmtree(folder, ignore_errors=True)
+def _remove(base: Path) -> None:
+    """Remove a folder with what a command left there; links are removed, not followed.
+
+    Folders may be nested deeper than any recursion or path reaches, so what lies in a folder is moved up first.
+    """
+    number, is_empty = 0, False
+    while not is_empty:
+        removed = 0
+        with os.scandir(base) as entries:
+            found = list(entries)
+        for entry in found:
+            with suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    number = _move_up(Path(entry.path), base, number)
+                    Path(entry.path).rmdir()
+                else:
+                    Path(entry.path).unlink()
+                removed += 1
+        is_empty = not removed
+    with suppress(OSError):
+        base.rmdir()
+
+
+def _move_up(folder: Path, base: Path, number: int) -> int:
+    """Remove the files of a folder, and move its folders up to `base`, under numbers."""
+    folder.chmod(0o700)  # its owner may have taken even that away
+    with os.scandir(folder) as entries:
+        inner = list(entries)
+    for entry in inner:
+        if entry.is_dir(follow_symlinks=False):
+            Path(entry.path).chmod(0o700)
+            number += 1
+            Path(entry.path).rename(base / f".removed-{number}")
+        else:
+            Path(entry.path).unlink()
+    return number

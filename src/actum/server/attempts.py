@@ -19,6 +19,7 @@ protocol and no web server.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 import os
@@ -197,6 +198,7 @@ class Attempts:
             self._failed_elsewhere += 1
 
 
+@functools.lru_cache(maxsize=1024)
 def _place(address: str) -> str:
     """What counts as one address: of IPv6 the network of 64 bits, which one customer has as a whole."""
     try:

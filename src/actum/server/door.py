@@ -27,7 +27,8 @@ REQUEST_ID = "actum.request_id"
 class Door(Protocol):
     """One protocol of a server.
 
-    A door may be more than this: `NeedsScopes`, `OpenDoor`, `Recognizer`, `OwnWords`. A door may also raise
+    A door may be more than this: `NeedsScopes`, `OpenDoor`, `Recognizer`, `KeysElsewhere`,
+    `OwnWords`. A door may also raise
     `HttpRefusal` of `refusal.py` as long as its answer has not begun.
     """
 
@@ -76,6 +77,20 @@ class Recognizer(Protocol):
         """
 
 
+@runtime_checkable
+class KeysElsewhere(Protocol):
+    """A door whose clients show their key elsewhere than in the header `Authorization`, as those of some model APIs
+    do."""
+
+    def take_keys(self, scope: Scope) -> list[str]:
+        """The keys that a request to this door shows, beside `Authorization`. They are taken out of the scope, so that
+        nothing behind the house can log them or send them on.
+
+        Args:
+            scope: of the request; its `headers` and its `query_string` are replaced.
+        """
+
+
 class Worded(NamedTuple):
     """The body of a refusal.
 
@@ -92,12 +107,12 @@ class Worded(NamedTuple):
 class OwnWords(Protocol):
     """A door whose protocol has a form of its own for errors."""
 
-    def word(self, refusal: HttpRefusal, request_id: str) -> Worded:
+    def word(self, refusal: HttpRefusal, scope: Scope) -> Worded:
         """Tell a refusal in the form of the protocol.
 
         Args:
             refusal: of a request to this door.
-            request_id: the id under which the request stands in the log.
+            scope: of the request; at `REQUEST_ID` it holds the id under which the request stands in the log.
         """
 
 

@@ -43,7 +43,7 @@ from ..core.interfaces import Clock
 from ..core.json import JsonObject
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .attempts import Attempts, TooManyAttempts
-from .door import IDENTITY, REQUEST_ID, Door, NeedsScopes, OpenDoor, OwnWords, Recognizer, Worded
+from .door import IDENTITY, REQUEST_ID, Door, KeysElsewhere, NeedsScopes, OpenDoor, OwnWords, Recognizer, Worded
 from .identity import Identity, Verifier
 from .metrics import MEDIA_TYPE, Metrics
 from .open_streams import OpenStreams
@@ -298,6 +298,7 @@ class House:
         door = self._door_of(scope)
         if door is None and not any(_matches(route, scope) for route in self._own):
             raise HttpRefusal(404, "There is nothing at this path.")
+        shown = door.door.take_keys(scope) if door is not None and isinstance(door.door, KeysElsewhere) else ()
         address = (scope.get("client") or ("",))[0]
         verifier = looks.settings.access.verifier
         if verifier is None:
@@ -305,7 +306,7 @@ class House:
         else:
             needed = self._needed(looks, path, door)
             with self._place(looks.settings, address):  # to check a token may take a request to its issuer
-                identity = await self._identity(looks, verifier, scope, needed) or await self._recognized(scope)
+                identity = await self._identity(looks, verifier, scope, needed, shown) or await self._recognized(scope)
             if identity is not None:
                 looks.at_scopes(identity, needed)
                 scope[IDENTITY], caller = identity, (identity.tenant, identity.issuer, identity.principal)
@@ -320,19 +321,25 @@ class House:
                 await self._inner(scope, receive, send)
 
     async def _identity(
-        self, looks: _Looks, verifier: Verifier, scope: Scope, needed: Sequence[str]
+        self, looks: _Looks, verifier: Verifier, scope: Scope, needed: Sequence[str], elsewhere: Sequence[str]
     ) -> Identity | None:
         """Who makes a request; None where it shows no key. The scopes that are needed are told in a refusal.
+
+        Args:
+            looks, verifier, scope, needed: of the request.
+            elsewhere: the keys that the request shows beside `Authorization`.
 
         Raises:
             HttpRefusal: the key is not valid, or there are two; or nobody can tell now, or too many tries have failed.
         """
         shown = [value for name, value in scope["headers"] if name == b"authorization"]
-        if not shown:
+        if not shown and not elsewhere:
             return None
-        kind, _, token = shown[0].decode("latin-1").partition(" ")
-        token = token.strip()
-        if len(shown) > 1 or kind.lower() != "bearer" or not token:
+        tokens = {*elsewhere}
+        for value in shown:
+            kind, _, token = value.decode("latin-1").partition(" ")
+            tokens.add(token.strip() if kind.lower() == "bearer" else "")
+        if len(shown) > 1 or len(tokens) != 1 or not (token := tokens.pop()):
             raise looks.unauthorized(needed)
         try:
             if self._attempts is None:
@@ -382,7 +389,7 @@ class House:
             return
         door = self._door_of(scope)
         if door is not None and isinstance(door.door, OwnWords):
-            words = door.door.word(refusal, scope[REQUEST_ID])
+            words = door.door.word(refusal, scope)
         else:
             words = Worded(PROBLEM, problem(refusal, scope[REQUEST_ID]))
         about = ((b"content-type", words.media_type), (b"content-length", b"%d" % len(words.body)))

@@ -46,7 +46,10 @@ class Identity(Struct, frozen=True, kw_only=True):
         issuer: who granted the token; empty for a key of our own. Two issuers may use one name for two users.
         speaks_for: `user` where the operator trusts the client to say only what its user said: then the arguments of
             its calls count as the user's words. Otherwise they count as the client's own, whose model may have chosen
-            them.
+            them. At the models door, words of the role `user` are the user's, unless this is `program`: then the client
+            is a program, and the words are the client's own.
+        hang_up: what becomes of a run when the client hangs up that asked for it at the models door: it goes on, or
+            `end`.
         tools, models, agents: patterns of the names that the user may use with this key, such as `crm_*`; all names
             when empty. What an agent does on the way is the agent's affair: its own tools are not looked up here.
     """
@@ -57,7 +60,8 @@ class Identity(Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...] = ()
     tenant: str = ""
     issuer: str = ""
-    speaks_for: Literal["", "user"] = ""
+    speaks_for: Literal["", "user", "program"] = ""
+    hang_up: Literal["", "end"] = ""
     tools: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
@@ -111,6 +115,7 @@ def identity_of_key(key: Key) -> Identity:
         scopes=key.scopes,
         tenant=key.tenant,
         speaks_for=key.speaks_for,
+        hang_up=key.hang_up,
         tools=key.tools,
         models=key.models,
         agents=key.agents,

@@ -73,7 +73,8 @@ async def make_key(
     models: Sequence[str] = (),
     agents: Sequence[str] = (),
     expires_at: float = 0.0,
-    speaks_for: Literal["", "user"] = "",
+    speaks_for: Literal["", "user", "program"] = "",
+    hang_up: Literal["", "end"] = "",
     clock: Clock | None = None,
 ) -> MadeKey:
     """Make a key, keep it beside a journal, and put on record who did so.
@@ -83,7 +84,7 @@ async def make_key(
         name: of the key; letters, digits and hyphens, 40 at most.
         by: who makes the key.
         user: whose calls the key makes; the name of the key when empty.
-        roles, tenant, scopes, tools, models, agents, expires_at, speaks_for: as in `Key`.
+        roles, tenant, scopes, tools, models, agents, expires_at, speaks_for, hang_up: as in `Key`.
         clock: the time.
 
     Returns:
@@ -116,6 +117,7 @@ async def make_key(
         agents=agents,
         expires_at=expires_at,
         speaks_for=speaks_for,
+        hang_up=hang_up,
         made_at=now,
         made_by=by,
     )

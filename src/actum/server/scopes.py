@@ -13,6 +13,7 @@ from .identity import Identity
 SCOPES: dict[str, str] = {
     "tools": "List tools and call them.",
     "runs": "Start runs of agents and read, resume, cancel and fork the caller's own runs; the caller's own sessions.",
+    "models": "Ask models, and agents in the place of models, by the APIs of OpenAI, Anthropic and Google.",
     "approve": "See and answer everything that waits for a person in the caller's tenant.",
     "audit": "Read the audit of the caller's tenant.",
     "metrics": "Read the metrics of the server.",

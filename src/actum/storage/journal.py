@@ -62,6 +62,7 @@ from .counts import DatabaseCounts
 from .database import Database, Row
 from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
+from .passed import DatabasePassed
 from .sessions import DatabaseSessions
 from .tasks import DatabaseTasks, tell_task
 from .writer import Writer
@@ -105,6 +106,7 @@ class DatabaseJournal:
     Attributes:
         keys: the keys of a server, kept beside the runs.
         sessions: the sessions of people who logged in.
+        passed: a line of each request for a model that was passed on to an upstream.
     """
 
     def __init__(
@@ -134,6 +136,7 @@ class DatabaseJournal:
         self._writer = Writer(database)
         self.keys = DatabaseKeys(database, self._writer, self._check_format)
         self.sessions = DatabaseSessions(self._writer, self._check_format)
+        self.passed = DatabasePassed(self._writer, self._check_format)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)
 
@@ -353,6 +356,11 @@ class DatabaseJournal:
         rows = await self._writer.ask(lambda database: database.execute(query, where.values))
         return _int(rows[0][0])
 
+    async def named(self, name: str, *, limit: int = 20) -> list[str]:
+        query = f"SELECT run_id FROM run_names WHERE name = ? ORDER BY place DESC {_at_most(limit)}"
+        rows = await self._writer.ask(lambda database: database.execute(query, (name,)))
+        return [_str(run_id) for (run_id,) in rows]
+
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         self._check_format()
 
@@ -387,6 +395,8 @@ class DatabaseJournal:
         Raises:
             JournalError: something could not be written.
         """
+        if not self._writer.closed:
+            self.passed.flush()
         try:
             await self._writer.close()
         finally:
@@ -470,6 +480,11 @@ def _tell(database: Database, run_id: str, record: Telling, at: float) -> None:
     if line.conversation != (before.conversation if before is not None else ""):
         _tell_conversation(database, before, line)
     _tell_asked(database, record, line, at)
+    if isinstance(record, Started):
+        for name in record.names:
+            database.execute("INSERT INTO run_names (name, run_id) VALUES (?, ?)", (name, run_id))
+    elif isinstance(record, Forgotten):
+        database.execute("DELETE FROM run_names WHERE run_id = ?", (run_id,))
 
 
 def _tell_conversation(database: Database, before: RunSummary | None, line: RunSummary) -> None:

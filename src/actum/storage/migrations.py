@@ -151,6 +151,22 @@ SQLITE: Migrations = (
         "CREATE TABLE login_secret (secret BLOB NOT NULL)",
     ),
     (
+        # A line of each request for a model that was passed on to an upstream; see `core.passed`.
+        """CREATE TABLE passed (
+            place INTEGER PRIMARY KEY, at REAL NOT NULL, tenant TEXT NOT NULL, key_id TEXT NOT NULL,
+            principal TEXT NOT NULL, model TEXT NOT NULL, upstream TEXT NOT NULL, failed INTEGER NOT NULL,
+            input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost INTEGER, seconds REAL NOT NULL,
+            payload BLOB NOT NULL
+        )""",
+        "CREATE INDEX passed_by_time ON passed (at)",
+    ),
+    (
+        # Names under which a server finds a run again; see `Journal.named`.
+        "CREATE TABLE run_names (place INTEGER PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL)",
+        "CREATE INDEX run_names_by_name ON run_names (name, place)",
+        "CREATE INDEX run_names_by_run ON run_names (run_id)",
+    ),
+    (
         # The list of tasks; `ready`, `turn` and `progress` are the table's own. See `storage.tasks`.
         """CREATE TABLE tasks (
             place INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL,
@@ -273,6 +289,23 @@ POSTGRES: Migrations = (
         "CREATE TABLE used_logins (name TEXT PRIMARY KEY, ends_at DOUBLE PRECISION NOT NULL)",
         "CREATE INDEX used_logins_by_end ON used_logins (ends_at)",
         "CREATE TABLE login_secret (secret BYTEA NOT NULL)",
+    ),
+    (
+        # A line of each request for a model that was passed on to an upstream; see `core.passed`.
+        """CREATE TABLE passed (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at DOUBLE PRECISION NOT NULL,
+            tenant TEXT NOT NULL, key_id TEXT NOT NULL, principal TEXT NOT NULL, model TEXT NOT NULL,
+            upstream TEXT NOT NULL, failed BIGINT NOT NULL, input_tokens BIGINT NOT NULL,
+            output_tokens BIGINT NOT NULL, cost BIGINT, seconds DOUBLE PRECISION NOT NULL, payload BYTEA NOT NULL
+        )""",
+        "CREATE INDEX passed_by_time ON passed (at)",
+    ),
+    (
+        """CREATE TABLE run_names (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL
+        )""",
+        "CREATE INDEX run_names_by_name ON run_names (name, place)",
+        "CREATE INDEX run_names_by_run ON run_names (run_id)",
     ),
     (
         # The list of tasks; `ready`, `turn` and `progress` are the table's own. See `storage.tasks`.

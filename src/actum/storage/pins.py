@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.json import JsonObject
+from ..core.private_paths import keep_private
 from ..protocols.mcp.pin import digest
 from .whole_file import alone_with, replace
 
@@ -86,6 +87,7 @@ class PinStore:
     """
 
     def __init__(self, path: Path) -> None:
+        keep_private(path)
         self.path = path
         self._read_at: tuple[int, ...] = ()
         self._file = _File()

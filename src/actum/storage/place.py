@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
+from ..core.private_paths import keep_private
 
 SCHEMES = ("postgresql://", "postgres://")
 """What the address of a PostgreSQL server begins with."""
@@ -42,6 +43,21 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     state = environment.get("XDG_STATE_HOME", "")
     try:
         home = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
+    except RuntimeError:
+        raise UsageError("there is no home folder to keep anything in") from None
+    keep_private(home / "actum")
+    return home / "actum"
+
+
+def data_folder(environment: Mapping[str, str]) -> Path:
+    """The person's own folder for what programs keep that this program starts, by the XDG specification.
+
+    Raises:
+        UsageError: there is no home folder.
+    """
+    data = environment.get("XDG_DATA_HOME", "")
+    try:
+        home = Path(data) if data.startswith("/") else Path("~/.local/share").expanduser()
     except RuntimeError:
         raise UsageError("there is no home folder to keep anything in") from None
     return home / "actum"

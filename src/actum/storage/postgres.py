@@ -7,8 +7,9 @@ where that is off; everything else with `off`.
 Within a transaction statements are sent without waiting for their answers (libpq's pipeline), so that a server far away
 is asked twice for many records, not once for each.
 
-Claims are advisory locks of a session of their own, so a journal has two connections; a server that checks keys has a
-third, which listens (`key_feed.py`). The server drops them when the process or its connection ends; of a machine that
+Claims are advisory locks of the session that writes, so a claim is never free while the last commit of a process that
+was killed is still under way. A journal has this one connection; a server that checks keys has a second one, which
+listens (`key_feed.py`). The database server drops the claims when the process or its connection ends; of a machine that
 is gone it hears within half a minute (`tcp_keepalives`). When the connection is lost and another process takes a claim
 before it is back, the number of an entry is the fence. A pooler that shares sessions between clients (PgBouncer by
 transaction or statement) can not be in between.
@@ -112,7 +113,6 @@ class PostgresDatabase:
         self._make = partial(psycopg.connect, target, autocommit=True)
         self._pipeline = contextlib.ExitStack()
         self._held: set[str] = set()
-        self._claims: psycopg.Connection | None = None
         self._connection, self._is_new = self._connect(), False
         ((level,),) = self._connection.execute("SHOW synchronous_commit").fetchall()
         self._durable = "on" if level == "off" else level
@@ -130,9 +130,7 @@ class PostgresDatabase:
         except self._lost:
             if not self._connection.closed:
                 raise
-            self._connection, self._is_new = self._connect(), True
-            if self._held:
-                self._restore_claims()
+            self._connect_anew()
             self._connection.execute(begin)
         self._pipeline.enter_context(self._connection.pipeline())
         is_new, self._is_new = self._is_new, False
@@ -178,7 +176,7 @@ class PostgresDatabase:
         """Copies of old rows are the server's; see the top of this file."""
 
     def take(self, name: str) -> bool:
-        ((taken,),) = self._ask_of_claims("SELECT pg_try_advisory_lock(%s)", _key(name))
+        ((taken,),) = self._ask_beside("SELECT pg_try_advisory_lock(%s)", _key(name))
         if taken:
             self._held.add(name)
         return bool(taken)
@@ -187,9 +185,8 @@ class PostgresDatabase:
         if name not in self._held:
             return
         self._held.discard(name)
-        if self._claims is not None:
-            with contextlib.suppress(self._lost):  # the server drops it with the connection
-                self._claims.execute("SELECT pg_advisory_unlock(%s)", (_key(name),))
+        with contextlib.suppress(self._lost):  # the server drops the lock with the connection
+            self._connection.execute("SELECT pg_advisory_unlock(%s)", (_key(name),))
 
     def taken(self, names: Sequence[str]) -> set[str]:
         if not names:
@@ -199,7 +196,7 @@ class PostgresDatabase:
             WHERE locktype = 'advisory' AND objsubid = 1 AND granted
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
             AND classid::bigint << 32 | objid::bigint = ANY(%s)"""
-        locked = self._ask_of_claims(query, list(by_key))
+        locked = self._ask_beside(query, list(by_key))
         return {name for key, name in by_key.items() if (key,) in locked}
 
     def key_changes(self) -> PostgresKeyChanges:
@@ -207,30 +204,24 @@ class PostgresDatabase:
 
     def close(self) -> None:
         self._connection.close()
-        if self._claims is not None:
-            self._claims.close()
 
-    def _ask_of_claims(self, query: str, value: int | list[int]) -> list[Row]:
-        """Ask the connection that holds the claims; once more on a new one, when it turns out to be lost."""
-        if self._claims is not None and not self._claims.closed:
-            try:
-                return self._claims.execute(query, (value,)).fetchall()
-            except self._lost:
-                if not self._claims.closed:
-                    raise
-        claims = self._restore_claims()
-        return claims.execute(query, (value,)).fetchall()
+    def _ask_beside(self, query: str, value: int | list[int]) -> list[Row]:
+        """Ask outside of a transaction; once more on a new connection, when this one turns out to be lost."""
+        try:
+            return self._connection.execute(query, (value,)).fetchall()
+        except self._lost:
+            if not self._connection.closed:
+                raise
+        self._connect_anew()
+        return self._connection.execute(query, (value,)).fetchall()
 
-    def _restore_claims(self) -> psycopg.Connection:
-        """Connect anew and take what was held. One that another process has by now is its own: see `_held` no more."""
-        if self._claims is not None:
-            self._claims.close()
-        self._claims = self._connect()
+    def _connect_anew(self) -> None:
+        """Connect again and take the claims that were held. A claim that another process has by now is its own."""
+        self._connection, self._is_new = self._connect(), True
         for name in list(self._held):
-            ((taken,),) = self._claims.execute("SELECT pg_try_advisory_lock(%s)", (_key(name),)).fetchall()
+            ((taken,),) = self._connection.execute("SELECT pg_try_advisory_lock(%s)", (_key(name),)).fetchall()
             if not taken:
                 self._held.discard(name)
-        return self._claims
 
     def _connect(self) -> psycopg.Connection:
         try:

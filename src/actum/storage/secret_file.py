@@ -34,6 +34,7 @@ from msgspec.structs import replace as changed
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
+from ..core.private_paths import keep_private
 from ..core.secret_store import SecretEntry, SecretValue, UserSecrets, checked_name
 from ..core.user import User
 from .secret_key import KEY_FILE_VARIABLE, KEY_VARIABLE, KeyProvider, SecretKey
@@ -135,6 +136,7 @@ class SecretFile:
     """
 
     def __init__(self, path: Path, keys: KeyProvider, *, clock: Clock | None = None) -> None:
+        keep_private(path)
         self.path = path
         self.keys = keys
         self._clock = clock or SystemClock()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from ..core.errors import UsageError
+from ..core.private_paths import keep_private
 
 KEY_VARIABLE, KEY_FILE_VARIABLE = "ACTUM_SECRETS_KEY", "ACTUM_SECRETS_KEY_FILE"
 NEW_KEY_VARIABLE, NEW_KEY_FILE_VARIABLE = "ACTUM_SECRETS_NEW_KEY", "ACTUM_SECRETS_NEW_KEY_FILE"
@@ -123,6 +124,8 @@ class EnvironmentKey:
         variables: tuple[str, str] = (KEY_VARIABLE, KEY_FILE_VARIABLE),
     ) -> None:
         self._environment, self._beside, self._variables = environment, beside, variables
+        if named := environment.get(variables[1]):
+            keep_private(named)
 
     @property
     def is_named(self) -> bool:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..core.errors import JournalError
+from ..core.private_paths import keep_private
 from .claim_file import ClaimFile
 from .database import Row
 from .journal import DatabaseJournal
@@ -71,6 +72,7 @@ class SQLiteDatabase:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.name = str(path)
         self._path = path
+        keep_private(path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm", "-journal", "-claims")))
         _make_private(path)
         self._claims = ClaimFile(path.with_name(f"{path.name}-claims"), path)
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_S)

@@ -30,6 +30,7 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
+from ..core.private_paths import keep_private
 from ..core.secret_store import SecretValue
 from ..core.user import User
 from .claim_file import ClaimFile
@@ -46,6 +47,7 @@ class Registration(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         issuer: who registered it.
         user: for whom; empty where there is but one.
+        tenant: the tenant of the user.
         client_id: its name there.
         client_secret: its password there; empty for a public client.
         method: how it shows the secret: `none`, `client_secret_basic` or `client_secret_post`.
@@ -56,12 +58,18 @@ class Registration(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     issuer: str
     user: str = ""
+    tenant: str = ""
     client_id: str
     client_secret: str = ""
     method: str = "none"
     redirect_uri: str = ""
     scope: str = ""
     expires_at: float = 0.0
+
+    @property
+    def owner(self) -> User:
+        """For whom."""
+        return User(self.tenant, self.user)
 
     def __repr__(self) -> str:
         return f"Registration(issuer={self.issuer!r}, user={self.user!r}, client_id={self.client_id!r})"
@@ -74,6 +82,7 @@ class Granted(Struct, frozen=True, kw_only=True, omit_defaults=True):
         server: the server, by its address.
         resource: the name for which the token was asked (RFC 8707): the server's own, or of what it is a part of.
         user: whose it is.
+        tenant: the tenant of the user.
         issuer: who granted it.
         token_endpoint: where the issuer said that it is refreshed.
         revocation_endpoint: where it can be given back; empty when the issuer did not say.
@@ -87,6 +96,7 @@ class Granted(Struct, frozen=True, kw_only=True, omit_defaults=True):
     server: str
     resource: str
     user: str = ""
+    tenant: str = ""
     issuer: str
     token_endpoint: str
     revocation_endpoint: str = ""
@@ -96,6 +106,11 @@ class Granted(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refresh_token: str = ""
     scope: str = ""
     expires_at: float = 0.0
+
+    @property
+    def owner(self) -> User:
+        """Whose it is."""
+        return User(self.tenant, self.user)
 
     def __repr__(self) -> str:
         return f"Granted(server={self.server!r}, user={self.user!r}, issuer={self.issuer!r}, scope={self.scope!r})"
@@ -123,12 +138,13 @@ class TokenStore:
     def __init__(
         self, path: Path, *, clock: Clock | None = None, vault: SecretFile | None = None, warns: bool = False
     ) -> None:
+        keep_private(path)
         self.path = path
         self._clock = clock or SystemClock()
         self._vault = vault
         self._warns = warns
 
-    def granted(self, user: str, server: str) -> Granted | None:
+    def granted(self, user: User, server: str) -> Granted | None:
         """What a user was granted for a server, or None.
 
         Raises:
@@ -136,10 +152,10 @@ class TokenStore:
         """
         vault = self._usable_vault(writes=False)
         if vault is not None:
-            return _decoded(vault.read("granted", User(principal=user), server), Granted)
-        return next((one for one in self._read().granted if (one.user, one.server) == (user, server)), None)
+            return _decoded(vault.read("granted", user, server), Granted)
+        return next((one for one in self._read().granted if (one.owner, one.server) == (user, server)), None)
 
-    def registration(self, user: str, issuer: str) -> Registration | None:
+    def registration(self, user: User, issuer: str) -> Registration | None:
         """How an issuer knows this program, or None.
 
         Raises:
@@ -147,9 +163,9 @@ class TokenStore:
         """
         vault = self._usable_vault(writes=False)
         if vault is not None:
-            return _decoded(vault.read("registration", User(principal=user), issuer), Registration)
+            return _decoded(vault.read("registration", user, issuer), Registration)
         known = self._read().registrations
-        return next((one for one in known if (one.user, one.issuer) == (user, issuer)), None)
+        return next((one for one in known if (one.owner, one.issuer) == (user, issuer)), None)
 
     def keep(self, one: Granted | Registration) -> None:
         """Write down what was granted or registered, in place of what stood there for the same user.
@@ -225,18 +241,18 @@ class TokenStore:
         return self.path.with_name(f".{self.path.name}.taken")
 
     @contextlib.asynccontextmanager
-    async def turn(self, user: str, server: str) -> AsyncIterator[None]:
+    async def turn(self, user: User, server: str) -> AsyncIterator[None]:
         """Be alone with this user's grant for a server, across processes: a refresh token may be good for one use.
 
         Raises:
             UsageError: the lock can not be had: it can not be made, or another process held it for half a minute.
         """
-        claims = self._claims()
+        claims, turn = self._claims(), f"turn {msgspec.json.encode((*user, server)).decode()}"
         try:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 async with self._clock.timeout(TURN_S_MAX):
-                    while not claims.take(f"turn {user} {server}"):
+                    while not claims.take(turn):
                         await self._clock.sleep(_POLL_S)
             except TimeoutError:
                 raise UsageError(f"another process holds the tokens in {self.path}") from None
@@ -283,8 +299,9 @@ PLAIN_ADVICE = "set ACTUM_SECRETS_KEY_FILE, or pip install 'actum[keyring]' on a
 
 
 def _place(one: Granted | Registration) -> Place:
-    owner = User(principal=one.user)
-    return ("granted", owner, one.server) if isinstance(one, Granted) else ("registration", owner, one.issuer)
+    if isinstance(one, Granted):
+        return "granted", one.owner, one.server
+    return "registration", one.owner, one.issuer
 
 
 def _encoded(one: Granted | Registration) -> SecretValue:
@@ -308,7 +325,7 @@ def _shred(path: Path) -> None:
 def _without(document: _Document, one: Granted | Registration, *, adding: bool) -> _Document:
     """The document with `one` in the place of what it replaces, or with that place empty."""
     if isinstance(one, Granted):
-        kept = [other for other in document.granted if (other.user, other.server) != (one.user, one.server)]
+        kept = [other for other in document.granted if (other.owner, other.server) != (one.owner, one.server)]
         return msgspec.structs.replace(document, granted=(*kept, one) if adding else tuple(kept))
-    known = [other for other in document.registrations if (other.user, other.issuer) != (one.user, one.issuer)]
+    known = [other for other in document.registrations if (other.owner, other.issuer) != (one.owner, one.issuer)]
     return msgspec.structs.replace(document, registrations=(*known, one) if adding else tuple(known))

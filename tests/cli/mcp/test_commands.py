@@ -14,7 +14,7 @@ import pytest
 
 from actum.cli.mcp.commands import looked_at
 from actum.cli.show.terminal import Terminal
-from actum.compose.mcp import find_servers, mcp_pins
+from actum.compose.mcp import find_servers, mcp_file, mcp_pins
 from actum.core.json import JsonObject
 
 from ..conftest import Run
@@ -60,7 +60,7 @@ def server(home: Path) -> Path:
 
 
 def add(run: Run) -> None:
-    assert run("mcp", "add", "sums", "--", sys.executable, "server.py").exit_code == 0
+    assert run("mcp", "add", "sums", "--no-jail", "--", sys.executable, "server.py").exit_code == 0
 
 
 def test_a_server_is_added_approved_and_used(run: Run, server: Path) -> None:
@@ -86,7 +86,21 @@ def test_nothing_of_a_server_that_was_not_approved_is_started_or_used(run: Run, 
 
 
 def test_the_exact_command_line_is_shown_before_a_server_is_started_first(run: Run, server: Path) -> None:
-    run("mcp", "add", "odd", "--env", "KEY=a b", "--cwd", "/", "--", "rm", "-rf", "~/my data; ls", "\u202efdp")
+    run(
+        "mcp",
+        "add",
+        "odd",
+        "--no-jail",
+        "--env",
+        "KEY=a b",
+        "--cwd",
+        "/",
+        "--",
+        "rm",
+        "-rf",
+        "~/my data; ls",
+        "\u202efdp",
+    )
     shown = run("mcp", "approve", "odd").stderr
     assert "cd / && KEY='a b' rm -rf '~/my data; ls' '\\u{202e}fdp'" in shown
 
@@ -193,7 +207,10 @@ def test_without_the_extra_a_person_is_told_which_one_is_missing(
 
 
 def test_a_server_that_takes_the_place_of_another_is_said_to(run: Run, server: Path) -> None:
-    said = [" ".join(run("mcp", "add", "bank", "--", "python", file).stderr.split()) for file in ("one.py", "two.py")]
+    said = [
+        " ".join(run("mcp", "add", "bank", "--no-jail", "--", "python", file).stderr.split())
+        for file in ("one.py", "two.py")
+    ]
     assert ["in the place of another server" in each for each in said] == [False, True]
 
 
@@ -267,7 +284,7 @@ def test_nonsense_is_told_in_a_line(run: Run, words: list[str], said: str) -> No
 
 
 def test_a_server_that_ends_at_once_costs_its_own_tools_and_says_what_it_wrote(run: Run, home: Path) -> None:
-    run("mcp", "add", "gone", "--", sys.executable, "-c", "raise SystemExit('no licence')")
+    run("mcp", "add", "gone", "--no-jail", "--", sys.executable, "-c", "raise SystemExit('no licence')")
     failed = run("mcp", "test", "gone", "--yes")
     assert (failed.exit_code, "no licence" in failed.stderr) == (1, True)
     assert run("tools", "list").exit_code == 0
@@ -290,11 +307,11 @@ def eight(run: Run, home: Path) -> None:
     for number in range(6):
         (home / f"s{number}").mkdir()
         (home / f"s{number}" / "server.py").write_text(SERVER)
-        words = ("mcp", "add", f"s{number}", "--cwd", f"s{number}", "--", sys.executable, "server.py")
+        words = ("mcp", "add", f"s{number}", "--no-jail", "--cwd", f"s{number}", "--", sys.executable, "server.py")
         assert run(*words).exit_code == 0
         assert run("mcp", "approve", f"s{number}", "--yes").exit_code == 0
-    assert run("mcp", "add", "hung", "--", sys.executable, "-c", HUNG).exit_code == 0
-    assert run("mcp", "add", "dead", "--", "/there/is/no/such/program").exit_code == 0
+    assert run("mcp", "add", "hung", "--no-jail", "--", sys.executable, "-c", HUNG).exit_code == 0
+    assert run("mcp", "add", "dead", "--no-jail", "--", "/there/is/no/such/program").exit_code == 0
     pins = mcp_pins(os.environ)
     tool: JsonObject = {"name": "add", "inputSchema": {"type": "object"}}
     for server in find_servers(["hung", "dead"], os.environ).servers:
@@ -330,3 +347,44 @@ async def test_the_state_of_each_server_is_told_side_by_side(run: Run, home: Pat
     assert [(each["name"], each["state"]) for each in told] == [("hung", "hangs"), ("dead", "failed")]
     (well,) = await looked_at(Terminal(), [each for each in servers if each.name == "s1"])
     assert (well["state"], well["tools"]) == ("up", 1)
+
+
+@pytest.mark.row("T4")
+def test_a_local_server_is_added_with_a_jail_unless_a_person_says_no(run: Run, server: Path) -> None:
+    Path("papers").mkdir()
+    added = run("mcp", "add", "held", "--read", "papers", "--", sys.executable, "server.py")
+    told = " ".join(added.stderr.split())
+    assert added.exit_code == 0, added.output
+    assert "[in a jail]" in told
+    assert "papers]" in told
+    assert "It can not read server.py in its jail: add --read" in told
+    assert "without a network" in " ".join(run("mcp", "add", "bare", "--", sys.executable, "-m", "x").stderr.split())
+    free = run("mcp", "add", "free", "--no-jail", "--", sys.executable, "server.py")
+    assert "reaches all that you can reach" in " ".join(free.stderr.split())
+    entries = json.loads((mcp_file(os.environ)).read_text("utf-8"))["mcpServers"]
+    assert entries["held"]["jail"] == {"read": [str(Path("papers").absolute())]}
+    assert entries["bare"]["jail"] == {}
+    assert entries["free"]["no_jail"] is True
+    for words, why in (
+        (["x", "--", "npx", "-y", "files"], "--no-jail"),
+        (["x", "--", "docker", "run", "y"], "--no-jail"),
+        (["x", "--read", "no_such", "--", "python", "x.py"], "there is no file"),
+        (["x", "--read", "papers", "http://x"], "go with a command"),
+        (["x", "--read", "papers", "--no-jail", "--", "python", "x.py"], "not with --no-jail"),
+    ):
+        refused = run("mcp", "add", *words)
+        assert refused.exit_code != 0, words
+        assert why in " ".join(refused.output.split()), (words, refused.output)
+    assert "x" not in json.loads((mcp_file(os.environ)).read_text("utf-8"))["mcpServers"]
+
+
+def test_the_doctor_says_which_server_was_added_before_there_were_jails(run: Run, server: Path) -> None:
+    run("mcp", "add", "free", "--no-jail", "--", sys.executable, "server.py")
+    path = mcp_file(os.environ)
+    entries = json.loads(path.read_text("utf-8"))
+    entries["mcpServers"]["old"] = {"command": sys.executable, "args": ["server.py"]}
+    path.write_text(json.dumps(entries), "utf-8")
+    found = [each for each in json.loads(run("doctor", "--json").stdout) if each["about"] == "mcp jail"]
+    assert [each["verdict"] for each in found] == ["warn"]
+    assert "old" in found[0]["found"]
+    assert "free" not in found[0]["found"]

@@ -171,7 +171,7 @@ def approved(tmp_path: Path) -> dict[str, str]:
     env = {**PATHS, "XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
     actum = [sys.executable, "-m", "actum", "mcp"]
     for words in (
-        ["add", "desk", "--", sys.executable, "-m", "tests.mcp_servers.desk", "stdio"],
+        ["add", "desk", "--no-jail", "--", sys.executable, "-m", "tests.mcp_servers.desk", "stdio"],
         ["approve", "desk", "--yes"],
     ):
         subprocess.run([*actum, *words], env={**os.environ, **env}, check=True, capture_output=True, timeout=60)
@@ -191,6 +191,18 @@ async def test_it_stands_in_front_of_a_server_and_passes_on_what_was_approved(ap
     assert "serves what desk serves" in stderr
 
 
+async def test_the_operator_says_what_the_tools_of_a_server_in_front_of_which_it_stands_do(
+    approved: dict[str, str], tmp_path: Path
+) -> None:
+    """The same call is refused above, where nobody said that it has no effects."""
+    (tmp_path / "actum.toml").write_text('[tools."add"]\neffects = ["read"]\n', "utf-8")
+    arguments = (*SERVE, "--upstream", "desk", "--journal", "memory")
+    server = McpServer(name="x", command=sys.executable, args=arguments, env=approved, cwd=str(tmp_path))
+    async with McpConnection(server) as way:
+        added = await way.request("tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}})
+    assert added["content"] == [{"type": "text", "text": "5"}]
+
+
 def test_a_gateway_serves_nothing_of_its_own() -> None:
     done = subprocess.run(
         [sys.executable, *SERVE, "--upstream", "desk", "--runs"],
@@ -206,7 +218,7 @@ def test_a_gateway_serves_nothing_of_its_own() -> None:
 @pytest.mark.row("T9")
 def test_a_call_that_waits_is_gone_on_with_by_another_process_of_the_server(run: Run, home: Path) -> None:
     paths = [word for name, value in PATHS.items() for word in ("--env", f"{name}={value}")]
-    run("mcp", "add", "mine", *paths, "--", sys.executable, *SERVE, "--tools", "tools.py")
+    run("mcp", "add", "mine", "--no-jail", *paths, "--", sys.executable, *SERVE, "--tools", "tools.py")
     assert run("mcp", "approve", "mine", "--yes").exit_code == 0
     waits = run("call", "mine_keep", "text=milk", "--yes", "--tools", "none")
     assert (waits.exit_code, (home / "kept.txt").exists()) == (3, False)

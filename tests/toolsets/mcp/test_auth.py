@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from actum.core.errors import Unavailable
+from actum.core.user import User
 from actum.server.issuer import Issuer as Trusted
 from actum.server.issuer import SignedTokens
 from actum.toolsets.mcp.auth import OAuth
@@ -44,9 +45,12 @@ async def test_a_person_logs_in_once_and_the_token_is_used_from_then_on(world: W
 
 async def test_each_user_has_a_token_of_their_own(world: World) -> None:
     ada, bob = world.oauth(Browser(), user="ada"), world.oauth(Browser(), user="bob")
-    assert [await world.call(ada), await world.call(bob)] == [200, 200]
+    north = world.oauth(Browser(), user="ada", tenant="north")
+    assert [await world.call(ada), await world.call(bob), await world.call(north)] == [200, 200, 200]
     assert len(set(ada.secrets) & set(bob.secrets)) == 0
+    assert len(set(ada.secrets) & set(north.secrets)) == 0
     await fails(world.call(world.oauth(user="eve")), LoginNeeded)
+    await fails(world.call(world.oauth(user="ada", tenant="south")), LoginNeeded)
 
 
 async def test_without_a_person_it_is_said_what_to_do(world: World) -> None:
@@ -123,7 +127,7 @@ async def test_when_a_refresh_is_refused_somebody_has_to_log_in(world: World) ->
     world.issuer.forget_refresh_tokens()
     world.clock.advance(4000)
     await fails(world.call(world.oauth()), LoginNeeded)
-    assert world.store.granted("", world.server.url) is None
+    assert world.store.granted(User(), world.server.url) is None
     assert await world.call(world.oauth(Browser())) == 200
 
 
@@ -218,7 +222,7 @@ async def test_a_log_out_forgets_the_token_and_tells_the_issuer(world: World) ->
     assert await oauth.log_out() is True
     assert world.issuer.last("revoke")["token"] == refresh
     assert oauth.secrets == ()
-    assert world.store.granted("", world.server.url) is None
+    assert world.store.granted(User(), world.server.url) is None
     assert await oauth.log_out() is False
     await fails(world.call(world.oauth()), LoginNeeded)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from actum.core.errors import Unavailable
+from actum.core.user import User
 from actum.protocols.mcp.config import McpAuth
 from actum.server.issuer import Issuer as Trusted
 from actum.server.issuer import SignedTokens
@@ -42,7 +43,7 @@ async def test_an_issuer_whose_metadata_is_not_safe_is_refused(
     message = await fails(world.call(world.oauth(browser)))
     assert word in message
     assert world.issuer.count("token") == 0
-    assert world.store.granted("", world.server.url) is None
+    assert world.store.granted(User(), world.server.url) is None
 
 
 async def test_without_s256_this_program_does_not_even_register(world: World) -> None:
@@ -164,7 +165,7 @@ async def test_a_client_that_was_set_up_by_hand_is_used_first(world: World) -> N
     auth = McpAuth(client_id="ours", secret="MCP", issuer=world.issuer.url, client_metadata_url="https://us.example/c")
     assert await world.call(world.oauth(Browser(), auth, MCP="s3cret")) == 200
     assert world.issuer.count("register") == 0
-    assert world.store.registration("", world.issuer.url) is None
+    assert world.store.registration(User(), world.issuer.url) is None
     assert "s3cret" not in world.store.path.read_text()
 
 

@@ -38,8 +38,10 @@ from ...protocols.mcp.document import (
 from ...protocols.mcp.places import CLIENTS, ClientFile, places_of
 from ...protocols.mcp.tool import says_it_reads
 from ...protocols.plain_text import shown
+from ...sandbox.jail import Jail
 from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
+from ...toolsets.mcp.jail import unfit_for_jail, unreadable_files
 from .. import options
 from ..options import JsonFlag
 from ..run import DONE, FAILED
@@ -97,10 +99,20 @@ def add(
     trusted: Annotated[bool, typer.Option("--trusted", help="Believe what it says of its own tools.")] = False,
     sessions: Annotated[int, typer.Option(metavar="N", help="So many sessions at a time; else 8 processes.")] = 0,
     stateless: Annotated[bool, typer.Option("--stateless", help="It keeps nothing from one call to the next.")] = False,
+    read: Annotated[
+        list[str] | None, typer.Option(metavar="FOLDER", help="A local one may read this file or folder.")
+    ] = None,
+    write: Annotated[list[str] | None, typer.Option(metavar="FOLDER", help="A local one may write there.")] = None,
+    no_jail: Annotated[
+        bool, typer.Option("--no-jail", help="A local one reaches all that you can reach, and the network.")
+    ] = False,
 ) -> int:
     """Add a server. Nothing is started: its tools are used once you have approved them.
 
-    For instance: actum mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/papers
+    A local server runs in a jail: it reads its own program and the folders of --read, writes those of --write, and has
+    no network.
+
+    For instance: actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers
     """
     terminal = Terminal()
     entry: JsonObject = {}
@@ -116,7 +128,7 @@ def add(
             )
         entry |= {"command": spoken[0], "args": list[Json](spoken[1:])}
         cwd = str(Path(cwd).expanduser().absolute())
-    given: Mapping[str, Json] = {
+    given: dict[str, Json] = {
         "headers": {**_pairs(header, ":", "--header")},
         "env": {**_pairs(env, "=", "--env")},
         "cwd": cwd,
@@ -130,12 +142,47 @@ def add(
         "sessions": sessions,
         "stateless": stateless,
     }
+    given |= _held(is_local="command" in entry, read=read or (), write=write or (), no_jail=no_jail)
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
+    _check_jail(terminal, server, is_bare=not (read or write))
     done = "Added, in the place of another server of this name." if name in _written() else "Added."
     _change({name: entry_of(server)})
     _show_line(terminal, server)
     terminal.note(f"{done} Look at its tools and approve them with `actum mcp approve {shlex.quote(name)}`.")
     return DONE
+
+
+def _held(*, is_local: bool, read: Sequence[str], write: Sequence[str], no_jail: bool) -> dict[str, Json]:
+    """The jail of a server that is added, as it is written down."""
+    if (no_jail or not is_local) and (read or write):
+        raise UsageError("--read and --write go with a command, and not with --no-jail")
+    if no_jail or not is_local:
+        return {"no_jail": no_jail}
+
+    def whole(paths: Sequence[str]) -> list[Json]:
+        return [str(Path(said(path)).expanduser().absolute()) for path in paths]
+
+    # an empty table says that there is a jail, and nothing is declared
+    return {"jail": {"read": whole(read), "write": whole(write)}}
+
+
+def _check_jail(terminal: Terminal, server: McpServer, *, is_bare: bool) -> None:
+    """See that the jail of a server can be held, and tell what the server will miss in it.
+
+    Raises:
+        UsageError: it can't; the message says what to do.
+    """
+    if server.jail is None:
+        if server.command:
+            terminal.note("It has no jail: it reaches all that you can reach, and the network.")
+        return
+    if problem := unfit_for_jail(server):
+        raise UsageError(problem)
+    Jail(read=server.jail.read, write=server.jail.write).check()
+    for word in unreadable_files(server):
+        terminal.note(f"It can not read {word} in its jail: add --read with the folder of this file.")
+    if is_bare:
+        terminal.note("It runs in a jail, without a network and without your files: see --read, --write and --no-jail.")
 
 
 @app.command("remove")
@@ -548,9 +595,12 @@ def line_of(server: McpServer) -> str:
     """The exact command line, or the address."""
     if server.url:
         return server.url
+    jail = server.jail
+    held = [] if jail is None else ["[in a jail]", *(f"[reads {path}]" for path in jail.read)]
+    held += [] if jail is None else [f"[writes {path}]" for path in jail.write]
     variables = [f"{name}={shlex.quote(value)}" for name, value in server.env.items()]
     where = [f"cd {shlex.quote(server.cwd)} &&"] if server.cwd else []
-    return " ".join([*where, *variables, shlex.join([server.command, *server.args])])
+    return " ".join([*held, *where, *variables, shlex.join([server.command, *server.args])])
 
 
 def _show_line(terminal: Terminal, server: McpServer) -> None:

@@ -143,7 +143,7 @@ def _port(server: McpServer, store: TokenStore, secrets: Mapping[str, str]) -> i
     if server.auth is not None and server.auth.redirect_port:
         return server.auth.redirect_port
     granted = _oauth(server, store, secrets, None).granted
-    known = store.registration(granted.user, granted.issuer) if granted else None
+    known = store.registration(granted.owner, granted.issuer) if granted else None
     return (urlsplit(known.redirect_uri).port or 0) if known else 0
 
 

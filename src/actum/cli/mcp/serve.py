@@ -163,7 +163,7 @@ def serve(
                 service = _gateway(settings, upstream, opened, name=name)
                 shown = f"what {', '.join(service.behind)} {'serves' if len(service.behind) == 1 else 'serve'}"
             else:
-                loaded = with_labels(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
+                loaded = with_labels(load_tools(settings, Path.cwd()), settings.tool_labels)
                 service = _service(settings, loaded, opened, folders, filled, runs=runs, name=name)
                 counts = {"tool": len(await service.runner.list_tools()), "prompt": len(filled), "folder": len(folders)}
                 shown = ", ".join(_counted(count, what) for what, count in counts.items() if count or what == "tool")
@@ -213,6 +213,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
         pins=mcp_pins(os.environ),
         secrets=open_secrets(os.environ).of,
         egress=Egress(settings.egress),
+        labels=settings.tool_labels,
         wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),

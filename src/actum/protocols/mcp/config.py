@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ...core.json import dumps
+from ...core.json import Json, dumps
 
 McpTransport = Literal["", "stdio", "http", "sse"]
 McpEra = Literal["auto", "legacy", "modern"]
@@ -51,6 +51,18 @@ class McpAuth(Struct, frozen=True, kw_only=True, omit_defaults=True):
     idp_client_id: str = ""
 
 
+class McpJail(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a local server may reach, held by the kernel. It has no network.
+
+    Attributes:
+        read: files and folders that the server may read, beside the system's programs and its own program.
+        write: folders that the server may write, beside a folder of its own, which is its HOME.
+    """
+
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+
+
 class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A server as somebody configured it: a command to run, or an address.
 
@@ -71,6 +83,8 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         sessions: how many sessions with it there may be at a time, which are processes of a local one; 0 for 8 of a
             local one and 256 of a remote one.
         stateless: it keeps nothing from one call to the next: calls may be spread over several sessions.
+        jail: what a local server may reach; None for all that the person may reach who runs actum.
+        no_jail: a person said that the server is to have no jail.
     """
 
     name: str
@@ -92,6 +106,8 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     auth: McpAuth | None = None
     sessions: int = 0
     stateless: bool = False
+    jail: McpJail | None = None
+    no_jail: bool = False
 
     @property
     def sessions_max(self) -> int:
@@ -103,4 +119,6 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What it is, whatever it is called: what runs, or where it is. Approvals hold for this."""
         if self.url:
             return self.url
-        return dumps([self.command, [*self.args], [*sorted(self.env)], self.cwd])
+        runs: list[Json] = [self.command, [*self.args], [*sorted(self.env)], self.cwd]
+        held: list[Json] = [] if self.jail is None else [[[*sorted(self.jail.read)], [*sorted(self.jail.write)]]]
+        return dumps([*runs, *held])

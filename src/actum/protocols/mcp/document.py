@@ -304,6 +304,8 @@ def _normalise(fields: JsonObject, where: str, note: Callable[[str], None]) -> N
 def _checked(server: McpServer, where: str) -> McpServer:
     if bool(server.command) == bool(server.url):
         raise UsageError(f"{where}: give a command or a url, and not both")
+    if server.jail is not None and (server.url or server.no_jail):
+        raise UsageError(f"{where}: a jail goes with a command, and not with no_jail")
     if server.url and not _URL.fullmatch(server.url):
         raise UsageError(f"{where}: url: expected http:// or https://, not {server.url[:100]!r}")
     if server.url and server.transport == "stdio":

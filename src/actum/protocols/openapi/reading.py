@@ -55,7 +55,13 @@ _COLLECTIONS = {"csv": "", "ssv": "spaceDelimited", "tsv": "tabDelimited", "pipe
 _SINK = re.compile(
     r"(?i)(e-?mail|^to$|^cc$|^bcc$|recipient|phone|url|uri|webhook|callback|href|host|address|(^|_)ids?$|Ids?$)"
 )
-_HEADERS_OF_OUR_OWN = {"accept", "content-type", "authorization"}
+_HEADERS_OF_OUR_OWN = {
+    *("accept", "content-type", "authorization"),
+    *("cookie", "host", "content-length", "transfer-encoding", "connection", "proxy-authorization"),
+    # A server that heeds these would do something else than the method says, from which the effects of a tool come.
+    *("x-http-method-override", "x-http-method", "x-method-override"),
+}
+"""Headers that no argument of a tool sets."""
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 

@@ -66,11 +66,11 @@ async def cancel_run(api: Api, asked: ApiRequest[None, object]) -> ApiReply:
     run_id = asked.names["id"]
     recorded = await api.records.run(run_id, asked.who)
     if not recorded.is_over and not await api.work.cancel(run_id):
-        await _cancel_elsewhere(api, run_id, asked.who)
+        await cancel_elsewhere(api, run_id, asked.who)
     return await shown(api, await api.records.run(run_id, asked.who))
 
 
-async def _cancel_elsewhere(api: Api, run_id: str, who: Identity) -> None:
+async def cancel_elsewhere(api: Api, run_id: str, who: Identity) -> None:
     """Cancel a run that waits, or that another process carries out: that process sees that the run is to be cancelled.
 
     Raises:

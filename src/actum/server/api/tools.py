@@ -93,7 +93,7 @@ async def call_tool(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
         lambda emit: api.runner.call(
             calls,
             by="client",
-            speaks_for=who.speaks_for,
+            speaks_for="user" if who.speaks_for == "user" else "",
             principal=who.principal,
             tenant=who.tenant,
             roles=who.roles,

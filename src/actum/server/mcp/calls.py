@@ -73,7 +73,7 @@ async def begin(
         return await runner.call(
             asked,
             by="client",
-            speaks_for=who.speaks_for,
+            speaks_for="user" if who.speaks_for == "user" else "",
             run_id=run_id,
             drawn=True,
             principal=who.principal,

@@ -19,7 +19,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ErrorData
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from ..door import Worded
+from ..door import REQUEST_ID, Worded
 from ..refusal import HttpRefusal, busy
 from .auth import AsSdkUser
 from .endpoint import McpEndpoint
@@ -82,10 +82,10 @@ class McpDoor:
         if self._sse is not None:
             self._sse.end_streams()
 
-    def word(self, refusal: HttpRefusal, request_id: str) -> Worded:
+    def word(self, refusal: HttpRefusal, scope: Scope) -> Worded:
         """Tell a refusal as an error of JSON-RPC, which clients of MCP can show."""
         code = INTERNAL_ERROR if refusal.status >= 500 else INVALID_REQUEST  # as HTTP divides them
-        error = ErrorData(code=code, message=refusal.detail, data={"requestId": request_id})
+        error = ErrorData(code=code, message=refusal.detail, data={"requestId": scope[REQUEST_ID]})
         return Worded(b"application/json", msgspec.json.encode(told(None, error)))
 
 

@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING
 from ...core.errors import UsageError
 
 if TYPE_CHECKING:
-    from ...protocols.mcp.config import McpServer
+    from ...protocols.mcp.config import McpJail, McpServer
     from .auth import oauth_of
     from .finder import McpFinder
     from .host import McpHost
     from .toolset import McpToolset
     from .transport import guard_of
 
-__all__ = ["McpFinder", "McpHost", "McpServer", "McpToolset", "guard_of", "oauth_of"]
+__all__ = ["McpFinder", "McpHost", "McpJail", "McpServer", "McpToolset", "guard_of", "oauth_of"]
 
 _PLACES = {
     "McpFinder": ".finder",
     "McpHost": ".host",
+    "McpJail": "...protocols.mcp.config",
     "McpServer": "...protocols.mcp.config",
     "McpToolset": ".toolset",
     "guard_of": ".transport",

@@ -32,6 +32,7 @@ from msgspec import structs
 from ...core.clock import SystemClock
 from ...core.errors import CallError, Unavailable
 from ...core.interfaces import Clock
+from ...core.user import User
 from ...protocols.mcp.config import McpAuth, McpServer
 from ...storage.tokens import Granted, Registration, TokenStore
 from ...transport.egress import Egress
@@ -55,6 +56,7 @@ from .issuer import (
     set_up,
 )
 
+_NOBODY = User()
 EARLY_S = 15.0
 """A token is refreshed so long before it ends."""
 STEPS_MAX = 2
@@ -71,7 +73,7 @@ class OAuth(httpx2.Auth):
         store: where tokens are kept.
         auth: what the person set up for the login.
         name: what the server is called here, for the words to the person.
-        user: whose tokens; empty where there is but one.
+        user: whose tokens; nobody's name where there is but one user.
         secrets: secrets by the names that `auth` uses.
         person: who can log in; None when nobody can now.
         fetcher: reaches the server and whoever it names, by a guard.
@@ -86,7 +88,7 @@ class OAuth(httpx2.Auth):
         *,
         auth: McpAuth | None = None,
         name: str = "",
-        user: str = "",
+        user: User = _NOBODY,
         secrets: Mapping[str, str] | None = None,
         person: Person | None = None,
         fetcher: Fetcher | None = None,
@@ -262,7 +264,8 @@ class OAuth(httpx2.Auth):
             Granted(
                 resource=place.resource,
                 server=self._key,
-                user=self._user,
+                user=self._user.principal,
+                tenant=self._user.tenant,
                 issuer=place.issuer,
                 token_endpoint=at.url,
                 revocation_endpoint=str(place.metadata.revocation_endpoint or ""),
@@ -352,7 +355,7 @@ def oauth_of(
     store: TokenStore,
     *,
     secrets: Mapping[str, str] | None = None,
-    user: str = "",
+    user: User = _NOBODY,
     person: Person | None = None,
     egress: Egress | None = None,
     clock: Clock | None = None,

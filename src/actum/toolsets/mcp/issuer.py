@@ -26,6 +26,7 @@ from msgspec import UNSET, Struct, UnsetType, json
 from pydantic import BaseModel, ValidationError
 
 from ...core.errors import Unavailable
+from ...core.user import User
 from ...protocols.mcp.config import McpAuth
 from ...storage.tokens import Registration
 from ...transport.fetcher import Fetched, Fetcher
@@ -102,7 +103,7 @@ def check_proof(place: TokenSource) -> None:
         raise LoginFailed(f"{place.issuer} does not offer S256, without which a code can be stolen")
 
 
-async def register(place: TokenSource, redirect_uri: str, scope: str, user: str, fetcher: Fetcher) -> Registration:
+async def register(place: TokenSource, redirect_uri: str, scope: str, user: User, fetcher: Fetcher) -> Registration:
     """Become known to an issuer (RFC 7591).
 
     Args:
@@ -140,7 +141,8 @@ async def register(place: TokenSource, redirect_uri: str, scope: str, user: str,
         raise LoginFailed(f"{place.issuer} registered this program for a kind of proof that it does not have")
     return Registration(
         issuer=place.issuer,
-        user=user,
+        user=user.principal,
+        tenant=user.tenant,
         client_id=known.client_id,
         client_secret=secret,
         method=method,

@@ -21,8 +21,12 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
+from ...core.errors import UsageError
 from ...protocols.mcp.config import McpServer
+from ...sandbox.layers import start
+from ...sandbox.start import JailedProcess
 from ...transport.process import CHUNK, ENDING, LEFT_S, Child, Ending, start_child
+from .jail import jail_of, program_of
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -52,9 +56,9 @@ async def process(
 
     Raises:
         OSError: it could not be started.
+        UsageError: the machine does not hold its jail, or the jail names what is not there or is private.
     """
-    child = await start_child((server.command, *server.args), env={**_inherited(), **env}, cwd=server.cwd)
-    try:  # nothing is awaited between the start and here: a cancellation in between would leave an orphan
+    async with _started(server, env, note) as child:
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
         async with incoming, outgoing, anyio.create_task_group() as group:
@@ -70,8 +74,36 @@ async def process(
                 with anyio.CancelScope(shield=True):
                     await child.end(ending)
                 group.cancel_scope.cancel()
-    finally:
-        child.close()  # kills the server where even the end was broken off
+
+
+@asynccontextmanager
+async def _started(server: McpServer, env: Mapping[str, str], note: Note) -> AsyncIterator[Child]:
+    """The process of a server, in its jail where it has one. No process of the server is left when this is left."""
+    if server.jail is None:
+        child = await start_child((server.command, *server.args), env={**_inherited(), **env}, cwd=server.cwd)
+        try:  # nothing is awaited between the start and here: a cancellation in between would leave an orphan
+            yield child
+        finally:
+            child.close()  # kills the server where even the end was broken off
+        return
+    program = program_of(server)
+    async with start((str(program), *server.args), jail_of(server, program, env), cwd=server.cwd) as jailed:
+        try:
+            yield jailed.child
+        finally:
+            if jailed.child.exited.is_set():
+                _note_end(jailed, note)
+
+
+def _note_end(jailed: JailedProcess, note: Note) -> None:
+    """Say why a server in a jail ended, where its jail was the reason."""
+    try:
+        report = jailed.report()
+    except UsageError as error:
+        note(str(error))
+        return
+    if report.limit:
+        note(f"(it was ended at the limit {report.limit} of its jail)")
 
 
 def _inherited() -> dict[str, str]:

@@ -131,6 +131,18 @@ class MessagesEncoder:
         events.append(_event("message_delta", {"delta": _outcome(reply), "usage": _usage_object(reply)}))
         return b"".join([*events, _event("message_stop", {})])
 
+    def begin(self) -> bytes:
+        """The event with which a stream begins, before there is anything to tell."""
+        return self._begin()
+
+    def show(self, block: Block) -> bytes:
+        """The events for a block that is no part of a reply, such as a call that the server has made.
+
+        Args:
+            block: the whole block.
+        """
+        return self._block(block)
+
     def fail(self, error: ActumError) -> bytes:
         """The end of a stream whose answer did not come to its own."""
         return sse(_encode(anthropic_error(error)), "error")

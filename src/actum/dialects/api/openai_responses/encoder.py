@@ -9,6 +9,7 @@ Limits: no piece of a streamed reply tells of images and of items of hosted tool
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 import msgspec
@@ -86,16 +87,20 @@ class ResponsesEncoder:
         id_: of the answer; must be known before it is.
         model: the model that answers; likewise.
         created: seconds since 1970.
+        fields: fields of the answer that repeat what the request says, such as `store`.
 
     Attributes:
         response: the whole answer; set by `close`.
     """
 
-    def __init__(self, *, id_: str = DEFAULT_ID, model: str = "", created: int = 0) -> None:
+    def __init__(
+        self, *, id_: str = DEFAULT_ID, model: str = "", created: int = 0, fields: JsonObject | None = None
+    ) -> None:
         self.response: JsonObject = {}
         self._id = id_
         self._model = model
         self._created = created
+        self._fields = fields or {}
         self._events: list[bytes] = []
         self._count = 0
         self._output: list[JsonObject] = []
@@ -129,6 +134,30 @@ class ResponsesEncoder:
             self._end("incomplete" if reason else "completed")
         self.response = self._response("incomplete" if reason else "completed", reply, reason)
         self._event("response.incomplete" if reason else "response.completed", response=self.response)
+        return self._taken()
+
+    def begin(self) -> bytes:
+        """The events with which a stream begins, before there is anything to tell."""
+        if not self._count:
+            begun = self._response("in_progress", Reply(), "")
+            self._event("response.created", response=begun)
+            self._event("response.in_progress", response=begun)
+        return self._taken()
+
+    def show(self, item: JsonObject, between: Iterable[tuple[str, JsonObject]] = ()) -> bytes:
+        """The events for an item that is no part of a reply, such as a call that the server has made.
+
+        Args:
+            item: the whole item.
+            between: events of the item that come before it is done: the kind of each, and its fields.
+        """
+        self._end()
+        place = len(self._output)
+        self._output.append(item)
+        self._event("response.output_item.added", output_index=place, item=item)
+        for kind, fields in between:
+            self._event(kind, output_index=place, item_id=item["id"], **fields)
+        self._event("response.output_item.done", output_index=place, item=item)
         return self._taken()
 
     def fail(self, error: ActumError) -> bytes:
@@ -369,10 +398,9 @@ class ResponsesEncoder:
     # Events.
 
     def _event(self, kind: str, **fields: Json) -> None:
-        if not self._count and kind != "response.created":
-            begun = self._response("in_progress", Reply(), "")
-            self._event("response.created", response=begun)
-            self._event("response.in_progress", response=begun)
+        if not self._count and kind not in _BEGINNING:
+            begun = self.begin()  # which puts another list in the place of `_events`
+            self._events.append(begun)
         self._events.append(sse(_encode({"type": kind, "sequence_number": self._count, **fields}), kind))
         self._count += 1
 
@@ -410,9 +438,11 @@ class ResponsesEncoder:
             "top_p": None,
             "truncation": "disabled",
             "usage": usage_object(reply.usage) if is_over else None,
+            **self._fields,
         }
 
 
+_BEGINNING = ("response.created", "response.in_progress")
 _NO_LOGPROBS: JsonObject = {"logprobs": []}
 _TEXT_EVENTS: dict[bool, tuple[str, JsonObject]] = {False: ("output_text", _NO_LOGPROBS), True: ("refusal", {})}
 """How the events of a text and of a refusal are called, and what else they must hold."""

@@ -76,6 +76,7 @@ from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.room import Room
 from ....toolsets.mcp.toolset import WAIT_S
 from ....toolsets.mcp.transport import guard_of
+from ....toolsets.wrappers import ToolLabels
 from ....transport.egress import Egress
 from ...access import LOCAL, Access
 from ...identity import Identity
@@ -145,6 +146,7 @@ class McpGateway:
         secrets: what the configuration of servers names, for a user of a tenant.
         auth: logs a user of a tenant in at a server. What a client shows here is never shown to a server.
         egress: the operator's rules for outgoing calls.
+        labels: the operator's word on the tools of the servers, by a name or a pattern of names as clients know them.
         wait_s: seconds for which a list waits for servers that were never reached for its user, all side by side.
         name, version, policy, limits, journal, visible, who, keys, clock: as for `McpService`.
 
@@ -160,6 +162,7 @@ class McpGateway:
         secrets: Callable[[User], Mapping[str, str]] = lambda user: {},
         auth: Callable[[McpServer, User], httpx2.Auth | None] = lambda server, user: None,
         egress: Egress | None = None,
+        labels: Mapping[str, ToolLabels] | None = None,
         wait_s: float = WAIT_S,
         name: str = "actum",
         version: str = "",
@@ -175,7 +178,7 @@ class McpGateway:
         if not servers or len({server.name for server in servers}) != len(servers):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
-        self._egress = egress
+        self._egress, self._labels = egress, labels
         self._wait_s = wait_s
         self._rooms = {server.name: Room(server) for server in servers}
         self.clock: Clock = clock or SystemClock()
@@ -234,7 +237,7 @@ class McpGateway:
         def upstreams(heard: Heard, met: Callable[[UpstreamToolset], None]) -> dict[str, UpstreamToolset]:
             return {server.name: upstream(server, heard, met) for server in self._servers}
 
-        user = UserSession(upstreams, self.clock)
+        user = UserSession(upstreams, self.clock, self._labels)
         return user
 
     # As a source ------------------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from ....protocols.mcp.name import public_name
 from ....runs.runner import Runner
 from ....toolsets.mcp.error import INVALID_PARAMS, McpError
 from ....toolsets.mcp.listing import Usable
+from ....toolsets.wrappers import ToolLabels, labels_of
 from ..changes import Changes
 from ..client import LEVELS, LOG_LEVEL, connection_of
 from .gateway_client import USUAL_LEVEL, GatewayClient
@@ -107,6 +108,7 @@ class UserSession:
         upstreams: a way to each server, made with what hears its notifications, and what hears when it was reached for
             the first time.
         clock: time.
+        labels: the operator's word on the tools, by a name or a pattern of names as clients know them.
 
     Attributes:
         upstreams: by the server's name.
@@ -116,8 +118,9 @@ class UserSession:
         used: how many requests are under way.
     """
 
-    def __init__(self, upstreams: Upstreams, clock: Clock) -> None:
+    def __init__(self, upstreams: Upstreams, clock: Clock, labels: Mapping[str, ToolLabels] | None = None) -> None:
         self._clock = clock
+        self._labels = labels or {}
         self._news: deque[ServerEvent | Logged] = deque(maxlen=NEWS_MAX)
         self._keys: WeakKeyDictionary[Connection, HolderKey] = WeakKeyDictionary()
         self._teller: asyncio.Task[None] | None = None
@@ -248,7 +251,7 @@ class UserSession:
 
     def _shown(self, upstream: UpstreamToolset, usable: Usable) -> ShownTool:
         tool = msgspec.structs.replace(usable.tool, name=usable.name) if self.is_single else usable.tool
-        return ShownTool(upstream, usable, tool)
+        return ShownTool(upstream, usable, labels_of(tool.name, self._labels).on(tool))
 
     @property
     def reached(self) -> list[UpstreamToolset]:

@@ -1,0 +1,234 @@
+"""`actum tools add openapi`, `actum tools add http`, `update` and `rm`: APIs as tools.
+
+What a document says is shown before anything is kept: its operations, and the servers that will get credentials.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Annotated, cast, get_args
+
+import msgspec
+import typer
+
+from ..compose.apis import MANY, ApiChoice, api_store, read_source, set_up, updated
+from ..core.errors import UsageError
+from ..core.json import Json, JsonProblem, parse
+from ..core.tool import Effects
+from ..protocols.openapi.endpoint import EndpointTemplate, from_curl, setup_of
+from ..protocols.openapi.setup import ApiSetup, OAuthCredential
+from ..protocols.plain_text import shown
+from ..toolsets.http.credentials import schemes_without
+from . import options
+from .language import tr
+from .run import DONE, FAILED
+from .show.terminal import Terminal, said, styled
+
+app = typer.Typer(help="Add an API: a whole document, or one HTTP endpoint.", no_args_is_help=True)
+
+BYTES_PER_TOKEN = 4
+ApiName = Annotated[str, typer.Argument(metavar="NAME", help="What the API is called here.")]
+YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
+SecretFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret", metavar="WHERE=SECRET", help="The secret with the credential of a scheme of the document."
+    ),
+]
+KeyFlag = Annotated[
+    str, typer.Option("--idempotency-header", metavar="NAME", help="The API takes an idempotency key in this header.")
+]
+
+
+@app.command("openapi")
+def add_openapi(
+    source: Annotated[str, typer.Argument(metavar="FILE | URL", help="The OpenAPI or Swagger document.")],
+    name: Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="What the API is called here.")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="PATTERN", help="Only operations with this name, tag, or 'METHOD /path'."),
+    ] = None,
+    server: Annotated[str, typer.Option("--server", metavar="URL", help="The base address of the API.")] = "",
+    secret: SecretFlag = None,
+    oauth_client: Annotated[
+        str, typer.Option("--oauth-client", metavar="ID[:SECRET]", help="The client for OAuth 2.0 client credentials.")
+    ] = "",
+    idempotency_header: KeyFlag = "",
+    yes: YesFlag = False,
+) -> int:
+    """Add an API from its document. Its operations are used with --tools openapi:NAME.
+
+    For instance: actum tools add openapi https://api.example.com/openapi.json --name example --only pets
+    """
+    terminal, egress = Terminal(), options.egress()
+    wanted = ApiChoice(
+        said(name),
+        tuple(said(each) for each in only or ()),
+        said(server),
+        _pairs(secret, "--secret"),
+        said(oauth_client),
+        said(idempotency_header),
+    )
+    store = api_store(os.environ)
+
+    async def read() -> ApiSetup:
+        found = await read_source(said(source), egress)
+        return await set_up(wanted, found.address if "://" not in source else said(source), found, egress)
+
+    setup = asyncio.run(read())
+    _show(terminal, setup, setup.held())
+    if len(setup.api.operations) > MANY and not wanted.only:
+        terminal.note(tr("These are many tools for one prompt: choose with --only."))
+    if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
+        return FAILED
+    store.put(setup.approving())
+    terminal.note(tr("Added. Use it with --tools openapi:{name}", name=setup.name))
+    return DONE
+
+
+@app.command("http")
+def add_http(
+    name: ApiName,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address, with {argument} in path and query.")] = "",
+    method: Annotated[str, typer.Option("--method", "-X", metavar="METHOD", help="The method of HTTP.")] = "GET",
+    description: Annotated[str, typer.Option("--description", metavar="TEXT", help="What it does.")] = "",
+    header: Annotated[
+        list[str] | None, typer.Option("--header", metavar="NAME:VALUE", help="A header, without credentials.")
+    ] = None,
+    body: Annotated[str, typer.Option("--body", metavar="JSON", help="The body, with {argument} in its texts.")] = "",
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret", metavar="WHERE=SECRET", help="Where a secret stands: bearer, basic, header:NAME, query:NAME."
+        ),
+    ] = None,
+    effects: Annotated[
+        list[str] | None, typer.Option("--effects", metavar="EFFECT", help="What a call does, such as read or send.")
+    ] = None,
+    idempotency_header: KeyFlag = "",
+    curl: Annotated[str, typer.Option("--curl", metavar="LINE", help="Take all of it from a cURL line.")] = "",
+    yes: YesFlag = False,
+) -> int:
+    """Add one HTTP endpoint as a tool. It is used with --tools http:NAME.
+
+    For instance: actum tools add http weather 'https://api.example.com/now?city={city}'
+    """
+    terminal = Terminal()
+    secrets: Sequence[str] = ()
+    if curl:
+        endpoint, secrets = from_curl(said(curl), said(name))
+    else:
+        endpoint = EndpointTemplate(
+            name=said(name),
+            method=said(method).upper(),
+            url=said(url),
+            headers=dict(options.header(said(each)) for each in header or ()),
+            body=_json(said(body)),
+            secrets=_pairs(secret, "--secret"),
+        )
+    endpoint = msgspec.structs.replace(
+        endpoint,
+        description=said(description) or endpoint.description,
+        effects=_effects(effects),
+        idempotency_header=said(idempotency_header),
+    )
+    setup = setup_of(endpoint)
+    _show(terminal, setup, [setup.name])
+    if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
+        return FAILED
+    api_store(os.environ).put(setup)
+    for each in secrets:
+        terminal.note(tr("Set its credential: actum secrets set {name}", name=each))
+    terminal.note(tr("Added. Use it with --tools http:{name}", name=setup.name))
+    return DONE
+
+
+def update(name: ApiName, yes: YesFlag = False) -> int:
+    """Read the document of an API again. What has changed is shown, and is held until you approve it."""
+    terminal, egress, store = Terminal(), options.egress(), api_store(os.environ)
+    before = store.get(said(name))
+    if not before.source:
+        raise UsageError("this is an endpoint that was described by hand: add it again to change it")
+    wanted = ApiChoice(before.name, before.only, before.server, idempotency_header=before.idempotency_header)
+
+    async def read() -> ApiSetup | None:
+        found = await read_source(before.source, egress, before.etag)
+        return updated(before, await set_up(wanted, before.source, found, egress)) if found.content else None
+
+    setup = asyncio.run(read())
+    held = setup.held() if setup is not None else ()
+    if setup is None or (setup.digest == before.digest and not held):
+        terminal.note(tr("Nothing has changed."))
+        return DONE
+    store.put(setup)  # from here on the changed operations are held
+    _show(terminal, setup, held)
+    if held and not _agreed(terminal, "approve these operations as shown?  [y]es  [n]o: ", yes=yes):
+        return FAILED
+    store.put(setup.approving())
+    return DONE
+
+
+def remove(name: ApiName) -> int:
+    """Remove an API. Its secrets are kept."""
+    terminal = Terminal()
+    if api_store(os.environ).remove(said(name)):
+        terminal.note(tr("The API {name} is removed.", name=said(name)))
+        return DONE
+    terminal.error(tr("There is no API {name}.", name=said(name)))
+    return FAILED
+
+
+def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
+    """What a person looks at before an API is used."""
+    for operation in setup.api.operations:
+        if operation.tool.name in names:
+            terminal.line("tool", styled((operation.tool.name, "bold yellow")), "yellow")
+            terminal.line("request", shown(f"{operation.method} {setup.address_of(operation)}{operation.path}"))
+            terminal.line("does", shown(operation.tool.description))
+    cost = sum(len(msgspec.json.encode([each.tool.description, each.tool.parameters])) for each in setup.api.operations)
+    count = str(len(setup.api.operations))
+    terminal.line("tools", tr("{count}, about {tokens} tokens", count=count, tokens=str(cost // BYTES_PER_TOKEN)))
+    for each in setup.api.refused[:20]:
+        terminal.line("refused", shown(f"{each.method} {each.path} at {each.pointer}: {each.reason}"), "red")
+    for place in setup.origins:
+        terminal.line("server", styled((shown(place), "bold")))
+    for scheme, credential in setup.credentials.items():
+        at = f" ({credential.token_url})" if isinstance(credential, OAuthCredential) else f" = {credential.secret}"
+        terminal.line("sends", shown(scheme + at))
+    for scheme, kind in schemes_without(setup).items():
+        terminal.note(tr("no credential is set up for {scheme} ({kind}): --secret", scheme=shown(scheme), kind=kind))
+
+
+def _agreed(terminal: Terminal, question: str, *, yes: bool) -> bool:
+    typed = "y" if yes else terminal.ask(question) if terminal.person else None
+    if (typed or "").strip().lower() in ("y", "yes"):
+        return True
+    terminal.note(tr("Nothing was approved."))
+    return False
+
+
+def _pairs(given: Sequence[str] | None, flag: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in given or ():
+        where, sign, value = said(each).partition("=")
+        if not sign or not where or not value:
+            raise UsageError(f"{flag} {each}: give a place and the name of a secret, as in {flag} bearer=crm_key")
+        found[where] = value
+    return found
+
+
+def _json(text: str) -> Json:
+    try:
+        return parse(text)[0] if text else None
+    except JsonProblem as problem:
+        raise UsageError(f"--body is not JSON: {problem}") from None
+
+
+def _effects(given: Sequence[str] | None) -> frozenset[Effects] | None:
+    if not given:
+        return None
+    if wrong := sorted(set(given) - set(get_args(Effects))):
+        raise UsageError(f"--effects {wrong[0]}: an effect is one of {', '.join(get_args(Effects))}")
+    return frozenset(cast("list[Effects]", given))

@@ -1,0 +1,110 @@
+"""The models door as the settings describe it: the tables `[models.*]`, and the agents.
+
+This file loads a web framework and an HTTP client: import it only where a server is to run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ..core.budget import Price
+from ..core.errors import UsageError
+from ..core.interfaces import Journal
+from ..core.passed import passed_of
+from ..models.catalog import SILENCE_S, ModelPlace, place_of
+from ..server.models.door import ModelsDoor
+from ..server.models.executor import Executor
+from ..server.models.names import ModelNames
+from ..server.models.passing import PassingThrough
+from ..server.models.upstream import ModelRoute, ModelUpstream
+from ..transport.hop import Hop
+from .mcp import secrets_of
+from .settings import ModelTable, Settings, UpstreamTable
+
+MODELS_SCOPE = "models"
+_SECRET = re.compile(r"\$\{(secret:)?([A-Za-z0-9_.-]+)\}")
+
+
+def open_models_door(
+    settings: Settings,
+    environment: Mapping[str, str],
+    journal: Journal,
+    agents: Sequence[str] = (),
+    executor: Executor | None = None,
+) -> ModelsDoor[ModelRoute] | None:
+    """The door of all model APIs; None where the settings name no model, and no agent can answer there.
+
+    Args:
+        settings: as read.
+        environment: variables, for keys of providers and for the secrets that the settings name.
+        journal: keeps a line of each request that is passed on.
+        agents: the names of the agents that the executor answers by.
+        executor: answers by agents; None where no agent is served at this door.
+
+    Raises:
+        UsageError: a table is wrong, a key is missing, or a name means two things.
+    """
+    passing: dict[str, ModelRoute] = {}
+    executing = {name: name for name in agents if name and executor is not None}
+    for name, table in settings.models.items():
+        if table.agent and table.upstreams:
+            raise UsageError(f"[models.{name}] means two things: the agent {table.agent}, and upstreams")
+        if table.agent and table.agent not in agents:
+            raise UsageError(f"[models.{name}]: there is no agent {table.agent!r}")
+        if table.agent:
+            if name in executing and table.agent != name:
+                raise UsageError(f"the model {name!r} means two things: the agents {name} and {table.agent}")
+            executing[name] = table.agent
+        else:
+            passing[name] = _route(name, table, settings.prices, environment)
+    if not passing and not executing:
+        return None
+    for route in list(passing.values()):
+        for upstream in route.upstreams:  # the name of an upstream is the name of a model, too
+            if upstream.place.model != "*" and upstream.name not in passing and upstream.name not in executing:
+                passing[upstream.name] = ModelRoute(
+                    [upstream], fallback=route.fallback, keeps_bodies=route.keeps_bodies
+                )
+    passer = PassingThrough(Hop(), kept=passed_of(journal))
+    return ModelsDoor(ModelNames(passing, executing), passer=passer, executor=executor, scopes=(MODELS_SCOPE,))
+
+
+def _route(name: str, table: ModelTable, prices: Mapping[str, Price], environment: Mapping[str, str]) -> ModelRoute:
+    upstreams = []
+    for entry in table.upstreams:
+        one = entry if isinstance(entry, UpstreamTable) else UpstreamTable(model=entry)
+        try:
+            upstreams.append(_upstream(one, prices, environment))
+        except UsageError as error:
+            raise UsageError(f"[models.{name}]: {error}") from None
+    if not upstreams:
+        raise UsageError(f'[models.{name}] needs upstreams = ["provider:model"], or agent = "name"')
+    return ModelRoute(upstreams, fallback=table.fallback, keeps_bodies=table.keep_bodies)
+
+
+def _upstream(table: UpstreamTable, prices: Mapping[str, Price], environment: Mapping[str, str]) -> ModelUpstream:
+    place: ModelPlace = place_of(
+        table.model, dialect=table.api, key=_key(table.key, environment), environment=environment
+    )
+    return ModelUpstream(
+        table.model,
+        place,
+        weight=table.weight,
+        timeout_s=SILENCE_S if table.timeout_s is None else table.timeout_s,
+        headers=table.headers,
+        prices=prices,
+    )
+
+
+def _key(said: str, environment: Mapping[str, str]) -> str:
+    """The key that `${secret:NAME}` or `${NAME}` stands for; empty where nothing is said."""
+    if not said:
+        return ""
+    named = _SECRET.fullmatch(said)
+    if named is None:
+        raise UsageError("key: write ${secret:NAME} or ${VARIABLE}; the key itself does not belong into a file")
+    found = secrets_of(environment).get(named[2]) if named[1] else environment.get(named[2])
+    if not found:
+        raise UsageError(f"key: {said} is not there, or is empty")
+    return found

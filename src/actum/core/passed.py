@@ -1,0 +1,135 @@
+"""What is kept of a request for a model that was passed on to an upstream, one line each, and what has to keep it.
+
+A passed-through request is no run: nothing is decided and no tool is called here. So it leaves one line and not a
+sequence of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Literal, Protocol, cast, get_args
+
+from msgspec import Struct
+
+from .interfaces import Journal
+
+PassedEnd = Literal["answered", "refused", "broke_off", "client_left"]
+"""How a passed-through request ended: with an answer; with an error instead of an answer; with an error in the middle
+of a stream; or the client hung up."""
+
+
+Trouble = Literal["unreachable", "trouble", "rate_limit", "garbled", "key", "unknown_model", "context"]
+"""Why an upstream has given no answer: no connection or silence; a status of 500 and above; 429; an answer that is none
+of its API; the upstream does not accept the key of this server; it knows no such model; the conversation is too long
+for its model."""
+ALL_TROUBLE: tuple[Trouble, ...] = get_args(Trouble)
+
+
+class PassedRequest(Struct, frozen=True, kw_only=True):
+    """One request that was passed on.
+
+    Attributes:
+        at: when the request came, in seconds since 1970.
+        request_id: the id under which the request stands in the log.
+        tenant, principal, key_id: who made the request.
+        surface: the API that the client asked, such as `chat` or `messages`.
+        model: the name of the model in the settings.
+        asked: the name of the model as the client wrote it.
+        upstream: the name of the upstream that answered, or was asked last; empty where none was asked.
+        tried: how many upstreams were asked.
+        end: how the request ended.
+        status: the HTTP status of the answer to the client; 0 where the client had hung up before.
+        input_tokens, output_tokens, cached_tokens: as the upstream told them.
+        cost: what the tokens cost, by the prices of the settings; None where no price is set.
+        seconds: how long all of it took.
+        first_s: how long it took until the first byte of the answer went out.
+        request_body, answer_body: what was said, where the operator wants that kept; else empty.
+    """
+
+    at: float
+    request_id: str
+    tenant: str = ""
+    principal: str = ""
+    key_id: str = ""
+    surface: str
+    model: str
+    asked: str
+    upstream: str = ""
+    tried: int = 0
+    end: PassedEnd
+    status: int
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: Decimal | None = None
+    seconds: float
+    first_s: float = 0.0
+    request_body: bytes = b""
+    answer_body: bytes = b""
+
+
+class PassedSum(Struct, frozen=True, kw_only=True):
+    """What the requests of one key for one model came to, at one upstream.
+
+    Attributes:
+        tenant, key_id, principal, model, upstream: what was summed up.
+        requests: how many there were.
+        failed: how many of them did not end with an answer.
+        input_tokens, output_tokens: of all of them.
+        cost: of those whose cost is known; None where no cost is known.
+        seconds: how long they took on average.
+    """
+
+    tenant: str
+    key_id: str
+    principal: str
+    model: str
+    upstream: str
+    requests: int
+    failed: int
+    input_tokens: int
+    output_tokens: int
+    cost: Decimal | None
+    seconds: float
+
+
+class PassedRequests(Protocol):
+    """A place that keeps lines of passed-through requests."""
+
+    def add(self, line: PassedRequest) -> None:
+        """Keep a line. Nobody waits until it is written."""
+
+    async def ready(self) -> None:
+        """Whether lines can be kept. Lines that could not be written are tried again.
+
+        Raises:
+            JournalError: they can not.
+        """
+
+    async def sums(self, since: float, until: float) -> list[PassedSum]:
+        """The lines of a time, summed up by key, model and upstream; the most requests first.
+
+        Args:
+            since, until: in seconds since 1970; the end is left out.
+
+        Raises:
+            JournalError: they can not be read.
+        """
+
+    async def lines(self, since: float, until: float, limit: int) -> Sequence[PassedRequest]:
+        """The lines of a time, the latest first.
+
+        Args:
+            since, until: in seconds since 1970; the end is left out.
+            limit: so many at most.
+
+        Raises:
+            JournalError: they can not be read.
+        """
+
+
+def passed_of(journal: Journal) -> PassedRequests | None:
+    """The lines that are kept beside a journal; None for a journal that keeps none, such as one in memory."""
+    found = getattr(journal, "passed", None)  # by its name: a journal may stand in another, which hands it on
+    return cast(PassedRequests, found) if found is not None else None

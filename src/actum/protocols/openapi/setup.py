@@ -1,0 +1,154 @@
+"""What a person set up of an API: its operations as they were approved, where requests go, which credentials they take.
+
+Plain data, without any value of a secret: credentials are named, and looked up at the moment of sending.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import msgspec
+from msgspec import Struct
+
+from ...core.json import Json, JsonObject
+from ...core.tool import Tool
+from .model import ApiDocument, ApiOperation
+
+_PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+class SecretCredential(Struct, frozen=True, tag="secret"):
+    """A credential that is kept as a secret: a key, a token, or `user:password` for the scheme `basic`.
+
+    Attributes:
+        secret: the name of the secret.
+    """
+
+    secret: str
+
+
+class OAuthCredential(Struct, frozen=True, tag="oauth", omit_defaults=True):
+    """An access token that is asked for at an OAuth 2.0 token endpoint (RFC 6749).
+
+    Attributes:
+        token_url: the token endpoint, as a person confirmed it.
+        client_id: the name of this program at the endpoint.
+        client_secret: the name of the secret that holds its password there; empty for a public client.
+        refresh_token: the name of the secret that holds a refresh token. Empty for the grant `client_credentials`.
+        scopes: what is asked for.
+    """
+
+    token_url: str
+    client_id: str
+    client_secret: str = ""
+    refresh_token: str = ""
+    scopes: tuple[str, ...] = ()
+
+
+Credential = SecretCredential | OAuthCredential
+
+
+class ApiSetup(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An API as a person set it up.
+
+    Attributes:
+        name: what it is called here.
+        source: the file or the address of the document; empty for an endpoint that was described by hand.
+        digest: SHA-256 of the document's bytes; tells whether it has changed.
+        etag: of the answer that brought the document.
+        api: the operations that were chosen.
+        only: how they were chosen, so that a newer document is read in the same way.
+        server: the base address that the person chose instead of those of the document; empty for those.
+        origins: where requests may go, each as `https://host:port`. No request leaves for another origin.
+        credentials: by the name of the security scheme.
+        idempotency_header: the header in which the API takes an idempotency key; empty where it takes none.
+        templates: for an endpoint: the arguments of its request, in which `{name}` stands for an argument of the tool.
+        whole: the whole schema of the arguments, for operations whose tool has a shortened one.
+        approved: by tool, the digest of the operation that a person has seen; others are held.
+    """
+
+    name: str
+    source: str = ""
+    digest: str = ""
+    etag: str = ""
+    api: ApiDocument
+    only: tuple[str, ...] = ()
+    server: str = ""
+    origins: tuple[str, ...] = ()
+    credentials: dict[str, Credential] = {}
+    idempotency_header: str = ""
+    templates: dict[str, JsonObject] = {}
+    whole: dict[str, JsonObject] = {}
+    approved: dict[str, str] = {}
+
+    def address_of(self, operation: ApiOperation) -> str:
+        """The base address of an operation's requests.
+
+        Raises:
+            BadDocument: a variable of the address has no value.
+        """
+        return self.server or (operation.servers[0].address() if operation.servers else "")
+
+    def held(self) -> tuple[str, ...]:
+        """The tools that are new or have changed since a person looked."""
+        return tuple(
+            each.tool.name for each in self.api.operations if self.approved.get(each.tool.name) != self.digest_of(each)
+        )
+
+    def digest_of(self, operation: ApiOperation) -> str:
+        """SHA-256 of all that decides what a call of an operation does, hexadecimal."""
+        schemes = {each.scheme: self.api.schemes.get(each.scheme) for needed in operation.security for each in needed}
+        shown = msgspec.structs.replace(operation, pointer="", responses=())
+        template = self.templates.get(operation.tool.name)
+        return hashlib.sha256(_encoder.encode(_all_fields([shown, schemes, self.server, template]))).hexdigest()
+
+    def approving(self) -> ApiSetup:
+        """The same, after a person has looked at all of its operations."""
+        return msgspec.structs.replace(
+            self, approved={each.tool.name: self.digest_of(each) for each in self.api.operations}
+        )
+
+
+def _all_fields(value: object) -> object:
+    """A value with every field of its structs: which of them are left out as usual is not the same after a file."""
+    if isinstance(value, Struct):
+        return {name: _all_fields(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, dict):
+        return {key: _all_fields(item) for key, item in value.items()}
+    return [_all_fields(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def tool_of(setup: ApiSetup, operation: ApiOperation) -> Tool:
+    """An operation as a model is offered it. Where the API takes an idempotency key, a repeated call does no harm."""
+    tool = operation.tool
+    if setup.idempotency_header and not tool.repeatable:
+        return msgspec.structs.replace(tool, idempotent=True)
+    return tool
+
+
+def filled(template: Json, arguments: JsonObject) -> Json:
+    """A template with the arguments in it. A text that is one `{name}` becomes the argument itself.
+
+    >>> filled({"q": "{city}", "note": "for {city}", "days": 3, "unit": "{unit}"}, {"city": "Oslo"})
+    {'q': 'Oslo', 'note': 'for Oslo', 'days': 3}
+    """
+    match template:
+        case dict():
+            found = {key: filled(value, arguments) for key, value in template.items()}
+            return {key: value for key, value in found.items() if value is not None}
+        case list():
+            return [value for value in (filled(item, arguments) for item in template) if value is not None]
+        case str() if whole := _PLACE.fullmatch(template):
+            return arguments.get(whole[1])
+        case str():
+            return _PLACE.sub(lambda found: _text(arguments.get(found[1])), template)
+        case _:
+            return template
+
+
+def _text(value: Json) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,225 @@
+"""The answer to a client, as a fold of what happens in a run: what is said, the calls that are made here, and the end.
+
+A client that listens is told pieces as they happen, and every other client is told the same pieces out of the record.
+Both ways end in the same `Ending`, which is always read from the record. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from ....core.call import TextPart, ToolCall, ToolResult
+from ....core.event import CallFinished, Event, ReplyFinished, TextDelta
+from ....core.message import RefusalPart, Reply, Usage
+from ....core.pending import Pending
+from ....core.record import CallCompleted, CallRefused, Ended, Entry, ModelReplied
+from ....journal.recording import CallRef, RunState
+
+
+class Said(Struct, frozen=True):
+    """A piece of what the model says.
+
+    Attributes:
+        text: the words.
+        begins: the words begin a new reply of the model.
+    """
+
+    text: str
+    begins: bool = False
+
+
+class ServerCall(Struct, frozen=True):
+    """A call that was made here, or turned away.
+
+    Attributes:
+        place: which call of the run; see `CallRef.name`.
+        call: without secret values.
+        result: what came of it.
+    """
+
+    place: str
+    call: ToolCall
+    result: ToolResult
+
+
+Piece: TypeAlias = Said | ServerCall
+
+How = Literal["done", "calls", "waits", "asks", "stopped", "failed", "cancelled", "running"]
+"""How an answer ends: with the model's words, with calls that the client is to make, with something that a person has
+to say first, with a question to the user, at a limit, with an error, cancelled; or not yet."""
+
+
+class Ending(Struct, frozen=True, kw_only=True):
+    """How an answer ends.
+
+    Attributes:
+        run_id: the run.
+        how: see `How`.
+        calls: what the run waits for from the client.
+        waiting: what the run waits for from a person, each with the place of its call.
+        text: what the user is to be told beyond what the model said.
+        reason: of a run that was stopped or has failed.
+        usage: the tokens of this answer.
+    """
+
+    run_id: str
+    how: How
+    calls: tuple[Pending, ...] = ()
+    waiting: tuple[tuple[Pending, str], ...] = ()
+    text: str = ""
+    reason: str = ""
+    usage: Usage = Usage()
+
+
+class AnswerFold:
+    """Reads an answer out of the entries of a run.
+
+    Args:
+        run_id: the run.
+        begins: the number of the first entry that belongs to the answer.
+        until: with what the answer ends: with the first calls of the client, with the first pause of whatever kind, or
+            with the end of the run.
+    """
+
+    def __init__(self, run_id: str, begins: int = 0, *, until: Literal["calls", "pause", "end"] = "calls") -> None:
+        self._until = until
+        self._run_id = run_id
+        self._begins = begins
+        self._state = RunState()
+        self._own: frozenset[str] = frozenset()
+        self._usage = Usage()
+        self._said = ""
+        self._is_cut = False
+
+    @property
+    def state(self) -> RunState:
+        """What the entries say."""
+        return self._state
+
+    @property
+    def is_cut(self) -> bool:
+        """The answer is at its end, whatever the run does later."""
+        return self._is_cut
+
+    def take(self, entry: Entry) -> list[Piece]:
+        """Take the next entry, the first one first.
+
+        Returns:
+            What it adds to the answer. An answer that ended with calls of the client ends there, also when the run went
+            on.
+        """
+        record = entry.record
+        if self._is_cut:
+            return []
+        self._state.take(entry.number, record)
+        if entry.number == 0:
+            self._own = frozenset(tool.name for tool in self._state.beginning().client_tools)
+        if entry.number < self._begins:
+            return []
+        match record:
+            case ModelReplied(reply=reply):
+                self._usage += reply.usage
+                self._said = words_of(reply)
+                return [Said(self._said, begins=True)] if self._said else []
+            case Ended():
+                how = self.ending().how
+                self._is_cut = self._until != "end" and (
+                    how == "calls" or (self._until == "pause" and how in ("waits", "asks"))
+                )
+                return []
+            case CallCompleted(cause, index, result, final=True) | CallRefused(cause, index, result):
+                call = self._state.calls[cause][index]
+                return [] if call.name in self._own else [ServerCall(CallRef(cause, index).name, call, result)]
+            case _:
+                return []
+
+    def ending(self) -> Ending:
+        """How the answer ends, as far as the entries tell."""
+        ended, waiting = self._state.ended, self._state.waiting()
+        if ended is None or self._is_under_way(ended):
+            return Ending(run_id=self._run_id, how="running", usage=self._usage)
+        calls = tuple([asked.pending for asked in waiting if asked.kind == "result"])
+        others = tuple(
+            [(asked.pending, CallRef(asked.cause, asked.index).name) for asked in waiting if asked.kind != "result"]
+        )
+        how: How = "done"
+        if ended.status == "paused":
+            questions = [pending for pending, _ in others if pending.kind == "answer"]
+            how = "asks" if len(questions) == len(others) == 1 else "waits" if others else "calls"
+        elif ended.status == "stopped":
+            how = "cancelled" if ended.reason == "cancelled" else "stopped"
+        elif ended.status == "failed":
+            how = "failed"
+        told = "" if how in ("done", "calls") or ended.text == self._said else ended.text
+        return Ending(
+            run_id=self._run_id,
+            how=how,
+            calls=() if others else calls,
+            waiting=others,
+            text=told,
+            reason=ended.reason,
+            usage=self._usage,
+        )
+
+    def _is_under_way(self, ended: Ended) -> bool:
+        """A pause is over as soon as nothing is waited for any more: somebody is about to go on with the run."""
+        return ended.status == "paused" and not self._state.waiting()
+
+
+def read_answer(run_id: str, entries: Iterable[Entry], begins: int = 0) -> tuple[list[Piece], Ending]:
+    """An answer out of the record of its run.
+
+    Args:
+        run_id: the run.
+        entries: all entries of the run.
+        begins: the number of the first entry that belongs to the answer.
+
+    Returns:
+        The pieces and the ending.
+    """
+    fold = AnswerFold(run_id, begins)
+    pieces = [piece for entry in entries for piece in fold.take(entry)]
+    return pieces, fold.ending()
+
+
+class LiveAnswer:
+    """Tells the pieces of an answer while they happen, out of the events of the run.
+
+    Args:
+        own: the names of the client's own tools.
+    """
+
+    def __init__(self, own: Sequence[str]) -> None:
+        self._own = frozenset(own)
+        self._told = ""
+
+    def take(self, event: Event) -> list[Piece]:
+        """Take the next event.
+
+        Returns:
+            What it adds to the answer.
+        """
+        match event:
+            case TextDelta(text) if text:
+                begins, self._told = not self._told, self._told + text
+                return [Said(text, begins=begins)]
+            case ReplyFinished(reply=reply):
+                words, told, self._told = words_of(reply), self._told, ""
+                return [Said(words, begins=True)] if words and not told else []
+            case CallFinished(call=call, result=result, place=place) if place and call.name not in self._own:
+                return [ServerCall(place, call, result)]
+            case _:
+                return []
+
+
+def words_of(reply: Reply) -> str:
+    """What a reply says to the user."""
+    return "".join([part.text for part in reply.content if isinstance(part, TextPart | RefusalPart)])
+
+
+def text_of(pieces: Iterable[Piece]) -> str:
+    """All that is said in an answer."""
+    return "".join([piece.text for piece in pieces if isinstance(piece, Said)])

@@ -1,0 +1,124 @@
+"""What the further endpoints of model APIs share: methods of a path, bodies, pages of lists, forgetting a run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ....core.errors import Busy, ModelError, UnknownName, UsageError
+from ....core.json import Json, JsonObject
+from ....dialects.api.openai_fields import read_body
+from ...api.api import Api
+from ...api.problem import Refusal
+from ...identity import Identity
+from ..door import in_its_form
+from ..refused import DO_NOT_RETRY, Refused
+
+Endpoint = Callable[[HttpRequest], Awaitable[Response]]
+LIMIT = 20
+LIMIT_MAX = 100
+
+
+class Methods:
+    """A path that takes several methods. Errors are told in the form of the API of the path.
+
+    Args:
+        endpoints: by the method.
+    """
+
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+        self._apps = {method: in_its_form(_converted(endpoint), method) for method, endpoint in endpoints.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        app = self._apps.get(method) or next(iter(self._apps.values()))  # which says what the path takes
+        await app(scope, receive, send)
+
+
+def _converted(endpoint: Endpoint) -> Endpoint:
+    async def answer(http: HttpRequest) -> Response:
+        try:
+            return await endpoint(http)
+        except Refusal as refusal:
+            raise refused(refusal) from None
+        except Busy as busy:
+            raise Refused(ModelError(str(busy), status=409), DO_NOT_RETRY) from None
+
+    return answer
+
+
+def refused(refusal: Refusal) -> Refused:
+    """A refusal of our own API, for a client of a model API."""
+    details = refusal.details
+    error = ModelError(details.detail, status=details.status, retry_after=details.retry_after)
+    return Refused(error, DO_NOT_RETRY if details.status in (403, 404, 409) else {})
+
+
+async def fields_of_body(http: HttpRequest) -> JsonObject:
+    """The body as JSON; empty where there is none.
+
+    Raises:
+        UsageError: it is no JSON object.
+    """
+    body = await http.body()
+    return read_body(body) if body.strip() else {}
+
+
+def json_response(body: JsonObject) -> Response:
+    """An answer of JSON."""
+    return Response(msgspec.json.encode(body), media_type="application/json")
+
+
+def page_of(items: Sequence[JsonObject], http: HttpRequest) -> JsonObject:
+    """A page of a list, as OpenAI has it: `order` (`desc` unless it says `asc`), `limit`, and the id `after` which or
+    `before` which the page begins.
+
+    Args:
+        items: all items, the oldest first.
+        http: the request.
+
+    Raises:
+        UsageError: a parameter does not fit.
+    """
+    query = http.query_params
+    order, limit = query.get("order", "desc"), query.get("limit", str(LIMIT))
+    if order not in ("asc", "desc"):
+        raise UsageError("order: asc or desc was expected")
+    if not limit.isdecimal() or not 1 <= int(limit) <= LIMIT_MAX:
+        raise UsageError(f"limit: a number from 1 to {LIMIT_MAX} was expected")
+    listed = list(items) if order == "asc" else list(reversed(items))
+    ids = [item["id"] for item in listed]
+    for name in ("after", "before"):
+        if (at := query.get(name)) is not None and at not in ids:
+            raise UsageError(f"{name}: there is no such item")
+    if (after := query.get("after")) is not None:
+        listed = listed[ids.index(after) + 1 :]
+    elif (before := query.get("before")) is not None:
+        listed = listed[: ids.index(before)]
+    shown: list[Json] = [*listed[: int(limit)]]
+    return {
+        "object": "list",
+        "data": shown,
+        "first_id": listed[0]["id"] if shown else None,
+        "last_id": listed[len(shown) - 1]["id"] if shown else None,
+        "has_more": len(listed) > len(shown),
+    }
+
+
+async def forget(api: Api, run_id: str, who: Identity, why: str) -> None:
+    """Delete what a run says.
+
+    Raises:
+        Refused: it is under way, or the record is signed.
+    """
+    try:
+        with suppress(UnknownName):
+            await api.journal.forget(run_id, who.principal or "user", why)
+    except (Busy, UsageError):
+        words = "This can not be deleted now: a run is under way, or the record is signed."
+        raise Refused(ModelError(words, status=409), DO_NOT_RETRY) from None

@@ -1,0 +1,535 @@
+"""Answers requests of model APIs by the agents of this server.
+
+A request becomes a run of the agent (`placing`), which this process carries out in a task of its own: a client that
+hangs up ends no run, unless the key says so. The answer is told while it happens, or out of the record where another
+request, or another process, carries the run out.
+
+Runs that a client wants done in the background are carried out by the same tasks: `_begin` is the one place where a run
+is started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from msgspec import Struct
+from starlette.background import BackgroundTask
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute
+
+from ....agents.agent import Agent
+from ....core.errors import ActumError, Busy, JournalError, ModelError, ReplayDiverged, UnknownName, UsageError
+from ....core.event import Event, RunResult
+from ....core.interfaces import Clock
+from ....core.json import JsonObject
+from ....core.record import Ended
+from ....core.token_estimate import TOKEN_BYTES
+from ....runs.runner import Emit
+from ...api.api import Api, wait_for
+from ...api.problem import Refusal
+from ...api.records import POLL_S
+from ...api.work import RunJob
+from ...identity import Identity
+from ..refused import DO_NOT_RETRY, Refused
+from ..request import ModelRequest
+from ..surface import CHAT, RESPONSES
+from .answer import AnswerFold, Ending, LiveAnswer, Piece
+from .conversations import Conversations
+from .endpoints import refused
+from .ids import AnswerRef
+from .items import answer_fold
+from .placing import REPEAT_S, Begin, GoOn, Place, Placing, door_fields, under_way
+from .secret import NameSecret
+from .stored import StoredAnswers
+from .turn import RUN_HEADER, AskedTurn, read_turn
+from .writers import AnswerWriter, comment, open_writer
+
+log = logging.getLogger("actum.server.models")
+
+HOLD_S = 60.0
+"""So long a request is held while its run waits for a person."""
+SILENT_S = 15.0
+"""After so many seconds without a word a comment is sent, where the API bears one."""
+DRAIN_S = 10.0
+HISTORY_HEADER = "x-actum-history"
+JSON = "application/json"
+_SSE = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
+_FAILED: dict[str, tuple[str, int]] = {
+    "ContextOverflow": ("The conversation is too long for the model.", 400),
+    "ModelRejected": ("The model's server refused the request.", 400),
+    "ModelGarbled": ("The model's answer could not be read.", 502),
+    "ModelUnavailable": ("The model's server did not answer.", 503),
+    "PermissionDenied": ("This user may not use this.", 403),
+}
+"""What a client is told of a run that has failed, of which only the record is left."""
+
+
+class AgentServing(Struct, frozen=True, kw_only=True):
+    """How agents are served at the models door.
+
+    Attributes:
+        hold_s: so long a request is held while its run waits for a person.
+        drain_s: so long runs may go on when the server stops.
+    """
+
+    hold_s: float = HOLD_S
+    drain_s: float = DRAIN_S
+
+
+class Answering(Struct, frozen=True, kw_only=True):
+    """An answer that is about to be told.
+
+    Attributes:
+        run_id: the run.
+        ref: the answer.
+        who: the caller.
+        writer: writes it.
+        events: what happens in the run from its beginning on, None at the end; None where only the record tells.
+        live_from: the number of the first entry that the events tell of.
+        is_stored: whether the record is kept.
+        ends: the run ends when the client hangs up.
+        door: what the request that began the run says of its answer; see `Started.door`.
+    """
+
+    run_id: str
+    ref: AnswerRef
+    who: Identity
+    writer: AnswerWriter
+    events: asyncio.Queue[Event | None] | None = None
+    live_from: int = 0
+    is_stored: bool = True
+    ends: bool = False
+    door: JsonObject = {}
+
+
+class AgentExecutor:
+    """Answers by agents.
+
+    Args:
+        api: the runs, the journal and the agents.
+        serving: how agents are served.
+    """
+
+    def __init__(self, api: Api, serving: AgentServing | None = None) -> None:
+        self._api = api
+        self._serving = serving or AgentServing()
+        secret = NameSecret(api.journal)
+        conversations = Conversations(api, secret)
+        self._placing = Placing(api, secret, conversations)
+        self._forgetting: dict[str, asyncio.Task[None]] = {}
+        self._ending = asyncio.Event()
+        self._routes = [*StoredAnswers(api, self._placing, self.told_from_record).routes, *conversations.routes]
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """See `Executor`."""
+        return self._routes
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Runs that requests begin go on within this block."""
+        try:
+            yield
+        finally:
+            await self._api.work.close(self._serving.drain_s)
+            for run_id, task in list(self._forgetting.items()):
+                task.cancel()
+                await self._forget(run_id)
+
+    async def end_streams(self) -> None:
+        """Begin no more runs; streams end with their runs, which have some seconds left."""
+        self._api.work.refuse_new()
+        self._ending.set()
+
+    async def answer(self, asked: ModelRequest, agent: str) -> Response:
+        """See `Executor`."""
+        if asked.surface.does == "count_tokens":
+            return count_tokens(asked)
+        if asked.surface.does != "answer":
+            raise UsageError(f"an agent gives no {asked.surface.does}: ask for a model that does")
+        turn = read_turn(asked)
+        try:
+            place = await self._placing.place(asked, turn, agent)
+            return await self._answer(asked, turn, agent, place)
+        except Refusal as refusal:
+            raise refused(refusal) from None
+        except Busy:
+            raise under_way() from None
+        except ReplayDiverged as error:
+            raise Refused(ModelError(str(error), status=409), DO_NOT_RETRY) from None
+
+    async def _answer(self, asked: ModelRequest, turn: AskedTurn, agent: str, place: Place) -> Response:
+        who, fields = asked.identity, asked.fields
+        is_stored = asked.surface is not RESPONSES or fields.get("store") is not False
+        in_background = asked.surface is RESPONSES and fields.get("background") is True
+        if in_background and not is_stored:
+            raise UsageError("background: an answer that is not stored can not be asked for later")
+        events: asyncio.Queue[Event | None] | None = asyncio.Queue() if asked.stream and not in_background else None
+        begun: RunJob | None = None
+        if isinstance(place, Begin):
+            run_id, begins = place.start.run_id, 0
+            begun = await self._begin(asked, turn, agent, place, events)
+        else:
+            run_id, begins = place.recorded.run_id, place.begins
+            if isinstance(place, GoOn):
+                begun = await self._go_on(place, events)
+        ref = AnswerRef(run_id, begins, is_stored)
+        headers = {RUN_HEADER: run_id} | ({HISTORY_HEADER: "disagrees"} if place.disagrees else {})
+        recorded = await self._placing.own(run_id, who)
+        writer = self._writer(asked, agent, ref, int(recorded.entries[0].at))
+        answering = Answering(
+            run_id=run_id,
+            ref=ref,
+            who=who,
+            writer=writer,
+            events=events if begun is not None else None,
+            live_from=len(place.recorded.entries) if isinstance(place, GoOn) else 0,
+            is_stored=is_stored,
+            ends=who.hang_up == "end" and not in_background,
+            door=recorded.started.door,
+        )
+        if asked.stream:
+            body = self._stream(answering)
+            return StreamingResponse(body, media_type="text/event-stream", headers={**headers, **_SSE})
+        if in_background:
+            pending = Ending(run_id=run_id, how="running")
+            return Response(writer.whole((), pending), media_type=JSON, headers=headers)
+        return await self._whole(asked, answering, headers)
+
+    def _writer(self, asked: ModelRequest, agent: str, ref: AnswerRef, created: int) -> AnswerWriter:
+        options = asked.fields.get("stream_options")
+        usage = asked.surface is not CHAT or (isinstance(options, dict) and options.get("include_usage") is True)
+        return open_writer(
+            asked.surface,
+            asked.dialect,
+            ref,
+            agent=agent,
+            model=asked.model,
+            created=created,
+            usage=usage,
+            fields=response_fields(asked) if asked.surface is RESPONSES else None,
+        )
+
+    # Runs -------------------------------------------------------------------------------------------------------------
+
+    async def _begin(
+        self, asked: ModelRequest, turn: AskedTurn, name: str, place: Begin, events: asyncio.Queue[Event | None] | None
+    ) -> RunJob | None:
+        """Begin a run, unless the same request has begun it before."""
+        who, agent = asked.identity, self._api.agents.get(name)
+        agent = await self._with_tools(agent, turn)
+
+        def carry_out(emit: Emit) -> Coroutine[object, object, RunResult]:
+            return agent.run(
+                place.question,
+                messages=place.messages,
+                conversation=place.conversation,
+                after=place.after,
+                principal=who.principal,
+                tenant=who.tenant,
+                roles=who.roles,
+                key_id=who.key_id,
+                run_id=place.start.run_id,
+                request=place.start.request,
+                names=place.names,
+                door=door_fields(asked),
+                told=place.told,
+                settings=turn.settings,
+                emit=both(emit, events),
+            )
+
+        job = await self._api.begin(place.start, carry_out)
+        return self._told(job, events)
+
+    async def _with_tools(self, agent: Agent[object], turn: AskedTurn) -> Agent[object]:
+        """The agent with the client's tools beside its own.
+
+        Raises:
+            UsageError: two tools have one name.
+        """
+        if not turn.tools:
+            return agent
+        taken = {tool.name for tool in await agent.list_tools()}
+        if both_have := sorted(taken & {tool.name for tool in turn.tools}):
+            raise UsageError(f"tools: this agent has a tool {both_have[0]!r} of its own: give yours another name")
+        return agent.with_client_tools(turn.tools)
+
+    async def _go_on(self, place: GoOn, events: asyncio.Queue[Event | None] | None) -> RunJob | None:
+        """Go on with a run, with what it waited for.
+
+        Raises:
+            Refused: another request goes on with it.
+        """
+        recorded = place.recorded
+        agent = self._api.agent_of(recorded.started)
+        if agent is None:
+            raise UnknownName("There is no agent any more that can go on with this run.")
+        if await self._api.journal.driven([recorded.run_id]):
+            raise under_way()
+        job = self._api.work.start(
+            recorded.run_id,
+            recorded.started.request,
+            lambda emit: agent.resume(
+                recorded.run_id,
+                place.answers,
+                principal=recorded.started.principal,
+                tenant=recorded.started.tenant,
+                emit=both(emit, events),
+            ),
+        )
+        return self._told(await self._api.started(job), events)
+
+    def _told(self, job: RunJob | None, events: asyncio.Queue[Event | None] | None) -> RunJob | None:
+        if job is not None and events is not None:
+            job.task.add_done_callback(lambda _: events.put_nowait(None))
+        return job
+
+    # Telling ----------------------------------------------------------------------------------------------------------
+
+    async def _whole(self, asked: ModelRequest, answering: Answering, headers: dict[str, str]) -> Response:
+        pieces: list[Piece] = []
+        ending: Ending | None = None
+        telling = asyncio.create_task(self._to_its_end(answering, pieces))
+        try:
+            ending = await (self._until_gone(asked, telling) if answering.ends else telling)
+        except asyncio.CancelledError:
+            self._hang_up(answering)
+            raise
+        finally:
+            telling.cancel()
+        if ending.how == "failed":
+            raise failure(ending)
+        body = answering.writer.whole(pieces, ending)
+        delivered = BackgroundTask(self._delivered, answering, ending)
+        return Response(body, media_type=JSON, headers=headers, background=delivered)
+
+    async def _to_its_end(self, answering: Answering, pieces: list[Piece]) -> Ending:
+        async for happening in self.happenings(answering):
+            if isinstance(happening, Ending):
+                return happening
+            if happening is not None:
+                pieces.append(happening)
+        raise JournalError("the run is not on record any more")
+
+    async def _until_gone(self, asked: ModelRequest, telling: asyncio.Task[Ending]) -> Ending:
+        """Wait for an answer as long as the client does."""
+
+        async def gone() -> None:
+            while (await asked.http.receive())["type"] != "http.disconnect":
+                pass
+
+        leaving = asyncio.create_task(gone())
+        try:
+            await asyncio.wait([telling, leaving], return_when=asyncio.FIRST_COMPLETED)
+            if not telling.done():
+                raise asyncio.CancelledError
+            return telling.result()
+        finally:
+            leaving.cancel()
+
+    async def _stream(self, answering: Answering) -> AsyncIterator[bytes]:
+        writer = answering.writer
+        ending: Ending | None = None
+        try:
+            yield writer.begin()
+            async for happening in self.happenings(answering):
+                match happening:
+                    case None:
+                        if writer.comments:
+                            yield comment("still here")
+                    case Ending() if happening.how == "failed":
+                        ending = happening
+                        yield writer.fail(failure(happening))
+                    case Ending():
+                        ending = happening
+                        yield writer.end(happening)
+                    case piece:
+                        if told := writer.piece(piece):
+                            yield told
+        except ActumError as error:
+            log.info("the stream of run %s ends with an error: %s", answering.run_id, type(error).__name__)
+            yield writer.fail(error if isinstance(error, ModelError | ValueError) else ModelError("internal error"))
+        finally:
+            if ending is None:
+                self._hang_up(answering)
+        if ending is not None:
+            await self._delivered(answering, ending)
+
+    def told_from_record(
+        self, ref: AnswerRef, who: Identity, writer: AnswerWriter, door: JsonObject
+    ) -> AsyncIterator[bytes]:
+        """The stream of an answer out of the record, what is still to come as it comes."""
+        return self._stream(Answering(run_id=ref.run_id, ref=ref, who=who, writer=writer, door=door))
+
+    async def happenings(self, answering: Answering) -> AsyncIterator[Piece | Ending | None]:
+        """What happens in an answer: pieces, None after a silence, and at the end the ending.
+
+        Raises:
+            ActumError: the run can not be gone on with.
+        """
+        api, run_id, clock = self._api, answering.run_id, self._api.clock
+        fold = answer_fold(run_id, answering.ref.begins, answering.door)
+        seen, is_live = -1, answering.events is not None
+        if answering.events is not None:
+            async for told in self._live(answering, answering.events, fold):
+                yield told
+            seen = answering.live_from - 1
+        hold_s = 0.0 if answering.door.get("background") is True else self._serving.hold_s
+        held_until, silent_since = clock.monotonic() + hold_s, clock.monotonic()
+        while True:
+            for entry in await api.journal.read(run_id, seen, tenant=answering.who.tenant):
+                seen = entry.number
+                pieces = fold.take(entry)
+                if not is_live:
+                    silent_since = clock.monotonic()
+                    for piece in pieces:
+                        yield piece
+                elif isinstance(entry.record, Ended):
+                    is_live = False  # what is behind it was done by somebody else
+            ending = fold.ending()
+            is_under_way = api.work.get(run_id) is not None and not fold.is_cut
+            if ending.how == "running" or is_under_way:
+                await self._moved(run_id, answering.who)
+            elif ending.how == "waits" and clock.monotonic() < held_until and not self._ending.is_set():
+                await clock.sleep(POLL_S)
+            else:
+                yield ending
+                return
+            if clock.monotonic() - silent_since >= SILENT_S:
+                silent_since = clock.monotonic()
+                yield None
+
+    async def _live(
+        self, answering: Answering, events: asyncio.Queue[Event | None], fold: AnswerFold
+    ) -> AsyncIterator[Piece | None]:
+        """What this process does in a run, as it happens; before it, what is on record of the answer already."""
+        for entry in (await self._api.journal.read(answering.run_id))[: answering.live_from]:
+            for piece in fold.take(entry):
+                yield piece
+        own = (await self._placing.own(answering.run_id, answering.who)).started.client_tools
+        live = LiveAnswer([tool.name for tool in own])
+        async for event in listened(events, self._api.clock):
+            for happened in [None] if event is None else live.take(event):
+                yield happened
+
+    async def _moved(self, run_id: str, who: Identity) -> None:
+        """Wait until a run has come further; a run that nobody carries out any more is gone on with.
+
+        Raises:
+            ActumError: the run can not be gone on with.
+        """
+        job = self._api.work.get(run_id)
+        if job is None and not await self._api.journal.driven([run_id]):
+            recorded = await self._placing.own(run_id, who)
+            if recorded.is_over or recorded.state.waiting():
+                return  # it came further between the two looks
+            try:
+                job = await self._api.started(self._api.go_on(recorded))
+            except Busy:  # somebody else was a moment earlier, such as whoever took the answer of a person
+                job = None
+        waiting = [asyncio.create_task(self._api.clock.sleep(POLL_S)), *([job.task] if job is not None else [])]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting[0].cancel()
+
+    # Afterwards -------------------------------------------------------------------------------------------------------
+
+    def _hang_up(self, answering: Answering) -> None:
+        """The client has gone before the end of its answer."""
+        job = self._api.work.get(answering.run_id)
+        if job is not None and answering.ends:
+            job.cancel()
+        if not answering.is_stored:
+            self._forget_later(answering.run_id)
+
+    async def _delivered(self, answering: Answering, ending: Ending) -> None:
+        """The answer was told to its end. An answer that is not to be stored leaves no words on record once nothing
+        waits in its run."""
+        if not answering.is_stored and ending.how in ("done", "stopped", "failed", "cancelled"):
+            await self._forget(answering.run_id)
+
+    def _forget_later(self, run_id: str) -> None:
+        """A client that lost its answer may ask for it once more: until then the run is kept."""
+
+        async def forget() -> None:
+            await self._api.clock.sleep(REPEAT_S)
+            while (job := self._api.work.get(run_id)) is not None:
+                await wait_for(job)
+            await self._forget(run_id)
+
+        if run_id not in self._forgetting:
+            self._forgetting[run_id] = asyncio.create_task(forget(), name=f"forget {run_id}")
+
+    async def _forget(self, run_id: str) -> None:
+        self._forgetting.pop(run_id, None)
+        entries = await self._api.journal.read(run_id)
+        if not entries or not isinstance(latest := entries[-1].record, Ended) or latest.status == "paused":
+            return  # something waits in it, or it was forgotten
+        with suppress(UnknownName, Busy):
+            try:
+                await self._api.journal.forget(run_id, by="models door", reason="store: false")
+            except UsageError as error:
+                log.warning("run %s is not to be stored and can not be forgotten: %s", run_id, error)
+
+
+def both(emit: Emit, events: asyncio.Queue[Event | None] | None) -> Emit:
+    """Tells two who listen."""
+    if events is None:
+        return emit
+
+    def tell(event: Event) -> None:
+        emit(event)
+        events.put_nowait(event)
+
+    return tell
+
+
+async def listened(events: asyncio.Queue[Event | None], clock: Clock) -> AsyncIterator[Event | None]:
+    """The events until their end; None after each silence."""
+    getting = asyncio.ensure_future(events.get())
+    try:
+        while True:
+            silence = asyncio.ensure_future(clock.sleep(SILENT_S))
+            await asyncio.wait([getting, silence], return_when=asyncio.FIRST_COMPLETED)
+            silence.cancel()
+            if not getting.done():
+                yield None
+                continue
+            event = getting.result()
+            if event is None:
+                return
+            getting = asyncio.ensure_future(events.get())
+            yield event
+    finally:
+        getting.cancel()
+
+
+def failure(ending: Ending) -> ModelError:
+    """The error of a run that has failed."""
+    words, status = _FAILED.get(ending.reason, ("The run could not be carried out.", 500))
+    return ModelError(ending.text or words, status=status)
+
+
+def response_fields(asked: ModelRequest) -> JsonObject:
+    """What an answer of the Responses API repeats of its request."""
+    fields = asked.fields
+    conversation = fields.get("conversation")
+    return {
+        "background": fields.get("background") is True,
+        "conversation": {"id": conversation} if isinstance(conversation, str) else conversation,
+        "instructions": fields.get("instructions"),
+        "metadata": fields.get("metadata") or {},
+        "previous_response_id": fields.get("previous_response_id"),
+        "store": fields.get("store") is not False,
+        "tools": fields.get("tools") or [],
+    }
+
+
+def count_tokens(asked: ModelRequest) -> Response:
+    """How many tokens a request has, as far as this can be estimated: no model counts what an agent will be told."""
+    body = b'{"input_tokens":%d}' % (len(asked.body) // TOKEN_BYTES)
+    return Response(body, media_type=JSON, headers={"x-actum-estimated": "true"})

@@ -1,0 +1,250 @@
+"""What a request to an agent says, read out of the body of any model API. Pure.
+
+A client sends the whole conversation each time. Its end is what is new: words, results of calls that the client made,
+approvals. All before that is what the client says was said; how much of it is believed is decided by `placing`.
+
+Items that only tell what the server did (`mcp_call`, `mcp_tool_use`, `mcp_tool_result`, ...) are taken out: what they
+say is on record, and what a client writes into them counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+import msgspec
+from msgspec import Struct, structs
+
+from ....core.call import ToolResult
+from ....core.errors import UsageError
+from ....core.interfaces import Request
+from ....core.json import Json, JsonObject
+from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from ....core.model_settings import ModelSettings
+from ....core.tool import Tool
+from ..request import ModelRequest
+from ..surface import MESSAGES, RESPONSES, Surface
+from .ids import is_named_run, read_answer_id, read_approval_id, read_server_call_id
+
+RUN_HEADER = "x-actum-run"
+"""The header that names the run: in every answer, and in a request that goes on with the run."""
+
+_TOLD_ITEMS = frozenset({"mcp_call", "mcp_approval_request", "mcp_list_tools", "item_reference", "reasoning"})
+_TOLD_BLOCKS = frozenset({"mcp_tool_use", "mcp_tool_result", "thinking", "redacted_thinking"})
+_encode = msgspec.json.Encoder().encode
+
+
+class ApprovalGiven(Struct, frozen=True):
+    """A client's word on a call that waits for a person.
+
+    Attributes:
+        id: of the approval, as the client was told it.
+        approve: yes or no.
+        reason: why.
+    """
+
+    id: str
+    approve: bool
+    reason: str = ""
+
+
+class AskedTurn(Struct, frozen=True, kw_only=True):
+    """What one request says.
+
+    Attributes:
+        history: what was said before, by the word of the client; it ends with a reply, or is empty.
+        words: what is new and said by the user, or by the client with the word of a system or a developer.
+        results: results of calls that the client made.
+        approvals: the client's words on calls that wait for a person.
+        run: the run that the request names, by the header, by `metadata`, or by what comes back of the last answer.
+        is_named: the request names the run by the header or by `metadata`.
+        previous: the id of the answer that this request follows, at the Responses API.
+        conversation: the id of the conversation, at the Responses API.
+        tools: the client's own tools.
+        settings: how the model is to be asked.
+    """
+
+    history: tuple[Message, ...] = ()
+    words: tuple[UserMessage | SystemMessage, ...] = ()
+    results: tuple[ToolMessage, ...] = ()
+    approvals: tuple[ApprovalGiven, ...] = ()
+    run: str = ""
+    is_named: bool = False
+    previous: str = ""
+    conversation: str = ""
+    tools: tuple[Tool, ...] = ()
+    settings: ModelSettings | None = None
+
+    @property
+    def says_nothing(self) -> bool:
+        """Nothing is new: the client asks how its run stands."""
+        return not any(isinstance(word, UserMessage) for word in self.words) and not self.results
+
+
+def read_turn(asked: ModelRequest) -> AskedTurn:
+    """What a request says.
+
+    Raises:
+        UsageError: it asks for something that an agent does not do, or is no request of its API.
+    """
+    request, fields = asked.request, asked.fields
+    _check(request, fields, asked.surface)
+    approvals: tuple[ApprovalGiven, ...] = ()
+    told: list[str] = []
+    if asked.surface is RESPONSES:
+        approvals, told, kept = _without_told_items(fields)
+        if kept is not None:
+            request = _read_anew(asked, {**fields, "input": kept})
+    elif asked.surface is MESSAGES:
+        told, kept = _without_told_blocks(fields)
+        if kept is not None:
+            request = _read_anew(asked, {**fields, "messages": kept})
+    before, after = _parted(request.messages)
+    previous, named = fields.get("previous_response_id"), _named_run(asked, fields)
+    return AskedTurn(
+        history=tuple(before),
+        words=tuple([said for said in after if isinstance(said, UserMessage | SystemMessage)]),
+        results=tuple([said for said in after if isinstance(said, ToolMessage)]),
+        approvals=approvals,
+        run=named or next((run for run in reversed(told) if run), ""),
+        is_named=bool(named),
+        previous=previous if asked.surface is RESPONSES and isinstance(previous, str) else "",
+        conversation=_conversation(fields) if asked.surface is RESPONSES else "",
+        tools=request.tools,
+        settings=_settings(request),
+    )
+
+
+def _check(request: Request, fields: JsonObject, surface: Surface) -> None:
+    """Refuse by name what an agent does not do.
+
+    Raises:
+        UsageError: the request asks for it.
+    """
+    if request.output_schema is not None:
+        raise UsageError("an agent answers in its own form: leave out the schema of the answer")
+    others = request.extras.get("tools")
+    if isinstance(others, list) and others:
+        kinds = sorted({str(tool.get("type") or next(iter(tool), "")) for tool in others if isinstance(tool, dict)})
+        raise UsageError(f"tools: an agent has its own tools, and {', '.join(kinds)} is not run here")
+    if isinstance(count := fields.get("n"), int) and count > 1:
+        raise UsageError("n: an agent gives one answer")
+
+
+def _settings(request: Request) -> ModelSettings | None:
+    made = ModelSettings(
+        temperature=request.temperature,
+        max_tokens=request.max_tokens,
+        top_p=request.top_p,
+        seed=request.seed,
+        stop=tuple(text for text in request.stop if text),
+    )
+    return made if made != ModelSettings() else None
+
+
+def _parted(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """What was said up to the last reply, and what is new.
+
+    Instructions at the beginning are part of the history, also where there is no reply.
+    """
+    last = max((at for at, said in enumerate(messages) if isinstance(said, Reply)), default=-1)
+    return list(messages[: last + 1]), list(messages[last + 1 :])
+
+
+def _named_run(asked: ModelRequest, fields: JsonObject) -> str:
+    metadata = fields.get("metadata")
+    said = asked.header(RUN_HEADER) or (metadata.get("actum_run") if isinstance(metadata, dict) else "")
+    return said if isinstance(said, str) and is_named_run(said) else ""
+
+
+def _conversation(fields: JsonObject) -> str:
+    match fields.get("conversation"):
+        case str(id_) | {"id": str(id_)}:
+            return id_
+        case None:
+            return ""
+        case _:
+            raise UsageError("conversation: the id of a conversation was expected")
+
+
+def _read_anew(asked: ModelRequest, fields: JsonObject) -> Request:
+    """The request without what only tells of the server."""
+    return structs.replace(asked.surface.dialect.decode_request(_encode(fields)), model=asked.model)
+
+
+# What comes back of our answers -------------------------------------------------------------------------------------
+
+
+def _without_told_items(fields: JsonObject) -> tuple[tuple[ApprovalGiven, ...], list[str], list[Json] | None]:
+    """The approvals among the items of `input`, the runs that items name, and the other items."""
+    given = fields.get("input")
+    if not isinstance(given, list):
+        return (), [], None
+    approvals: list[ApprovalGiven] = []
+    runs: list[str] = []
+    kept: list[Json] = []
+    for number, item in enumerate(given):
+        match item:
+            case {"type": "mcp_approval_response", "approval_request_id": str(id_), "approve": bool(approve)}:
+                approvals.append(ApprovalGiven(id_, approve, _field(item, "reason")))
+                runs.append(ref.run_id if (ref := read_approval_id(id_)) is not None else "")
+            case {"type": "mcp_approval_response"}:
+                raise UsageError(f"input[{number}]: approval_request_id and approve were expected")
+            case {"type": str(kind)} if kind in _TOLD_ITEMS:
+                runs.append(_run_of(_field(item, "id")))
+            case _:
+                if _field(item, "role") == "assistant":
+                    runs.append(_run_of(_field(item, "id")))
+                kept.append(item)
+    return tuple(approvals), runs, kept
+
+
+def _without_told_blocks(fields: JsonObject) -> tuple[list[str], list[Json] | None]:
+    """The runs that blocks of assistant messages name, and the messages without these blocks."""
+    runs: list[str] = []
+    kept: list[Json] = []
+    for message in cast(list[Json], fields.get("messages") or []):
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or message.get("role") != "assistant" or not isinstance(content, list):
+            kept.append(message)
+            continue
+        rest = [block for block in content if not _is_told(block)]
+        runs += [_run_of(id_) for block in content for id_ in _ids_of(block)]
+        if rest or not content:
+            kept.append({**message, "content": rest})
+        else:  # only calls that were made here: a reply without words
+            kept.append({**message, "content": [{"type": "text", "text": ""}]})
+    return runs, kept
+
+
+def _is_told(block: Json) -> bool:
+    return isinstance(block, dict) and block.get("type") in _TOLD_BLOCKS
+
+
+def _ids_of(block: Json) -> Iterator[str]:
+    match block:
+        case {"type": "mcp_tool_use", "id": str(id_)} | {"type": "mcp_tool_result", "tool_use_id": str(id_)}:
+            yield id_
+        case _:
+            pass
+
+
+def _field(item: Json, name: str) -> str:
+    found = item.get(name) if isinstance(item, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _run_of(id_: str) -> str:
+    """The run that an id of ours names; empty for any other id."""
+    if (approval := read_approval_id(id_)) is not None:
+        return approval.run_id
+    if id_.startswith("msg_"):  # an item of a message: its place in the answer stands behind the id of the answer
+        answer = read_answer_id(id_.rpartition("_")[0])
+        return answer.run_id if answer is not None else ""
+    return read_server_call_id(id_)
+
+
+def result_text(message: ToolMessage) -> str:
+    """What a client says that a call came to, as it goes on record."""
+    result: ToolResult = message.result
+    return result.text

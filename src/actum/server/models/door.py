@@ -1,0 +1,221 @@
+"""The models door: reads a request of any model API once, finds out what the model's name means, and has it answered.
+
+    house: keys, sizes, places ──▶ ModelsDoor ──▶ Passer     the name of a model behind this server
+                                        │
+                                        └───────▶ Executor   the name of an agent
+
+Every error is told in the form and with the status of the API that was asked, those of the house among them. This file
+sends nothing to anybody: `passing.py` and the executor do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Generic, Protocol, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ...core.errors import ActumError, ModelError, UnknownName
+from ..door import REQUEST_ID, Worded, identity_of
+from ..refusal import HttpRefusal
+from .executor import Executor
+from .listing import model_entry, model_list
+from .names import Executing, ModelNames, Passing
+from .refused import Refused, error_of_refusal, refusal_response, told_error
+from .request import ModelRequest, read_request
+from .surface import KEY_HEADERS, KEY_QUERY, SURFACES, Surface, Vendor, vendor_of
+
+log = logging.getLogger("actum.server.models")
+
+JSON = "application/json"
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Passer(Protocol[T_contra]):
+    """Passes requests to upstreams; `passing.PassingThrough` is one."""
+
+    async def answer(self, asked: ModelRequest, name: str, route: T_contra) -> Response:
+        """Answer a request.
+
+        Args:
+            asked: the request.
+            name: of the model in the settings.
+            route: where the request goes.
+
+        Raises:
+            ActumError, Refused: why there is no answer.
+        """
+
+    def lifespan(self) -> AbstractAsyncContextManager[None]:
+        """What has to be open while the server runs."""
+
+
+class ModelsDoor(Generic[T]):
+    """The door of all model APIs.
+
+    Args:
+        names: what the names of models mean.
+        passer: passes requests to upstreams; None where no name means one.
+        executor: answers by agents; None where no name means one.
+        scopes: what a key has to allow.
+    """
+
+    def __init__(
+        self,
+        names: ModelNames[T],
+        *,
+        passer: Passer[T] | None = None,
+        executor: Executor | None = None,
+        scopes: Sequence[str] = (),
+    ) -> None:
+        self._names = names
+        self._passer = passer
+        self._executor = executor
+        self.scopes = tuple(scopes)
+        more = executor.routes if executor is not None else ()
+        self._routes: list[BaseRoute] = [
+            *more,
+            *(Route(path, _Place(self._answerer(surface))) for surface in SURFACES for path in surface.paths),
+            Route("/v1/models", _Place(self._list, "GET")),
+            Route("/v1beta/models", _Place(self._list, "GET")),
+            Route("/v1/models/{model:path}", _Place(self._show, "GET")),
+            Route("/v1beta/models/{model:path}", _Place(self._show, "GET")),
+            Route("/v1beta/{rest:path}", _Place(_nowhere, "")),
+        ]
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Every path of every API."""
+        return self._routes
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """What answers is open within this block."""
+        async with AsyncExitStack() as stack:
+            for each in (self._passer, self._executor):
+                if each is not None:
+                    await stack.enter_async_context(each.lifespan())
+            yield
+
+    async def end_streams(self) -> None:
+        """The streams of agents end by the agents' rules. What is passed through goes on until the server breaks it
+        off: the answer of a model ends by itself."""
+        if self._executor is not None:
+            await self._executor.end_streams()
+
+    def take_keys(self, scope: Scope) -> list[str]:
+        """See `door.KeysElsewhere`."""
+        found = [value.decode("latin-1") for name, value in scope["headers"] if name in _KEY_HEADERS]
+        if found:
+            scope["headers"] = [pair for pair in scope["headers"] if pair[0] not in _KEY_HEADERS]
+        query: bytes = scope["query_string"]
+        if KEY_QUERY.encode() in query or b"%" in query:  # a letter of the field's name may be encoded
+            fields = query.split(b"&")
+            shown = [_field(field) for field in fields]
+            found += [value for name, value in shown if name == KEY_QUERY]
+            kept = [field for field, (name, _) in zip(fields, shown, strict=True) if name != KEY_QUERY]
+            scope["query_string"] = b"&".join(kept)
+        return found
+
+    def word(self, refusal: HttpRefusal, scope: Scope) -> Worded:
+        """Tell a refusal of the house in the form of the API that was asked."""
+        told = told_error(_vendor_of(scope), error_of_refusal(refusal), scope[REQUEST_ID])
+        return Worded(JSON.encode(), told.body)
+
+    def _answerer(self, surface: Surface) -> Callable[[HttpRequest], Awaitable[Response]]:
+        async def answer(http: HttpRequest) -> Response:
+            asked = await read_request(surface, http)
+            match self._names.find(asked.model, asked.identity):
+                case Passing(name, route) if self._passer is not None:
+                    return await self._passer.answer(asked, name, route)
+                case Executing(agent) if self._executor is not None:
+                    return await self._executor.answer(asked, agent)
+            raise UnknownName(f"There is nothing here that answers for the model {asked.model[:200]!r}.")
+
+        return answer
+
+    async def _list(self, http: HttpRequest) -> Response:
+        names = self._names.names(identity_of(http.scope))
+        return _json(model_list(_vendor_of(http.scope), names))
+
+    async def _show(self, http: HttpRequest) -> Response:
+        name = str(http.path_params["model"])
+        self._names.find(name, identity_of(http.scope))
+        return _json(model_entry(_vendor_of(http.scope), name))
+
+
+class _Place:
+    """One path.
+
+    Args:
+        answer: answers a request with the right method.
+        method: the right one; empty for every method.
+    """
+
+    def __init__(self, answer: Callable[[HttpRequest], Awaitable[Response]], method: str = "POST") -> None:
+        self._answer = answer
+        self._method = method
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        http = HttpRequest(scope, receive, send)
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        if self._method and method != self._method:
+            error = ModelError(f"This path takes {self._method}.", status=405)
+            response = refusal_response(_vendor_of(scope), error, _id_of(scope), {"allow": self._method})
+        else:
+            response = await _answered(self._answer, http)
+        await response(scope, receive, send)
+
+
+def in_its_form(endpoint: Callable[[HttpRequest], Awaitable[Response]], method: str = "POST") -> ASGIApp:
+    """An endpoint for a `Route` of an executor: its errors are told in the form of the API of the path.
+
+    Args:
+        endpoint: answers; may raise an `ActumError` or a `Refused`.
+        method: the one that the path takes.
+    """
+    return _Place(endpoint, method)
+
+
+async def _answered(answer: Callable[[HttpRequest], Awaitable[Response]], http: HttpRequest) -> Response:
+    try:
+        return await answer(http)
+    except Refused as refused:
+        return refusal_response(_vendor_of(http.scope), refused.error, _id_of(http.scope), refused.headers)
+    except ActumError as error:
+        if not isinstance(error, ModelError | ValueError):  # the client learns nothing of it
+            log.exception("request %s failed", _id_of(http.scope))
+        return refusal_response(_vendor_of(http.scope), error, _id_of(http.scope))
+
+
+async def _nowhere(http: HttpRequest) -> Response:
+    raise UnknownName("There is nothing at this path.")
+
+
+def _vendor_of(scope: Scope) -> Vendor:
+    is_anthropic = any(name == b"anthropic-version" for name, _ in scope["headers"])
+    return vendor_of(scope["path"], has_anthropic_version=is_anthropic)
+
+
+def _id_of(scope: Scope) -> str:
+    return str(scope.get(REQUEST_ID, ""))
+
+
+def _field(field: bytes) -> tuple[str, str]:
+    found = parse_qsl(field.decode("latin-1"), keep_blank_values=True)
+    return found[0] if found else ("", "")
+
+
+def _json(body: Mapping[str, object]) -> Response:
+    return Response(msgspec.json.encode(body), media_type=JSON)
+
+
+_KEY_HEADERS = frozenset(name.encode() for name in KEY_HEADERS)

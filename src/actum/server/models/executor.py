@@ -1,0 +1,42 @@
+"""What the models door needs of whoever answers by an agent. See `Executor`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from .request import ModelRequest
+
+
+class Executor(Protocol):
+    """Answers by an agent of this server, whole or streamed."""
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Further paths, such as `GET /v1/responses/{id}`; they come before the paths of the door itself. Where an
+        endpoint is wrapped in `door.in_its_form`, the errors that it raises are told in the form of the API."""
+
+    async def answer(self, asked: ModelRequest, agent: str) -> Response:
+        """Answer a request.
+
+        Args:
+            asked: the request. The caller may use the agent by their key; the policy is still to be asked.
+            agent: the name of the agent.
+
+        Returns:
+            The answer; for a stream a `StreamingResponse`, which the door sends and whose end the door waits for.
+
+        Raises:
+            ActumError: why there is no answer. The door writes the error in the form of the API.
+            Refused: likewise, with headers.
+        """
+
+    def lifespan(self) -> AbstractAsyncContextManager[None]:
+        """What has to be open while the server runs."""
+
+    async def end_streams(self) -> None:
+        """The server stops: end open streams."""

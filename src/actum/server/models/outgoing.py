@@ -1,0 +1,88 @@
+"""What a request says to an upstream: the client's own bytes, or the same in the upstream's API. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from ...core.errors import ModelError, UsageError
+from ...dialects.losses import Loss
+from ...dialects.transcode.one_field import with_field
+from ...dialects.transcode.transcode import transcode
+from .provider_tools import provider_tools
+from .request import ModelRequest
+from .upstream import ModelUpstream
+
+LOSSES_BYTES_MAX = 2_000
+"""A header with more is refused by many a client."""
+
+
+class Outgoing(NamedTuple):
+    """A request to an upstream.
+
+    Attributes:
+        body: of the request.
+        surface: the name of the surface that is asked there; empty where the request was translated.
+        asks_usage: the usage was asked for, which the client did not do.
+        lost: what the upstream is not told.
+    """
+
+    body: bytes
+    surface: str
+    asks_usage: bool = False
+    lost: tuple[Loss, ...] = ()
+
+
+def outgoing(asked: ModelRequest, to: ModelUpstream, *, may_ask_usage: bool = True) -> Outgoing:
+    """What a request says to an upstream.
+
+    Args:
+        asked: the request.
+        to: the upstream.
+        may_ask_usage: the upstream is known to take `stream_options`, or is not known to refuse them.
+
+    Raises:
+        UsageError: it can not be said there.
+        ModelError: the upstream has no API of this kind.
+    """
+    surface, model = asked.surface, to.model(asked.model)
+    asks_usage = asked.stream and may_ask_usage and to.place.dialect.name == "openai_chat" and not wants_usage(asked)
+    if to.takes(surface):
+        body = asked.body if surface.model_in == "address" else with_field(asked.body, ["model"], model, insert=True)
+        asks_usage = asks_usage and surface.name == "chat"
+        if asks_usage:
+            body = with_field(body, ["stream_options", "include_usage"], True, insert=True)
+        return Outgoing(body, surface.name, asks_usage)
+    if surface.does != "answer":
+        raise ModelError(f"The upstream of this model has no {surface.name}.", status=501)
+    alien = provider_tools(surface.name, surface.vendor, asked.fields)
+    if alien:
+        raise UsageError(f"tools: this model is behind another API, which can not run {', '.join(alien[:10])}")
+    said = transcode(asked.body, surface.dialect, to.place.dialect, kind="request", model=model)
+    body = said.wire
+    if asked.stream and to.place.dialect.name != "gemini_content":
+        body = with_field(body, ["stream"], True, insert=True)
+        if asks_usage:
+            body = with_field(body, ["stream_options", "include_usage"], True, insert=True)
+    elif not asked.stream and b'"stream' in body:
+        body = with_field(body, ["stream"], False)
+    return Outgoing(body, "", asks_usage, tuple(loss for loss in said.lost if loss.where != "model"))
+
+
+def wants_usage(asked: ModelRequest) -> bool:
+    """Whether the client of a Chat stream asked for the usage at its end."""
+    if b"include_usage" not in asked.body:
+        return False
+    options = asked.fields.get("stream_options")
+    return isinstance(options, dict) and options.get("include_usage") is True
+
+
+def told_losses(lost: tuple[Loss, ...]) -> str:
+    """What was lost, as it stands in a header or a comment: a list in JSON, in ASCII and one line."""
+    listed: list[str] = []
+    for number, loss in enumerate(lost):
+        more = [*listed, str(loss)]
+        if len(json.dumps(more)) > LOSSES_BYTES_MAX:
+            return json.dumps([*listed, f"and {len(lost) - number} more"])
+        listed = more
+    return json.dumps(listed)

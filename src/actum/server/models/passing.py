@@ -1,0 +1,473 @@
+"""Passing through: a request for a model goes on to an upstream, and the answer comes back.
+
+Where the client and the upstream speak the same API, the bytes go on as they are: of a request only the name of the
+model is changed, of an answer nothing. Where they speak two APIs, `dialects.transcode` says the same in the other API,
+and what could not be said is told to the client in a header, and at the end of a stream in a comment.
+
+The next upstream of a route is asked only as long as the client has heard nothing. A key of a client never goes out:
+of the client's headers only those go on that the table of surfaces names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ...call.limits.breaker import Breakers
+from ...core.clock import SystemClock
+from ...core.errors import (
+    ActumError,
+    JournalError,
+    ModelError,
+    ModelGarbled,
+    ModelUnavailable,
+    Unavailable,
+    UsageError,
+)
+from ...core.interfaces import Clock
+from ...core.message import Reply, Usage
+from ...core.passed import PassedEnd, PassedRequest, PassedRequests
+from ...core.token_estimate import with_usage
+from ...dialects.base import ApiDialect
+from ...dialects.error_answer import status_of
+from ...dialects.losses import Loss
+from ...dialects.transcode.transcode import Transcoder, transcode
+from ...transport.hop import Hop, HopAnswer
+from ...transport.http import HttpFailure
+from ..door import REQUEST_ID
+from .client_watch import ClientWatch
+from .event_watch import EventWatch, usage_of_answer
+from .outgoing import Outgoing, outgoing, told_losses, wants_usage
+from .request import ModelRequest
+from .surface import SURFACES
+from .trouble import ERROR_BYTES_MAX, RESTS, UpstreamFailure, failure_of_network, failure_of_status
+from .upstream import ModelRoute, ModelUpstream
+
+log = logging.getLogger("actum.server.models")
+
+FAILURES_MAX = 5
+REST_S = 30.0
+"""After so many failures in a row an upstream is left alone for so many seconds."""
+BODY_KEPT_BYTES_MAX = 1024 * 1024
+"""Of a body that the operator wants kept."""
+LOST_HEADER = "x-actum-lost"
+ESTIMATED_HEADER = "x-actum-estimated"
+_VALUE = re.compile(r"[\t\x20-\x7e]{1,1000}")
+_STREAM = "text/event-stream; charset=utf-8"
+_DIALECTS = {surface.name: surface.dialect for surface in SURFACES}
+
+
+class PassingThrough:
+    """Passes requests on.
+
+    Args:
+        hop: sends them.
+        kept: keeps a line of each request; None to keep none.
+        clock: the time.
+        failures_max, rest_s: after so many failures in a row an upstream is left alone for so many seconds.
+    """
+
+    def __init__(
+        self,
+        hop: Hop,
+        *,
+        kept: PassedRequests | None = None,
+        clock: Clock | None = None,
+        failures_max: int = FAILURES_MAX,
+        rest_s: float = REST_S,
+    ) -> None:
+        self._hop = hop
+        self._kept = kept
+        self._clock = clock or SystemClock()
+        self._breakers = Breakers(failures_max, rest_s)
+        self._refuse_usage: set[str] = set()
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Connections are kept open within this block."""
+        async with self._hop:
+            yield
+
+    async def answer(self, asked: ModelRequest, name: str, route: ModelRoute) -> Response:
+        """See `door.Passer`."""
+        line = _Line(asked, name, route, self._clock, self._kept)
+        await line.check()
+        watch = ClientWatch(asked.http.receive)
+        try:
+            response = await self._answer(asked, name, route, line, watch)
+        except asyncio.CancelledError:
+            line.end("client_left" if watch.has_left else "broke_off", 0)
+            watch.stop()
+            if watch.is_cause():
+                raise ClientDisconnect from None
+            raise
+        except ActumError as error:
+            line.end("refused", status_of(error))
+            watch.end()
+            raise
+        except BaseException:
+            line.end("refused", 500)
+            watch.stop()
+            raise
+        if not isinstance(response, _PassedStream):
+            watch.end()
+        return response
+
+    async def _answer(
+        self, asked: ModelRequest, name: str, route: ModelRoute, line: _Line, watch: ClientWatch
+    ) -> Response:
+        if asked.surface.does == "count_tokens" and not any(each.takes(asked.surface) for each in route.upstreams):
+            return _estimated(asked, line)
+        opened = await self._ask_in_order(asked, name, route, line)
+        if isinstance(opened, Response):
+            line.end("refused", opened.status_code)
+            return opened
+        if opened.body is None:
+            return _PassedStream(asked, opened, line, watch)
+        lost = opened.said.lost
+        body = opened.body
+        line.heard(usage_of_answer(body) or Usage())
+        if not opened.said.surface:
+            told = transcode(
+                body, opened.upstream.place.dialect, asked.dialect, kind="response", tools=asked.request.tools
+            )
+            body, lost = told.wire, (*lost, *told.lost)
+        line.keep(body)
+        line.end("answered", 200)
+        return Response(body, 200, _lost_header(lost), "application/json")
+
+    async def _ask_in_order(self, asked: ModelRequest, name: str, route: ModelRoute, line: _Line) -> _Opened | Response:
+        """The answer of the first upstream that gives one; or why the last one gave none, in its own words."""
+        last: ActumError | Response = ModelUnavailable("No server of this model can be asked now.", status=503)
+        for upstream in route.order(name, asked.identity.user):
+            try:
+                self._breakers.check(upstream.name, self._clock.monotonic())
+            except Unavailable as resting:
+                if not line.tried:
+                    last = ModelUnavailable(
+                        "The servers of this model are left alone for a while, since they failed.",
+                        status=503,
+                        retry_after=resting.retry_after,
+                    )
+                continue
+            try:
+                opened = await self._ask(asked, upstream, line)
+            except UpstreamFailure as failure:
+                log.warning("%s gave no answer to request %s: %s", upstream.name, line.request_id, failure.trouble)
+                self._note(upstream, failure)
+                last = failure.told or failure.error
+                if failure.trouble is None or failure.trouble not in route.fallback:
+                    break
+            except (UsageError, ModelError) as error:  # this upstream can not be asked this; another one may
+                last = error if not line.tried else last
+            except asyncio.CancelledError:
+                raise
+            else:
+                self._note(upstream, None)
+                return opened
+        if isinstance(last, Response):
+            return last
+        raise last
+
+    def _note(self, upstream: ModelUpstream, failure: UpstreamFailure | None) -> None:
+        is_down = failure is not None and failure.trouble in RESTS
+        self._breakers.note(upstream.name, Unavailable("down") if is_down else None, self._clock.monotonic())
+
+    async def _ask(self, asked: ModelRequest, upstream: ModelUpstream, line: _Line) -> _Opened:
+        """The beginning of the answer of one upstream.
+
+        Raises:
+            UpstreamFailure: it gave none.
+            UsageError, ModelError: it can not be asked this.
+        """
+        said = outgoing(asked, upstream, may_ask_usage=upstream.name not in self._refuse_usage)
+        try:
+            return await self._send(asked, upstream, said, line)
+        except UpstreamFailure as failure:
+            if not (said.asks_usage and failure.error.status in (400, 422) and "stream_options" in str(failure.error)):
+                raise
+        self._refuse_usage.add(upstream.name)
+        return await self._send(asked, upstream, outgoing(asked, upstream, may_ask_usage=False), line)
+
+    async def _send(self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, line: _Line) -> _Opened:
+        forwarded = _forwarded(asked) if said.surface else {}
+        target = upstream.target(said.surface, upstream.model(asked.model), stream=asked.stream)
+        line.ask(upstream)
+        try:
+            answer = await self._hop.send(target, upstream.headers(forwarded), said.body, upstream.timeout_s)
+        except HttpFailure as failure:
+            raise failure_of_network(failure) from None
+        try:
+            return await self._opened(asked, upstream, said, answer)
+        except HttpFailure as failure:
+            await answer.close()
+            raise failure_of_network(failure) from None
+        except BaseException:
+            await answer.close()
+            raise
+
+    async def _opened(self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, answer: HopAnswer) -> _Opened:
+        dialect = _DIALECTS[said.surface] if said.surface else upstream.place.dialect
+        if answer.status != 200:
+            body = await answer.read(ERROR_BYTES_MAX)
+            raise failure_of_status(
+                answer, body, upstream, self._clock.now(), dialect=dialect, same_api=bool(said.surface)
+            )
+        if answer.header(b"content-encoding") not in (b"", b"identity"):
+            raise _garbled()
+        if not asked.stream:
+            body = await answer.read()
+            await answer.close()
+            if usage_of_answer(body) is None:
+                raise _garbled()
+            return _Opened(upstream, said, answer, dialect, body=body)
+        watch = EventWatch(drops_usage=said.asks_usage and bool(said.surface))
+        first, events = b"", b""
+        while not first:  # nothing is said to the client before there is something to say
+            piece = await answer.piece()
+            first, events = (watch.feed(piece), events + piece) if piece else (watch.close(), events)
+            if not piece and not first:
+                raise _garbled()
+            if watch.error is not None:
+                raise UpstreamFailure("trouble", watch.error)
+            if not piece:
+                break
+        return _Opened(upstream, said, answer, dialect, watch=watch, first=first, raw=events)
+
+
+class _Opened:
+    """An answer that has begun.
+
+    Attributes:
+        upstream: whose answer it is.
+        said: what was asked.
+        answer: the rest of the answer.
+        dialect: of the answer.
+        body: the whole body; None where the answer comes in pieces.
+        watch: has read the first events of a stream.
+        first: these events.
+        raw: these events as they came, before any of them was left out.
+    """
+
+    def __init__(
+        self,
+        upstream: ModelUpstream,
+        said: Outgoing,
+        answer: HopAnswer,
+        dialect: ApiDialect,
+        *,
+        body: bytes | None = None,
+        watch: EventWatch | None = None,
+        first: bytes = b"",
+        raw: bytes = b"",
+    ) -> None:
+        self.upstream, self.said, self.answer, self.dialect = upstream, said, answer, dialect
+        self.body, self.first, self.raw = body, first, raw
+        self.watch = watch or EventWatch()
+
+
+class _Line:
+    """The line that a request leaves on record, while it is being made."""
+
+    def __init__(
+        self, asked: ModelRequest, name: str, route: ModelRoute, clock: Clock, kept: PassedRequests | None
+    ) -> None:
+        self._asked, self._name, self._route, self._clock, self._kept = asked, name, route, clock, kept
+        self._began, self._at = clock.monotonic(), clock.now()
+        self._first_s = 0.0
+        self._usage = Usage()
+        self._upstream: ModelUpstream | None = None
+        self._answer: list[bytes] = []
+        self._answer_bytes = 0
+        self.request_id = str(asked.http.scope.get(REQUEST_ID, ""))
+        self.tried = 0
+
+    async def check(self) -> None:
+        """Raise where lines can not be kept: nothing is passed on without a record.
+
+        Raises:
+            ModelUnavailable: the journal can not be written.
+        """
+        if self._kept is None:
+            return
+        try:
+            await self._kept.ready()
+        except JournalError as error:
+            log.error("no request is passed on, since the journal can not be written: %s", error)
+            raise ModelUnavailable("Nothing can be kept on record now.", status=503, retry_after=5.0) from None
+
+    def ask(self, upstream: ModelUpstream) -> None:
+        """Another upstream is asked."""
+        self._upstream = upstream
+        self.tried += 1
+
+    def heard(self, usage: Usage) -> None:
+        """The upstream has told what it used."""
+        self._usage = usage
+
+    def keep(self, body: bytes) -> None:
+        """A part of the answer goes out."""
+        if not self._first_s:
+            self._first_s = self._clock.monotonic() - self._began
+        if self._route.keeps_bodies and self._answer_bytes < BODY_KEPT_BYTES_MAX:
+            self._answer.append(body)
+            self._answer_bytes += len(body)
+
+    def end(self, end: PassedEnd, status: int) -> None:
+        """The request is over."""
+        if self._kept is None:
+            return
+        kept, self._kept = self._kept, None
+        who, upstream, keeps = self._asked.identity, self._upstream, self._route.keeps_bodies
+        kept.add(
+            PassedRequest(
+                at=self._at,
+                request_id=self.request_id,
+                tenant=who.tenant,
+                principal=who.principal,
+                key_id=who.key_id,
+                surface=self._asked.surface.name,
+                model=self._name,
+                asked=self._asked.model[:200],
+                upstream=upstream.name if upstream else "",
+                tried=self.tried,
+                end=end,
+                status=status,
+                input_tokens=self._usage.input_tokens,
+                output_tokens=self._usage.output_tokens,
+                cached_tokens=self._usage.cached_tokens,
+                cost=_cost(upstream, self._asked.model, self._usage),
+                seconds=self._clock.monotonic() - self._began,
+                first_s=self._first_s,
+                request_body=self._asked.body[:BODY_KEPT_BYTES_MAX] if keeps else b"",
+                answer_body=b"".join(self._answer)[:BODY_KEPT_BYTES_MAX] if keeps else b"",
+            )
+        )
+
+
+class _PassedStream(Response):
+    """The answer to a request for a stream."""
+
+    def __init__(self, asked: ModelRequest, opened: _Opened, line: _Line, watch: ClientWatch) -> None:
+        super().__init__(b"", 200, _lost_header(opened.said.lost), _STREAM)
+        del self.headers["content-length"]
+        self.headers["cache-control"] = "no-cache"
+        self._asked, self._opened, self._line, self._client = asked, opened, line, watch
+        self._transcoder: Transcoder | None = None
+        self._filter: EventWatch | None = None
+        if not opened.said.surface:
+            target = asked.dialect
+            self._transcoder = Transcoder(opened.dialect, target, tools=asked.request.tools)
+            if asked.surface.name == "chat" and not wants_usage(asked):
+                self._filter = EventWatch(drops_usage=True)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        opened = self._opened
+        end: PassedEnd = "broke_off"
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            is_whole = await self._tell(send)
+            end = "answered" if is_whole else "broke_off"
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            self._client.end()
+        except asyncio.CancelledError:
+            end = "client_left" if self._client.has_left else "broke_off"
+            if self._client.is_cause():
+                raise ClientDisconnect from None
+            raise
+        finally:
+            self._client.stop()
+            await opened.answer.close()
+            self._line.heard(opened.watch.usage)
+            self._line.end(end, 200)
+
+    async def _tell(self, send: Send) -> bool:
+        """Send the answer on; whether it came to its own end."""
+        watch, error = self._opened.watch, None
+        piece = self._opened.raw if self._transcoder is not None else self._opened.first
+        try:
+            while True:
+                told = self._told(piece)
+                if told:
+                    self._line.keep(told)
+                    await send({"type": "http.response.body", "body": told, "more_body": True})
+                piece = await self._opened.answer.piece()
+                if not piece:
+                    break
+                whole = watch.feed(piece)
+                if self._transcoder is None:
+                    piece = whole
+        except HttpFailure as failure:
+            log.warning("%s broke off: %s", self._opened.upstream.name, failure)
+            error = failure_of_network(failure).error
+        except ModelGarbled as garbled:
+            error = garbled
+        rest = self._rest(error)
+        if rest:
+            self._line.keep(rest)
+            await send({"type": "http.response.body", "body": rest, "more_body": True})
+        return error is None and watch.ended and watch.error is None
+
+    def _told(self, piece: bytes) -> bytes:
+        if self._transcoder is None or not piece:
+            return piece
+        told = self._transcoder.feed(piece)
+        return self._filter.feed(told) if self._filter is not None else told
+
+    def _rest(self, error: ModelError | None) -> bytes:
+        """What is still to be said when the upstream has said all: its last event, or an error, and what was lost."""
+        watch, dialect = self._opened.watch, self._asked.dialect
+        last = watch.close() if error is None else b""
+        if self._transcoder is not None:
+            told = self._transcoder.close()
+            if self._filter is not None:
+                told = self._filter.feed(told) + self._filter.close()
+            lost = self._transcoder.lost
+            if lost and self._asked.surface.comments:
+                told += b": lost " + told_losses(lost).encode() + b"\n\n"
+            return told
+        if error is None and (watch.ended or watch.error is not None):
+            return last
+        broken = error or ModelUnavailable("the answer broke off")
+        return last + _last_event(dialect.encoder().fail(broken))
+
+
+def _last_event(wire: bytes) -> bytes:
+    """Without the events by which an answer begins: this one has begun."""
+    return wire.rstrip(b"\n").rpartition(b"\n\n")[2] + b"\n\n"
+
+
+def _estimated(asked: ModelRequest, line: _Line) -> Response:
+    """How many tokens a request has, where no upstream can count them."""
+    request = asked.request
+    counted = with_usage(Reply.of(""), request.messages, sum(len(str(tool.parameters)) for tool in request.tools))
+    line.end("answered", 200)
+    body = b'{"input_tokens":%d}' % counted.usage.input_tokens
+    return Response(body, 200, {ESTIMATED_HEADER: "true"}, "application/json")
+
+
+def _forwarded(asked: ModelRequest) -> dict[str, str]:
+    """The headers of the client that go on to an upstream of the same API."""
+    found = {name: ", ".join(asked.http.headers.getlist(name)) for name in asked.surface.forwarded}
+    return {name: value for name, value in found.items() if _VALUE.fullmatch(value)}
+
+
+def _lost_header(lost: tuple[Loss, ...]) -> dict[str, str]:
+    return {LOST_HEADER: told_losses(lost)} if lost else {}
+
+
+def _cost(upstream: ModelUpstream | None, asked: str, usage: Usage) -> Decimal | None:
+    price = upstream.price(asked) if upstream is not None else None
+    return price.of(usage) if price is not None else None
+
+
+def _garbled() -> UpstreamFailure:
+    return UpstreamFailure("garbled", ModelGarbled("The model's own server answers something else.", status=502))

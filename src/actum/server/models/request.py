@@ -1,0 +1,145 @@
+"""A request at the models door, read once: who asks, for which model, with which body.
+
+The body is read for the name of the model and the wish for a stream only. Whoever needs more asks for `fields` or
+`request`, which are read when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from msgspec import Struct, structs
+from starlette.requests import Request as HttpRequest
+
+from ...core.errors import UsageError
+from ...core.interfaces import Request
+from ...core.json import JsonObject
+from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
+from ...dialects.api.openai_fields import read_body
+from ...dialects.base import ApiDialect
+from ..door import identity_of
+from ..identity import Identity
+from .surface import CHAT, Surface
+
+
+class _Head(Struct):
+    """What every body may say; msgspec skips all else without building it."""
+
+    model: str = ""
+    stream: bool | None = None
+
+
+_read_head = msgspec.json.Decoder(_Head).decode
+
+
+class ModelRequest:
+    """One request for a model.
+
+    Args:
+        surface: the API that was asked.
+        http: the request. A key was taken out of its headers and its address by the house.
+        body: the bytes of the body.
+        model: the name of the model, as the client wrote it.
+        stream: whether the client wants the answer in pieces.
+
+    Attributes:
+        surface, http, body, model, stream: as above.
+        identity: who asks.
+    """
+
+    def __init__(self, surface: Surface, http: HttpRequest, body: bytes, model: str, *, stream: bool) -> None:
+        self.surface = surface
+        self.http = http
+        self.body = body
+        self.model = model
+        self.stream = stream
+        self.identity: Identity = identity_of(http.scope)
+        self._fields: JsonObject | None = None
+        self._request: Request | None = None
+
+    def header(self, name: str) -> str:
+        """The value of a header; empty where the request has none.
+
+        Args:
+            name: of the header, in small letters.
+        """
+        return self.http.headers.get(name, "")
+
+    @property
+    def fields(self) -> JsonObject:
+        """The body as JSON.
+
+        Raises:
+            UsageError: it is no JSON object; the message says where it ends to be one.
+        """
+        if self._fields is None:
+            self._fields = read_body(self.body)
+        return self._fields
+
+    @property
+    def dialect(self) -> ApiDialect:
+        """The dialect of the answer: a client that speaks Chat Completions as of 2023 is answered so."""
+        return OPENAI_FUNCTIONS if self.surface is CHAT and "functions" in self.fields else self.surface.dialect
+
+    @property
+    def request(self) -> Request:
+        """What the client asks, as every model is asked, with the name of the model and the wish for a stream.
+
+        Raises:
+            UsageError: the body is no request of this API; the message says where.
+        """
+        if self._request is None:
+            read = self.surface.dialect.decode_request(self.body)
+            self._request = structs.replace(read, model=self.model, stream=self.stream)
+        return self._request
+
+
+async def read_request(surface: Surface, http: HttpRequest) -> ModelRequest:
+    """Read a request.
+
+    Args:
+        surface: the API that was asked.
+        http: the request, whose body is not read yet.
+
+    Raises:
+        UsageError: the body is no JSON object, or names no model.
+    """
+    body = _with_one_meaning(await http.body())
+    try:
+        head = _read_head(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # rare: the slow reader says what is wrong, and where
+        head = _slow_head(read_body(body))
+    named = str(http.path_params["model"]) if surface.model_in == "address" else head.model
+    if not named:
+        raise UsageError("model: the name of a model is missing")
+    if surface.stream == "always" and http.query_params.get("alt") != "sse":
+        raise UsageError("alt: this server streams server-sent events only: ask with ?alt=sse")
+    stream = surface.stream == "always" or (surface.stream == "body" and head.stream is True)
+    return ModelRequest(surface, http, body, named, stream=stream)
+
+
+def _with_one_meaning(body: bytes) -> bytes:
+    """A body that no reader takes for one with another model, or with another wish for a stream.
+
+    Of a name that stands twice in an object, this server takes the last and an upstream may take the first.
+    """
+    if body.count(b'"model"') < 2 and body.count(b'"stream"') < 2 and _ESCAPED_LETTER.search(body) is None:
+        return body
+    try:
+        return msgspec.json.encode(_read_fields(body))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body  # whoever reads it says what is wrong
+
+
+_read_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_ESCAPED_LETTER = re.compile(rb"\\u00[67]")
+
+
+def _slow_head(fields: JsonObject) -> _Head:
+    model, stream = fields.get("model", ""), fields.get("stream")
+    if not isinstance(model, str):
+        raise UsageError("model: a text was expected")
+    if not (stream is None or isinstance(stream, bool)):
+        raise UsageError("stream: true or false was expected")
+    return _Head(model, stream)

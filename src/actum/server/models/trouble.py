@@ -1,0 +1,103 @@
+"""Why an upstream gave no answer, what the client is told of that, and whether another upstream may be asked. Pure.
+
+A client learns nothing of how this server reaches its models: no address, no key, no account.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.responses import Response
+
+from ...core.errors import ContextOverflow, ModelError, ModelGarbled, ModelUnavailable
+from ...core.passed import Trouble
+from ...dialects.base import ApiDialect
+from ...transport.hop import HopAnswer
+from ...transport.http import HttpFailure, retry_after
+from .upstream import ModelUpstream
+
+ERROR_BYTES_MAX = 1024 * 1024
+RESTS: frozenset[Trouble | None] = frozenset({"unreachable", "trouble", "garbled", "key"})
+"""After such troubles in a row an upstream is left alone for a while. One that asks to slow down says itself when."""
+_KEY_BYTES_MIN = 6
+_ABOUT_RETRIES = frozenset({"retry-after", "retry-after-ms", "x-should-retry"})
+
+
+class UpstreamFailure(Exception):
+    """An upstream gave no answer.
+
+    Args:
+        trouble: of which kind; None where the request itself is wrong, so that no other upstream is asked.
+        error: what the client is told.
+        told: the upstream's own answer, where the client speaks the same API and may see it.
+    """
+
+    def __init__(self, trouble: Trouble | None, error: ModelError, told: Response | None = None) -> None:
+        super().__init__(str(error))
+        self.trouble = trouble
+        self.error = error
+        self.told = told
+
+
+def failure_of_status(
+    answer: HopAnswer, body: bytes, upstream: ModelUpstream, now: float, *, dialect: ApiDialect, same_api: bool
+) -> UpstreamFailure:
+    """What an answer means that is none.
+
+    Args:
+        answer: its head.
+        body: its body.
+        upstream: whose answer it is.
+        now: seconds since 1970.
+        dialect: of the upstream.
+        same_api: the client speaks the API of the upstream.
+    """
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
+    error = dialect.decode_error(answer.status, retry_after(headers, now), body)
+    trouble = _trouble(answer.status, error)
+    if trouble == "key":
+        return UpstreamFailure(trouble, ModelUnavailable("The model's own server refuses this server.", status=502))
+    if trouble == "garbled":
+        return UpstreamFailure(trouble, ModelGarbled("The model's own server answers something else.", status=502))
+    key = upstream.place.key
+    error.args = (str(error).replace(key, "[key]") if len(key) >= _KEY_BYTES_MIN else str(error),)
+    told = None
+    if same_api and _is_object(body) and not (len(key) >= _KEY_BYTES_MIN and key.encode() in body):
+        passed = {name: value for name, value in headers.items() if name in _ABOUT_RETRIES}
+        told = Response(body, answer.status, passed, "application/json")
+    return UpstreamFailure(trouble, error, told)
+
+
+def failure_of_network(failure: HttpFailure) -> UpstreamFailure:
+    """What a failed connection means."""
+    if failure.lasting:
+        return UpstreamFailure("garbled", ModelGarbled("The model's own server answers something else.", status=502))
+    if failure.silent:
+        return UpstreamFailure(
+            "unreachable", ModelUnavailable("The model's own server did not answer in time.", status=504)
+        )
+    return UpstreamFailure("unreachable", ModelUnavailable("The model's own server can not be reached.", status=503))
+
+
+def _trouble(status: int, error: ModelError) -> Trouble | None:
+    if isinstance(error, ContextOverflow):
+        return "context"
+    if status < 400:
+        return "garbled"
+    known: dict[int, Trouble] = {
+        401: "key",
+        402: "key",
+        403: "key",
+        404: "unknown_model",
+        408: "trouble",
+        425: "trouble",
+        429: "rate_limit",
+    }
+    return known.get(status, "trouble" if status >= 500 else None)
+
+
+def _is_object(body: bytes) -> bool:
+    try:
+        msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True

@@ -1,0 +1,280 @@
+"""Python sessions: variables and files that stay from one call of `run_python` to the next, in one jail.
+
+A session belongs to the run that began it, and ends with that run. Its id is of use to nobody else. A session that
+ended, or that another process held, is said to be lost; it never begins anew in silence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import secrets
+import sys
+from contextlib import AsyncExitStack
+
+import msgspec
+from msgspec import Struct, structs
+
+from ..core.attachment import File
+from ..core.call import Effect
+from ..core.errors import ResourceLimit, ToolError, Unavailable, UsageError
+from ..core.holder import Holder, HolderKey
+from ..core.interfaces import Context
+from ..core.json import dumps
+from ..core.user import User
+from ..sandbox.jail import Jail
+from ..sandbox.layers import start
+from ..sandbox.start import JailedProcess
+from .jailed_command import CommandOutput, collected, file_name, plain, reason
+
+BEGIN = "new"
+SESSION_S = 3_600.0
+"""Seconds after which a session ends in any case."""
+SESSIONS_MAX = 32
+SESSIONS_PER_RUN_MAX = 4
+ANSWER_BYTES_MAX = 4 * 1024 * 1024
+SCRIPT = ".session.py"
+VALUE = ".value"
+
+LOOP = """\
+import sys
+sys.path.append(sys.path.pop(0))
+import ast, base64, json, os, traceback
+asked_by, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+names = {"__name__": "__main__"}
+
+def run(code):
+    tree = ast.parse(code, "code.py")
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "code.py", "exec"), names)
+    value = None if last is None else eval(compile(ast.Expression(last.value), "code.py", "eval"), names)
+    if "matplotlib.pyplot" in sys.modules:
+        plots = sys.modules["matplotlib.pyplot"]
+        for number in plots.get_fignums():
+            plots.figure(number).savefig(f"figure_{number}.png")
+        plots.close("all")
+    return "" if value is None else repr(value)
+
+def read(fd, start, most):
+    os.lseek(fd, start, os.SEEK_SET)
+    return os.read(fd, most).decode("utf-8", "replace")
+
+for line in asked_by:
+    asked = json.loads(line)
+    if asked["file"]:
+        with open(asked["file"], "wb") as file:
+            file.write(base64.b64decode(asked["data"]))
+    out, err = (os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600) for name in (".out", ".err"))
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    value, ok = "", True
+    try:
+        value = run(asked["code"])
+    except BaseException as error:
+        ok = isinstance(error, SystemExit) and not error.code
+        if not ok:
+            traceback.print_exception(type(error), error, error.__traceback__.tb_next)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    size = os.fstat(err).st_size
+    told = {"id": asked["id"], "ok": ok, "said": read(out, 0, 100000), "left": max(0, os.fstat(out).st_size - 100000)}
+    told |= {"errors": read(err, max(0, size - 4000), 4000), "value": value[:100000]}
+    os.close(out)
+    os.close(err)
+    answer = json.dumps(told).encode() + b"\\n"
+    while answer:
+        answer = answer[os.write(answers, answer):]
+"""
+
+
+class _Answer(Struct, frozen=True):
+    id: str
+    ok: bool
+    said: str
+    left: int
+    errors: str
+    value: str
+
+
+class PythonSession:
+    """A Python in a jail that runs one piece of code after the other.
+
+    Args:
+        jail: what it may do. The limit `seconds` holds for each piece, the other limits for all pieces together.
+    """
+
+    def __init__(self, jail: Jail) -> None:
+        self._jail = structs.replace(jail, limits=structs.replace(jail.limits, seconds=SESSION_S))
+        self._seconds = jail.limits.seconds
+        self._stack = AsyncExitStack()
+        self._process: JailedProcess | None = None
+        self._turn = asyncio.Lock()
+        self._told: dict[str, bytes] = {}
+        self.is_over = False
+
+    async def begin(self) -> None:
+        """Start the Python.
+
+        Raises:
+            Unavailable: the machine does not hold the jail.
+        """
+        command, files = [sys.executable, SCRIPT], {SCRIPT: LOOP.encode()}
+        try:
+            self._process = await self._stack.enter_async_context(start(command, self._jail, files=files))
+        except UsageError as error:
+            self.is_over = True
+            raise Unavailable(f"The code was not run: {error}") from None
+
+    async def run(self, code: str, file: File | None) -> CommandOutput:
+        """Run a piece of code.
+
+        Raises:
+            ToolError: the code raised an error; the session goes on. Or the code ended the session.
+            ResourceLimit: a limit ended the session.
+        """
+        async with self._turn:
+            if self.is_over or self._process is None:
+                raise ToolError(LOST)
+            try:
+                async with asyncio.timeout(self._seconds):
+                    answer = await self._ask(self._process, code, file)
+            except TimeoutError:
+                await self.end()
+                raise ResourceLimit(
+                    f"The session was ended at the limit seconds = {self._seconds}.", effect=self._effect
+                ) from None
+            except BaseException:
+                await self.end()
+                raise
+            left = await asyncio.to_thread(collected, self._process.work, self._is_known)
+        self._told |= {name: hashlib.sha256(data).digest() for name, data in left.items()}
+        said = f"{answer.said}\n[{answer.left} bytes are left out]" if answer.left else answer.said
+        said, errors, value = (plain(text, self._process, self._jail) for text in (said, answer.errors, answer.value))
+        if not answer.ok:
+            shown = "\n".join(part for part in (said[-4000:], errors) if part.strip())
+            raise ToolError(f"The code raised an error; the session goes on.\n{shown}".rstrip(), effect=self._effect)
+        return CommandOutput(said, errors, left | ({VALUE: value.encode()} if value else {}))
+
+    @property
+    def _effect(self) -> Effect:
+        return "none" if self._jail.changes_nothing_outside else "unknown"
+
+    def _is_known(self, name: str, data: bytes) -> bool:
+        return self._told.get(name) == hashlib.sha256(data).digest()
+
+    async def _ask(self, process: JailedProcess, code: str, file: File | None) -> _Answer:
+        asked = {"id": secrets.token_hex(8), "code": code, "file": "", "data": ""}
+        if file is not None:
+            asked |= {"file": file_name(file), "data": base64.b64encode(file.data).decode()}
+            self._told[asked["file"]] = hashlib.sha256(file.data).digest()
+        try:
+            process.child.stdin.write(dumps({**asked}).encode("utf-8", "replace") + b"\n")
+            await process.child.stdin.drain()
+        except OSError:
+            pass  # it has ended; what it left to be read says why
+        line = b""
+        while not line.endswith(b"\n"):
+            part = await process.child.stdout.read(65_536)
+            if not part or len(line) > ANSWER_BYTES_MAX:
+                raise await self._ended(process)
+            line += part
+        try:
+            answer = msgspec.json.decode(line, type=_Answer)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise await self._ended(process) from None
+        if answer.id != asked["id"]:
+            raise await self._ended(process)
+        return answer
+
+    async def _ended(self, process: JailedProcess) -> ToolError | ResourceLimit:
+        """Why there is no answer."""
+        await self.end()
+        report = process.report_before_removal
+        if report is not None and report.limit:
+            return ResourceLimit(f"{reason(report, self._jail, 'The session')}", effect=self._effect)
+        return ToolError("The code ended the session; its variables and files are gone.", effect=self._effect)
+
+    async def end(self) -> None:
+        """End the Python and all that it started, and remove its files."""
+        self.is_over = True
+        await self._stack.aclose()
+
+
+LOST = f"This session is lost: it ended, or another process held it. Begin another one with session={BEGIN!r}."
+
+
+class PythonSessions:
+    """The sessions of runs, each by an id that holds for its own run alone.
+
+    Args:
+        jail: what a session may do.
+    """
+
+    def __init__(self, jail: Jail) -> None:
+        self._jail = jail
+        self._open: dict[tuple[HolderKey, str], PythonSession] = {}
+        self._endings: set[asyncio.Task[None]] = set()
+
+    async def run(self, session: str, code: str, file: File | None, context: Context) -> tuple[str, CommandOutput]:
+        """Run code in a session.
+
+        Args:
+            session: an id, or `new`.
+            code, file: as of `run_python`.
+            context: of the call.
+
+        Returns:
+            The id of the session, and what the code came to.
+
+        Raises:
+            ToolError: the session is lost, or the code raised an error.
+            ResourceLimit: there are too many sessions, or a limit ended this one.
+            Unavailable: the machine does not hold the jail.
+        """
+        owner = _owner(context)
+        self._open = {key: each for key, each in self._open.items() if not each.is_over}
+        if session != BEGIN:
+            found = self._open.get((owner, session))
+            if found is None:
+                raise ToolError(LOST)
+            return session, await found.run(code, file)
+        own = [key for key in self._open if key[0] == owner]
+        if len(own) >= SESSIONS_PER_RUN_MAX or len(self._open) >= SESSIONS_MAX:
+            raise ResourceLimit("Too many sessions are open. Go on in one of them.", effect="none")
+        made, name = PythonSession(self._jail), f"s_{secrets.token_hex(4)}"
+        self._open[owner, name] = made
+        await made.begin()
+        if context.holder is not None:
+            context.holder.watch(self._heard_of)
+        try:
+            return name, await made.run(code, file)
+        except ToolError as error:
+            if made.is_over:
+                raise
+            raise ToolError(f"{error.message}\n[session {name}]", effect=error.effect) from None
+
+    def _heard_of(self, holder: Holder) -> None:
+        """A run is over; one that waits for a person keeps its sessions."""
+        if holder.state in ("here", "paused"):
+            return
+        for key in [key for key in self._open if key[0] == holder.key]:
+            ending = asyncio.get_running_loop().create_task(self._open.pop(key).end())
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+
+    async def close(self) -> None:
+        """End all sessions."""
+        for session in list(self._open.values()):
+            await session.end()
+        await asyncio.gather(*self._endings)
+
+
+def _owner(context: Context) -> HolderKey:
+    if context.holder is not None:
+        return context.holder.key
+    return (User(context.tenant, context.principal), f"run:{context.run_id}")

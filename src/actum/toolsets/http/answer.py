@@ -1,0 +1,226 @@
+"""What an API answered, as the result of a call or as the error that it means. Pure.
+
+An API's words are a stranger's: hidden characters are removed, and what an error says is short. Secrets are taken out
+before a text is cut, since the beginning of a secret is not found any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from email.message import Message
+from typing import NoReturn
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+from msgspec import UNSET
+
+from ...core.call import MediaPart, TextPart, ToolResult
+from ...core.errors import CallTimeout, RateLimited, ToolError, Unavailable
+from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
+from ...core.redaction import Redaction
+from ...protocols.openapi.model import ApiOperation
+from ...protocols.plain_text import plain, plain_json
+from ...transport.fetcher import Fetched
+from ...transport.guard import origin
+from ...transport.http import retry_after
+
+WORDS_CHARS_MAX = 300
+RETRY_AFTER_MAX_S = 86_400.0
+NOTED = ("etag", "last-modified", "content-length", "content-type", "allow")
+"""The headers that are told of an answer without a body."""
+
+_SHORT = range(1, WORDS_CHARS_MAX)
+"""What is longer is left out whole: to cut it could leave the beginning of a secret that is then not found."""
+_NEXT = re.compile(r"<([^<>]*)>([^<>]*)")
+_REL_NEXT = re.compile(r';\s*rel\s*=\s*"?(?:[^";]*\s)?next(?:\s[^";]*)?"?', re.IGNORECASE)
+
+
+def result_of(answer: Fetched, operation: ApiOperation, call_id: str, secrets: Collection[str] = ()) -> ToolResult:
+    """The result that a good answer is.
+
+    Args:
+        answer: with a status below 300, or 304.
+        operation: what was asked, to tell how the next page is asked for.
+        call_id: of the call.
+        secrets: what was sent as a credential.
+
+    Raises:
+        ToolError: the answer is a file that repeats a credential.
+    """
+    kind, charset, name = _kind(answer.headers)
+    value: Json = None
+    structured = False
+    content: list[TextPart | MediaPart] = []
+    notes = _notes(answer, operation)
+    if not answer.body:
+        content.append(TextPart(_without_body(answer, operation)))
+    elif _is_json(kind):
+        try:
+            value, _ = parse(answer.body, keep_last=True)
+            structured = True
+        except JsonProblem:
+            content.append(TextPart(plain(answer.body.decode("utf-8", "replace"))))
+            notes.append("The API says that this is JSON, and it is not.")
+    elif (text := _as_text(answer.body, kind, charset)) is not None:
+        content.append(TextPart(plain(text)))
+    else:
+        if any(secret.encode() in answer.body for secret in secrets if secret):
+            raise ToolError("The API answered with a file that holds a credential; it is not handed on.", effect="done")
+        content.append(
+            MediaPart(
+                kind or "application/octet-stream", data=answer.body, name=plain(name) if len(name) in _SHORT else ""
+            )
+        )
+    if structured:
+        value = plain_json(value)
+        notes += _next_in_body(value, answer.url, operation)
+    if notes:
+        if structured:
+            content.append(TextPart(dumps(value)))
+        content += [TextPart(note) for note in notes]
+    return ToolResult(call_id, tuple(content), structured=value if structured else UNSET)
+
+
+def refuse(answer: Fetched, now: float, secrets: Collection[str] = ()) -> NoReturn:
+    """Raise what an answer with another status means.
+
+    Args:
+        answer: neither below 300 nor 304.
+        now: seconds since 1970, for a `Retry-After` that is a date.
+        secrets: what was sent as a credential.
+    """
+    status, later = answer.status, retry_after(answer.headers, now)
+    later = min(later, RETRY_AFTER_MAX_S) if later is not None else None
+    said = _said(answer, secrets)
+    words = f"HTTP {status}{': ' + said if said else ''}"
+    if status == 429:
+        raise RateLimited(f"The API takes no more requests for now ({words}).", retry_after=later)
+    if status in (408, 504):
+        raise CallTimeout(
+            f"The API did not finish in time ({words}); it may have happened all the same.", retry_after=later
+        )
+    if status >= 500:
+        raise Unavailable(
+            f"The API failed ({words}); it may have happened all the same.", effect="unknown", retry_after=later
+        )
+    if status < 400:
+        raise ToolError(
+            f"The API answered with a redirect that is not followed (HTTP {status}); the call may have had its effect.",
+            effect="unknown",
+        )
+    if status in (401, 403):
+        raise ToolError(f"The API does not let this credential do that ({words}).")
+    raise ToolError(f"The API refused the request ({words}).", retry_after=later)
+
+
+def _kind(headers: Mapping[str, str]) -> tuple[str, str, str]:
+    """Media type, character set and file name that an answer says."""
+    head = Message()
+    head["content-type"] = headers.get("content-type", "")
+    head["content-disposition"] = headers.get("content-disposition", "")
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not re.fullmatch(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", kind):
+        kind = ""
+    return kind, str(head.get_content_charset() or "utf-8"), str(head.get_filename() or "")
+
+
+def _is_json(kind: str) -> bool:
+    return kind in ("application/json", "text/json") or kind.endswith("+json")
+
+
+def _as_text(body: bytes, kind: str, charset: str) -> str | None:
+    """A body that is text; None for another one."""
+    is_text = kind.startswith("text/") or kind.endswith(("/xml", "+xml", "/yaml", "/x-ndjson", "/javascript"))
+    if not is_text and kind:
+        return None
+    try:
+        return body.decode(charset if is_text else "utf-8", "replace" if is_text else "strict")
+    except LookupError:
+        return body.decode("utf-8", "replace")
+    except UnicodeDecodeError:
+        return None
+
+
+def _without_body(answer: Fetched, operation: ApiOperation) -> str:
+    told = f"Done (HTTP {answer.status}). The answer has no body."
+    if operation.method != "HEAD":
+        return told
+    heads = [f"{name}: {plain(answer.headers[name])}" for name in NOTED if len(answer.headers.get(name, "")) in _SHORT]
+    return "\n".join([f"HTTP {answer.status}", *heads])
+
+
+def _notes(answer: Fetched, operation: ApiOperation) -> list[str]:
+    """What is to be told beside the body: that the work goes on, and that there are more pages."""
+    notes: list[str] = []
+    if answer.status == 202:
+        notes.append("The API has taken the request and has not finished (HTTP 202); ask again later how it went.")
+    for link, attributes in _NEXT.findall(answer.headers.get("link", "")[:8192]):
+        if _REL_NEXT.search(attributes):
+            notes += _page(link, answer.url, operation)
+            break
+    return notes
+
+
+def _next_in_body(value: Json, url: str, operation: ApiOperation) -> list[str]:
+    """The next page, where the body has its address in a field `next`."""
+    if not isinstance(value, dict):
+        return []
+    links = value.get("links") or value.get("_links")
+    found = value.get("next") or (links.get("next") if isinstance(links, dict) else None)
+    if isinstance(found, dict):
+        found = found.get("href")
+    return _page(found, url, operation) if isinstance(found, str) and found else []
+
+
+def _page(link: str, url: str, operation: ApiOperation) -> list[str]:
+    """How the next page is asked for, by the arguments of the tool. Nothing is followed by itself."""
+    try:
+        there = urlsplit(urljoin(url, link))
+        if origin(there.geturl()) != origin(url):
+            return ["There are more results, at another server; the link is not followed."]
+    except ValueError:
+        return []
+    by_name = {plan.name: plan.argument for plan in operation.parameters if plan.where == "query"}
+    before = parse_qsl(urlsplit(url).query)
+    after = [pair for pair in parse_qsl(there.query) if pair not in before]
+    if (
+        there.path != urlsplit(url).path
+        or not after
+        or any(name not in by_name or len(value) > 2000 for name, value in after)
+    ):
+        return ["There are more results."]
+    arguments: JsonObject = {by_name[name]: plain(value) for name, value in after}
+    return [f"There are more results: call {operation.tool.name} again with the same arguments and {dumps(arguments)}."]
+
+
+def _said(answer: Fetched, secrets: Collection[str]) -> str:
+    """The short message of an error, in one line."""
+    kind, charset, _ = _kind(answer.headers)
+    body = answer.body[:100_000]
+    if _is_json(kind):
+        try:
+            value, _ = parse(body, keep_last=True)
+        except JsonProblem:
+            return ""
+        text = _message(value)
+    elif kind == "text/plain":
+        text = _as_text(body, kind, charset) or ""
+    else:
+        return ""
+    text = str(Redaction().value(" ".join(plain(text).split()), secrets))
+    return text if len(text) <= WORDS_CHARS_MAX else text[:WORDS_CHARS_MAX] + "..."
+
+
+def _message(value: Json, depth: int = 0) -> str:
+    """The words of an error, where APIs usually put them."""
+    if isinstance(value, str):
+        return value
+    if depth > 3:
+        return ""
+    if isinstance(value, list):
+        return "; ".join(filter(None, (_message(item, depth + 1) for item in value[:3])))
+    if isinstance(value, dict):
+        names = ("message", "detail", "error_description", "error", "title", "reason", "description", "errors")
+        found = [text for name in names if (text := _message(value.get(name), depth + 1))]
+        return found[0] if found else ""
+    return ""

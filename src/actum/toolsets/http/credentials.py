@@ -1,0 +1,209 @@
+"""The credentials of an API's requests: looked up for the user of the call, put in at the moment of sending.
+
+Secrets come from the call's own context, so each user and tenant has their own. An access token lives in the memory of
+this process, by user; calls that find it ended wait for one request that brings a new one. Every value that is sent,
+and every token that an endpoint gives, is concealed in the run.
+
+Limits: no mutual TLS, no DPoP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable, Mapping
+from urllib.parse import quote, urlencode
+from weakref import WeakKeyDictionary
+
+import msgspec
+from msgspec import Struct
+
+from ...core.clock import SystemClock
+from ...core.errors import InvalidArguments, ToolError, Unavailable, UnknownName
+from ...core.interfaces import Clock, Context
+from ...core.user import User
+from ...protocols.openapi.request import BuiltRequest, CredentialSlot, with_credentials
+from ...protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
+from ...transport.fetcher import Fetcher
+from ...transport.http import HttpFailure
+
+EARLY_S = 15.0
+"""A token is asked for anew so long before it ends."""
+USUAL_S = 300.0
+"""How long a token is used whose endpoint does not say when it ends."""
+
+Keep = Callable[[str, str, User], None]
+"""Keeps a new value of a secret: its name, the value, whose it is."""
+_Owner = tuple[str, str, str]
+
+
+class _Token(Struct, frozen=True):
+    value: str
+    ends: float
+
+
+class _Granted(Struct, frozen=True):
+    """The answer of a token endpoint (RFC 6749 section 5.1)."""
+
+    access_token: str
+    token_type: str = "bearer"
+    expires_in: float | str | None = None
+    refresh_token: str = ""
+
+
+class ApiCredentials:
+    """What shows to an API who asks.
+
+    Args:
+        setup: names the credentials.
+        fetcher: reaches the token endpoints.
+        clock: for the end of tokens.
+        keep: keeps a refresh token that an endpoint gave in the place of another; None where nothing can be kept.
+    """
+
+    def __init__(
+        self, setup: ApiSetup, fetcher: Fetcher, *, clock: Clock | None = None, keep: Keep | None = None
+    ) -> None:
+        self._setup = setup
+        self._fetcher = fetcher
+        self._clock = clock or SystemClock()
+        self._keep = keep
+        self._tokens: dict[_Owner, _Token] = {}
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[_Owner, asyncio.Lock]] = WeakKeyDictionary()
+
+    async def dress(self, request: BuiltRequest, context: Context) -> tuple[BuiltRequest, tuple[str, ...]]:
+        """The request with its credentials, and what of it is secret.
+
+        Args:
+            request: as `build_request` made it.
+            context: of the call: whose secrets are used.
+
+        Raises:
+            ToolError: a credential is missing, or its token endpoint refuses to give a token.
+            Unavailable: the token endpoint can not be reached.
+        """
+        slots = self._chosen(request)
+        values = {slot.scheme: await self._value(slot.scheme, context) for slot in slots}
+        try:
+            dressed = with_credentials(request, slots, values)
+        except InvalidArguments:
+            names = ", ".join(values)
+            raise ToolError(f"The credential for {names} has characters that can not be sent.") from None
+        basic = [base64.b64encode(values[slot.scheme].encode()).decode() for slot in slots if slot.prefix == "Basic "]
+        passwords = [values[slot.scheme].partition(":")[2] for slot in slots if slot.prefix == "Basic "]
+        secrets = tuple(filter(None, [*values.values(), *basic, *passwords]))
+        context.conceal(*secrets)
+        return dressed, secrets
+
+    def forget(self, request: BuiltRequest, context: Context, refused: tuple[str, ...]) -> bool:
+        """Let go of the access tokens that the API refused. Whether there were any, so that new ones may help."""
+        owners = [
+            self._owner(slot.scheme, context)
+            for slot in self._chosen(request)
+            if isinstance(self._setup.credentials.get(slot.scheme), OAuthCredential)
+        ]
+        for owner in owners:
+            known = self._tokens.get(owner)
+            if known is not None and known.value in refused:
+                del self._tokens[owner]
+        return bool(owners)
+
+    def _chosen(self, request: BuiltRequest) -> tuple[CredentialSlot, ...]:
+        """The first alternative whose credentials are all set up; else none where none is needed."""
+        known = self._setup.credentials
+        for slots in request.credentials:
+            if slots and all(slot.scheme in known and slot.where != "certificate" for slot in slots):
+                return slots
+        if request.credentials and () not in request.credentials:
+            names = sorted({slot.scheme for slots in request.credentials for slot in slots})
+            raise ToolError(
+                f"This call needs a credential that is not set up: {' or '.join(names)}. A person sets it up by adding "
+                "this API again with --secret."
+            )
+        return ()
+
+    async def _value(self, scheme: str, context: Context) -> str:
+        credential: Credential = self._setup.credentials[scheme]
+        if isinstance(credential, SecretCredential):
+            return _secret(credential.secret, context)
+        return await self._token(scheme, credential, context)
+
+    def _owner(self, scheme: str, context: Context) -> _Owner:
+        return (context.tenant, context.principal, scheme)
+
+    async def _token(self, scheme: str, credential: OAuthCredential, context: Context) -> str:
+        # The secrets are looked up for each call, so that a secret that was removed is not used any longer.
+        password = _secret(credential.client_secret, context) if credential.client_secret else ""
+        refresh = _secret(credential.refresh_token, context) if credential.refresh_token else ""
+        owner = self._owner(scheme, context)
+        locks = self._locks.setdefault(asyncio.get_running_loop(), {})
+        async with locks.setdefault(owner, asyncio.Lock()):
+            known = self._tokens.get(owner)
+            if known is None or known.ends - EARLY_S <= self._clock.now():
+                if credential.refresh_token:
+                    refresh = _secret(credential.refresh_token, context)  # another call may have got a new one
+                granted = await self._ask(credential, password, refresh, context)
+                known = self._tokens[owner] = _Token(granted.access_token, self._clock.now() + _seconds(granted))
+            return known.value
+
+    async def _ask(self, credential: OAuthCredential, password: str, refresh: str, context: Context) -> _Granted:
+        form = {"grant_type": "refresh_token", "refresh_token": refresh} if refresh else {}
+        form = form or {"grant_type": "client_credentials"}
+        if credential.scopes:
+            form["scope"] = " ".join(credential.scopes)
+        headers = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
+        if password:
+            pair = f"{quote(credential.client_id, safe='')}:{quote(password, safe='')}"
+            code = base64.b64encode(pair.encode()).decode()
+            context.conceal(code)
+            headers["authorization"] = f"Basic {code}"
+        else:
+            form["client_id"] = credential.client_id
+        try:
+            answer = await self._fetcher.post(credential.token_url, headers, urlencode(form).encode())
+        except HttpFailure as failure:
+            raise Unavailable(f"The token endpoint of {self._setup.name} gave no answer: {failure}") from None
+        if answer.status >= 500 or answer.status == 429:
+            raise Unavailable(f"The token endpoint of {self._setup.name} failed (HTTP {answer.status}).")
+        granted = _granted(answer.body) if answer.status == 200 else None
+        if granted is None:
+            raise ToolError(
+                f"The token endpoint of {self._setup.name} gives no token (HTTP {answer.status}). A person has to set "
+                "up its credential again."
+            )
+        context.conceal(granted.access_token, granted.refresh_token)
+        if granted.refresh_token and granted.refresh_token != refresh and credential.refresh_token and self._keep:
+            self._keep(credential.refresh_token, granted.refresh_token, context.user)
+        return granted
+
+
+def _secret(name: str, context: Context) -> str:
+    try:
+        return context.secret(name)
+    except UnknownName:
+        raise ToolError(
+            f"The secret {name!r} that this API needs is not set. A person sets it with `actum secrets set {name}`."
+        ) from None
+
+
+def _granted(body: bytes) -> _Granted | None:
+    """A token that can be used; None for any other answer."""
+    try:
+        found = msgspec.json.decode(body, type=_Granted)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
+    return found if found.token_type.lower() == "bearer" and found.access_token else None
+
+
+def _seconds(granted: _Granted) -> float:
+    try:
+        seconds = float(granted.expires_in) if granted.expires_in is not None else USUAL_S
+    except ValueError:
+        return USUAL_S
+    return seconds if 0 <= seconds <= 86_400 * 365 else USUAL_S
+
+
+def schemes_without(setup: ApiSetup) -> Mapping[str, str]:
+    """The security schemes that operations name and for which no credential is set up, with their kinds."""
+    named = {each.scheme for one in setup.api.operations for needed in one.security for each in needed}
+    return {name: setup.api.schemes[name].kind for name in sorted(named) if name not in setup.credentials}

@@ -1,0 +1,199 @@
+"""`ApiToolset`: the operations of an API as tools. Each call is one request through the egress guard.
+
+A request leaves only for an origin that a person confirmed, with the credentials of the call's own user. A request that
+may have arrived and whose answer was lost has the effect `unknown`: the call path repeats it only where the tool is
+declared to be repeatable. Redirects are followed within the origin, and only for methods that read.
+
+What is not done here: waiting for a limit, trying again, cutting long results. All of these are the call path's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Never
+
+import msgspec
+
+from ...core.attachment import File
+from ...core.call import ToolCall, ToolResult
+from ...core.clock import SystemClock
+from ...core.errors import CallTimeout, PermissionDenied, ResourceLimit, ToolError, Unavailable, UnknownTool
+from ...core.interfaces import Clock, Context
+from ...core.json import Json, JsonObject
+from ...core.tool import Tool
+from ...protocols.openapi.model import ApiOperation, BadDocument
+from ...protocols.openapi.request import BuiltRequest, build_request
+from ...protocols.openapi.setup import ApiSetup, OAuthCredential, filled, tool_of
+from ...transport.egress import Egress
+from ...transport.fetcher import Fetched, Fetcher
+from ...transport.guard import AddressRefused, Guard, origin
+from ...transport.http import HttpFailure
+from .answer import refuse, result_of
+from .credentials import ApiCredentials, Keep
+
+ANSWER_BYTES_MAX = 16 * 1024 * 1024
+ANSWER_S_MAX = 60.0
+SCHEMA_TOOL = "get_schema"
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class ApiToolset:
+    """The tools of one API.
+
+    Args:
+        setup: the API as a person set it up. Operations that changed since then are held: they are no tools.
+        egress: the operator's rules for outgoing calls.
+        fetcher: sends the requests; by default one that reaches the confirmed origins.
+        clock: for the end of tokens and for dates in `Retry-After`.
+        keep: keeps a new refresh token.
+
+    Attributes:
+        setup: as given.
+    """
+
+    def __init__(
+        self,
+        setup: ApiSetup,
+        *,
+        egress: Egress | None = None,
+        fetcher: Fetcher | None = None,
+        clock: Clock | None = None,
+        keep: Keep | None = None,
+    ) -> None:
+        self.setup = setup
+        held = set(setup.held())
+        self._operations = {each.tool.name: each for each in setup.api.operations if each.tool.name not in held}
+        self._tools = [tool_of(setup, each) for each in self._operations.values()]
+        shortened = [name for name in self._operations if name in setup.whole]
+        self._schema_tool = _schema_tool(setup.name, shortened) if shortened else None
+        self._origins = frozenset(origin(each) for each in setup.origins)
+        endpoints = [each.token_url for each in setup.credentials.values() if isinstance(each, OAuthCredential)]
+        guard = Guard(named=[*setup.origins, *endpoints], egress=egress)
+        self._fetcher = fetcher or Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=ANSWER_S_MAX)
+        self._clock = clock or SystemClock()
+        self._credentials = ApiCredentials(setup, self._fetcher, clock=self._clock, keep=keep)
+
+    @property
+    def generation(self) -> int:
+        """Always the same: what changes the tools is a new set."""
+        return 0
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The operations that a person approved."""
+        return [*self._tools, *([self._schema_tool] if self._schema_tool else [])]
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Send one request and read its whole answer.
+
+        Raises:
+            CallError: as `core.errors` says; `effect` tells whether the request may have had its effect.
+        """
+        if self._schema_tool is not None and call.name == self._schema_tool.name:
+            return ToolResult(call.id, structured=self._schema_at(call.arguments))
+        operation = self._operations.get(call.name)
+        if operation is None:
+            raise UnknownTool(f"There is no tool {call.name!r}.")
+        request = self._built(operation, call.arguments, context)
+        dressed, secrets = await self._credentials.dress(request, context)
+        answer = await self._send(operation, dressed)
+        if answer.status == 401 and self._credentials.forget(request, context, secrets):
+            # A request that was refused for its token was not carried out; one new token is tried, and no second.
+            dressed, secrets = await self._credentials.dress(request, context)
+            answer = await self._send(operation, dressed)
+        if answer.status < 300 or answer.status == 304:
+            # The next page is worked out from the address without its credentials.
+            return result_of(answer._replace(url=request.url), operation, call.id, secrets)
+        refuse(answer, self._clock.now(), secrets)
+
+    async def aclose(self) -> None:
+        """Close the connections that are kept."""
+        await self._fetcher.aclose()
+
+    def _built(self, operation: ApiOperation, given: JsonObject, context: Context) -> BuiltRequest:
+        """The request without credentials, for an origin that a person confirmed."""
+        files = {handle: File.of(part) for handle, part in context.attachments.items() if part.data or not part.url}
+        template = self.setup.templates.get(operation.tool.name)
+        arguments = given if template is None else filled(template, given)
+        assert isinstance(arguments, dict)
+        try:
+            server = self.setup.address_of(operation)
+        except BadDocument as problem:
+            raise ToolError(f"The address of this API is not complete: {problem.reason}.") from None
+        request = build_request(self.setup.api, operation, arguments, server, files)
+        if not self.setup.origins or origin(request.url) not in self._origins:
+            raise PermissionDenied("This call would go to a server that nobody confirmed for this API.")
+        name = self.setup.idempotency_header
+        if name and operation.method not in _READING and context.key:
+            kept = [(said, value) for said, value in request.headers if said.lower() != name.lower()]
+            request = msgspec.structs.replace(request, headers=(*kept, (name, context.key)))
+        return request
+
+    async def _send(self, operation: ApiOperation, request: BuiltRequest) -> Fetched:
+        headers = {"accept": _accepted(operation)} | {name.lower(): value for name, value in request.headers}
+        try:
+            return await self._fetcher.send(
+                request.method,
+                request.url,
+                headers=headers,
+                body=request.body or b"",
+                redirects="inside" if operation.method in _READING else "none",
+            )
+        except HttpFailure as failure:
+            _fail(failure)
+
+    def _schema_at(self, arguments: JsonObject) -> Json:
+        """The part of a tool's whole schema that a model asks for."""
+        schema = self.setup.whole.get(str(arguments.get("tool")))
+        if schema is None:
+            raise ToolError("No tool of this name has a shortened schema.")
+        found: Json = schema
+        for part in filter(None, str(arguments.get("path", "")).split("/")):
+            key = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, dict) and key in found:
+                found = found[key]
+            elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+                found = found[int(key)]
+            else:
+                raise ToolError(f"The schema has nothing at {part[:100]!r}; begin with an empty path.")
+        return found
+
+
+def _accepted(operation: ApiOperation) -> str:
+    kinds = {each.media_type for each in operation.responses if each.media_type}
+    json = sorted(kind for kind in kinds if "json" in kind and kind.isascii() and kind.isprintable())
+    return ", ".join([*json[:5], "*/*;q=0.5"]) if json else "*/*"
+
+
+def _fail(failure: HttpFailure) -> Never:
+    """Raise what it means that no whole answer came."""
+    if isinstance(failure, AddressRefused):
+        raise PermissionDenied(f"The API's address can not be called: {failure}.") from None
+    if not failure.sent:
+        if failure.lasting:
+            raise ToolError(f"The request can not be sent: {failure}.") from None
+        raise Unavailable(f"The API can not be reached: {failure}.") from None
+    words = f"The API gave no usable answer: {failure}; it may have happened all the same."
+    if failure.lasting:
+        raise ResourceLimit(words) from None
+    raise CallTimeout(words) from None
+
+
+def _schema_tool(name: str, shortened: Mapping[str, object] | Sequence[str]) -> Tool:
+    return Tool(
+        name=f"{SCHEMA_TOOL}_{name}",
+        description="Show the part of a tool's parameters that was left out of its description ('see get_schema').",
+        parameters={
+            "type": "object",
+            "properties": {
+                "tool": {"type": "string", "enum": list(shortened)},
+                "path": {
+                    "type": "string",
+                    "description": "JSON pointer into the schema, as /properties/body; or empty.",
+                },
+            },
+            "required": ["tool"],
+        },
+        effects=frozenset({"read"}),
+        foreign=True,
+        sinks=(),
+    )

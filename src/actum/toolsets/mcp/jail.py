@@ -1,0 +1,107 @@
+"""The jail of a local MCP server: what the server may reach, of what was declared for it.
+
+A server in a jail reads the programs of the system, its own program, and what `McpJail` names; it writes what `McpJail`
+names and a folder of its own. It has no network. What talks to a daemon, or installs before it runs, can't be jailed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+
+from ...core.errors import UsageError
+from ...core.json import dumps
+from ...protocols.mcp.config import McpServer
+from ...sandbox.jail import Jail, JailLimits
+from ...storage.place import data_folder
+
+YEARS_S = 10 * 365 * 86_400.0
+LIMITS = JailLimits(memory_bytes=2 << 30, cpu_seconds=YEARS_S, processes=256, disk_bytes=1 << 30, seconds=YEARS_S)
+"""A server may run for as long as it likes, but not take the whole machine."""
+INSTALLERS = frozenset({"npx", "bunx", "pnpx", "pnpm", "yarn", "uvx", "uv", "pipx"})
+DAEMONS = frozenset({"docker", "podman", "nerdctl", "flatpak", "snap", "sudo", "ssh", "wsl"})
+PASSED_ON = ("LANG", "TERM")
+
+
+def unfit_for_jail(server: McpServer) -> str:
+    """Why a server can't run in a jail, and what to do; empty where it can."""
+    name = PurePath(server.command).name.removesuffix(".exe").removesuffix(".cmd")
+    if name in INSTALLERS:
+        return (
+            f"{name} installs a program over the network and runs it in one go, and a jail has no network. Install the "
+            "program first and name it here, or add --no-jail: the server then reaches all that you can reach"
+        )
+    if name in DAEMONS:
+        return (
+            f"{name} has another process do its work, which no jail of ours holds. Add --no-jail: the server then "
+            "reaches all that you can reach"
+        )
+    return ""
+
+
+def program_of(server: McpServer) -> Path:
+    """The program of a server.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    if "/" in server.command:
+        program = Path(server.cwd or ".", Path(server.command).expanduser())
+        if program.is_file():
+            return program.absolute()  # a link is kept: a Python of a virtual environment is known by its link
+    elif (found := shutil.which(server.command)) is not None:
+        return Path(found).absolute()
+    raise FileNotFoundError(2, os.strerror(2), server.command)
+
+
+def home_of(server: McpServer, environment: Mapping[str, str]) -> Path:
+    """The folder of a server's own. A server that is started otherwise has another one, whatever it is called.
+
+    Raises:
+        UsageError: there is no home folder.
+    """
+    runs = dumps([server.command, [*server.args], server.cwd])
+    return data_folder(environment) / "mcp" / f"{server.name}-{hashlib.sha256(runs.encode()).hexdigest()[:12]}"
+
+
+def jail_of(server: McpServer, program: Path, env: Mapping[str, str]) -> Jail:
+    """The jail in which a server is started.
+
+    Args:
+        server: as it is configured.
+        program: the program that is started.
+        env: the server's own variables.
+
+    Raises:
+        UsageError: there is no home folder, or the server is not configured for a jail.
+    """
+    if server.jail is None:
+        raise UsageError(f"{server.name} has no jail")
+    passed_on = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith("LC_")}
+    return Jail(
+        read=(*server.jail.read, str(program)),
+        write=server.jail.write,
+        home=str(home_of(server, os.environ)),
+        environment={**passed_on, **env},
+        limits=LIMITS,
+    )
+
+
+def unreadable_files(server: McpServer) -> list[str]:
+    """The files that a command line names and that the server's jail does not let it read: most often its program."""
+    if server.jail is None:
+        return []
+    allowed = [Path(path).resolve() for path in (*server.jail.read, *server.jail.write, "/usr", "/bin", "/lib", "/opt")]
+    found = []
+    for word in server.args:
+        path = Path(server.cwd or ".", word)
+        try:
+            real = path.resolve() if path.is_file() else None
+        except (OSError, ValueError):
+            continue
+        if real is not None and not any(real == one or one in real.parents for one in allowed):
+            found.append(word)
+    return found

@@ -1,0 +1,272 @@
+"""`ScriptToolset`: the Python and shell scripts of a folder as tools, each call in a jail.
+
+What a script says of itself stands in its header (`script_header.py`) and is read without running the script. The jail
+is the operator's; a header can only make it narrower. What is run is what was listed: the bytes of a script are part of
+the tool's version, so a script that was changed is another tool, and no approval for the old one holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from ..core.call import MediaPart, Problem, TextPart, ToolCall, ToolResult
+from ..core.errors import BadTool, InvalidArguments, Unavailable, UnknownTool, UsageError
+from ..core.interfaces import Context
+from ..core.json import Json, JsonObject, dumps
+from ..core.tool import Effects, Tool
+from ..sandbox.jail import Jail
+from .function.returned import result_of
+from .jailed_command import file_name, media, run_command
+from .script_header import Parameter, ScriptHeader, description_of, parameters_of, read_header, words_of
+
+ENDINGS = (".py", ".sh")
+SCRIPT_BYTES_MAX = 1024 * 1024
+SCRIPTS_MAX = 500
+ARGUMENT_BYTES_MAX = 100_000
+"""So long may one word of a command line be; Linux takes 128 KiB."""
+INPUT = "input"
+"""The folder of attachments. Beside the script, a file called `json.py` would be imported in the place of `json`."""
+HANDLE = "Pass the handle of an attachment, such as att_1."
+
+
+class ScriptProblem(Struct, frozen=True):
+    """Why a script of the folder is no tool.
+
+    Attributes:
+        file: the name of the script.
+        problem: which line is missing or wrong.
+    """
+
+    file: str
+    problem: str
+
+
+class Script(Struct, frozen=True):
+    """A script that is a tool.
+
+    Attributes:
+        path: where it lies.
+        tool: the definition; its version is the SHA-256 of the script.
+        header: what the script says of itself.
+        parameters: what it takes.
+        jail: the operator's, narrowed to what the header declares.
+    """
+
+    path: Path
+    tool: Tool
+    header: ScriptHeader
+    parameters: tuple[Parameter, ...]
+    jail: Jail
+
+
+class ScriptToolset:
+    """The scripts of a folder as tools.
+
+    Args:
+        folder: where the scripts lie, `*.py` and `*.sh`.
+        jail: what the scripts may read, write, find and use up. By default their own work folder alone.
+        approval: each call of a script that does more than read waits for a person. False leaves that to the policy.
+
+    Raises:
+        UsageError: there is no such folder, or the jail may write it: a script could change the others.
+    """
+
+    def __init__(self, folder: Path | str, jail: Jail | None = None, *, approval: bool = True) -> None:
+        self.folder = Path(folder).expanduser().resolve()
+        self._jail = jail or Jail()
+        self._approval = approval
+        if not self.folder.is_dir():
+            raise UsageError(f"there is no folder {folder}")
+        for given in self._jail.write:
+            real = Path(given).resolve()
+            if real == self.folder or real in self.folder.parents or self.folder in real.parents:
+                raise UsageError(f"Jail(write=...): {given} holds the scripts in {folder}; name another folder")
+        self._seen: tuple[object, ...] | None = None
+        self._scripts: dict[str, Script] = {}
+        self._problems: tuple[ScriptProblem, ...] = ()
+        self._generation = 0
+
+    @property
+    def generation(self) -> int:
+        """Grows when a script of the folder was added, changed or removed."""
+        self._look()
+        return self._generation
+
+    @property
+    def problems(self) -> tuple[ScriptProblem, ...]:
+        """The scripts of the folder that are no tools, each with the line that is missing or wrong."""
+        self._look()
+        return self._problems
+
+    @property
+    def is_empty(self) -> bool:
+        """No script of the folder is a tool."""
+        self._look()
+        return not self._scripts
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The scripts that are tools, by the names of their files."""
+        self._look()
+        return tuple(script.tool for script in self._scripts.values())
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Run a script in its jail.
+
+        Raises:
+            UnknownTool: there is no such script.
+            InvalidArguments: no attachment has a handle that was passed, or a value can't be a word.
+            Unavailable: the script was changed since it was listed, or the machine does not hold the jail.
+            ResourceLimit, ToolError: the script failed; see `run_command`.
+        """
+        script = self._scripts.get(call.name)
+        if script is None:
+            raise UnknownTool(f"There is no tool called {call.name[:64]!r}.")
+        code = _content(script.path)
+        if code is None or hashlib.sha256(code).hexdigest() != script.tool.version:
+            raise Unavailable(f"The script {script.path.name} was changed since it was listed; list the tools again.")
+        files, arguments = _placed(script, call.arguments, context.attachments)
+        files[script.path.name] = code
+        command, stdin = [*_interpreter(script.path, code), script.path.name], b""
+        if script.header.arguments == "words":
+            words = words_of(script.parameters, arguments)
+            for word in words:
+                if len(word.encode("utf-8", "replace")) > ARGUMENT_BYTES_MAX:
+                    raise InvalidArguments([Problem("", "maxLength", f"at most {ARGUMENT_BYTES_MAX} bytes", "more")])
+            command += words
+        else:
+            stdin = dumps(arguments).encode("utf-8", "replace")
+        output = await run_command(command, script.jail, files, stdin=stdin, what=f"The script {script.path.name}")
+        return result_of(call.id, [TextPart(output.text or "Done."), *media(output.files)])
+
+    def _look(self) -> None:
+        """Read the folder again where a file in it is not as it was."""
+        seen = tuple(_signature(self.folder))
+        if seen == self._seen:
+            return
+        scripts: dict[str, Script] = {}
+        problems: list[ScriptProblem] = []
+        for path in sorted(self.folder.iterdir())[:SCRIPTS_MAX]:
+            if not _is_script(path):
+                continue
+            try:
+                script = _script(path, self._jail, approval=self._approval)
+                if script.tool.name in scripts:
+                    raise BadTool(f"another script is called {script.tool.name!r}, too")
+            except BadTool as error:
+                problems.append(ScriptProblem(path.name, str(error)))
+                continue
+            scripts[script.tool.name] = script
+        self._generation += scripts != self._scripts
+        self._seen, self._scripts, self._problems = seen, scripts, tuple(problems)
+
+
+def _signature(folder: Path) -> Iterator[object]:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda each: each.name)[: 2 * SCRIPTS_MAX]:
+            try:
+                about = entry.stat()
+            except OSError:
+                continue
+            yield entry.name, about.st_mtime_ns, about.st_size, about.st_ino
+
+
+def _is_script(path: Path) -> bool:
+    return path.suffix in ENDINGS and not path.name.startswith((".", "_")) and path.is_file()
+
+
+def _content(path: Path) -> bytes | None:
+    """The bytes of a script; None where there are none, or too many."""
+    try:
+        with path.open("rb") as file:
+            found = file.read(SCRIPT_BYTES_MAX + 1)
+    except OSError:
+        return None
+    return found if len(found) <= SCRIPT_BYTES_MAX else None
+
+
+def _script(path: Path, jail: Jail, *, approval: bool) -> Script:
+    code = _content(path)
+    if code is None:
+        raise BadTool(f"the script can't be read, or is longer than {SCRIPT_BYTES_MAX} bytes")
+    try:
+        text = code.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadTool(f"the script is not in UTF-8: {error.reason} at byte {error.start}") from None
+    is_python = path.suffix == ".py"
+    header = read_header(text)
+    parameters = parameters_of(header, text, is_python=is_python)
+    way = header.arguments or ("words" if header.parameters is None else "stdin")
+    header = structs.replace(header, arguments=way)
+    if strangers := set(header.files) - {each.name for each in parameters}:
+        raise BadTool(f"files: {strangers.pop()!r} is none of its parameters")
+    if header.effects is not None and "write" not in header.effects and "execute" not in header.effects:
+        jail = structs.replace(jail, write=())
+    effects = frozenset[Effects](("execute",) if header.effects is None else header.effects)
+    properties: dict[str, Json] = {each.name: _shown(each, each.name in header.files) for each in parameters}
+    tool = Tool(
+        name=header.name or path.stem,
+        description=description_of(header, text, is_python=is_python),
+        parameters={
+            "type": "object",
+            "properties": properties,
+            "required": [each.name for each in parameters if each.required],
+            "additionalProperties": False,
+        },
+        effects=effects,
+        idempotent=jail.changes_nothing_outside,
+        approval=approval and not effects <= {"read"},
+        timeout_s=header.timeout_s,
+        version=hashlib.sha256(code).hexdigest(),
+    )
+    return Script(path, tool, header, parameters, jail)
+
+
+def _shown(parameter: Parameter, is_file: bool) -> JsonObject:
+    if not is_file:
+        return parameter.schema
+    told = str(parameter.schema.get("description", ""))
+    return {**parameter.schema, "description": f"{told} {HANDLE}".strip()}
+
+
+def _interpreter(path: Path, code: bytes) -> list[str]:
+    if path.suffix == ".py":
+        return [sys.executable]
+    first = code.split(b"\n", 1)[0]
+    return ["bash"] if first.startswith(b"#!") and b"bash" in first else ["sh"]
+
+
+def _placed(
+    script: Script, arguments: JsonObject, attachments: Mapping[str, MediaPart]
+) -> tuple[dict[str, bytes], JsonObject]:
+    """The files that the script finds in its work folder, and the arguments with their names in the place of handles.
+
+    Raises:
+        InvalidArguments: no attachment has this handle, or its bytes are not at hand.
+    """
+    files: dict[str, bytes] = {}
+    changed: JsonObject = dict(arguments)
+
+    def place(name: str, handle: Json) -> str:
+        part = attachments.get(handle) if isinstance(handle, str) else None
+        if part is None or (part.url and not part.data):
+            expected = f"the handle of an attached file: {', '.join(attachments) or 'there is none'}"
+            raise InvalidArguments([Problem(name, "attachment", expected, str(handle)[:100])])
+        called = f"{INPUT}/{file_name(part)}"
+        while called in files:
+            called = f"{INPUT}/_{called.removeprefix(f'{INPUT}/')}"
+        files[called] = part.data
+        return called
+
+    for name in script.header.files:
+        value = arguments.get(name)
+        if isinstance(value, list):
+            changed[name] = [place(name, handle) for handle in value]
+        elif value is not None:
+            changed[name] = place(name, value)
+    return files, changed

@@ -1,0 +1,100 @@
+"""A server with one agent behind the models door, for tests with the official clients."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from actum import Agent
+from actum.core.clock import SystemClock
+from actum.core.interfaces import Clock, Journal, Request
+from actum.core.key import new_key
+from actum.core.message import Reply
+from actum.policy.rules import Rules
+from actum.runs.runner import Runner
+from actum.server.access import Access
+from actum.server.api.api import Api, GivenAgents
+from actum.server.api.door import ApiDoor
+from actum.server.door import Door
+from actum.server.house import House, HouseSettings
+from actum.server.identity import Keys
+from actum.server.models.agents.executor import AgentExecutor, AgentServing
+from actum.server.models.door import ModelsDoor
+from actum.server.models.names import ModelNames
+from actum.storage.place import open_journal
+from actum.testing import ScriptedModel
+from tests.web import serving
+
+
+async def until(look: Callable[[], Awaitable[object]]) -> None:
+    """Wait until something is so that no event tells of."""
+    for _ in range(2_000):
+        if await look():
+            return
+        await SystemClock().sleep(0.005)
+    raise AssertionError("it never came")
+
+
+Script = Sequence[str | Reply] | Callable[[Request], str | Reply]
+
+
+class Desk(Struct, frozen=True):
+    """A server that runs.
+
+    Attributes:
+        url: where it is.
+        keys: the texts of its keys, by their names.
+        model: what its agent asks.
+        journal: where its runs are written down.
+        api: the runs under way.
+    """
+
+    url: str
+    keys: dict[str, str]
+    model: ScriptedModel
+    journal: Journal
+    api: Api
+
+
+@asynccontextmanager
+async def desk(
+    script: Script,
+    tools: Sequence[Callable[..., object]] = (),
+    *,
+    policy: Rules | None = None,
+    path: Path | None = None,
+    hold_s: float = 0.0,
+    hang_up: Literal["", "end"] = "",
+    clock: Clock | None = None,
+    model: ScriptedModel | None = None,
+) -> AsyncIterator[Desk]:
+    """A server with the agent `desk`, and keys: of `ann`, of `bob`, of `ann` who may also approve, of a program, and of
+    an `ann` of another tenant.
+    """
+    model = model or ScriptedModel(script)
+    journal = open_journal(path) if path is not None else None
+    agent: Agent[object] = Agent(model, tools, name="desk", policy=policy, journal=journal, instructions="You help.")
+    runner = Runner(name="server", journal=agent.journal)
+    api = Api(runner, GivenAgents({"desk": agent}), clock or SystemClock())
+    executor = AgentExecutor(api, AgentServing(hold_s=hold_s, drain_s=1.0))
+    made = {
+        "ann": new_key("ann", scopes=["runs"], hang_up=hang_up),
+        "bob": new_key("bob", scopes=["runs"]),
+        "boss": new_key("boss", principal="ann", scopes=["runs", "approve"]),
+        "approver": new_key("approver", scopes=["approve"]),
+        "program": new_key("program", scopes=["runs"], speaks_for="program"),
+        "ann-2": new_key("ann-2", principal="ann", tenant="other", scopes=["runs", "approve"]),
+    }
+    doors: list[Door] = [
+        ModelsDoor(ModelNames[str]({}, {"desk": "desk"}), executor=executor),
+        ApiDoor(runner, GivenAgents({"desk": agent})),
+    ]
+    house = House(doors, HouseSettings(access=Access(verifier=Keys(key for _, key in made.values()))))
+    async with serving(house.app) as origin:
+        yield Desk(origin, {name: text for name, (text, _) in made.items()}, model, agent.journal, api)
+    if path is not None:
+        await agent.journal.close()

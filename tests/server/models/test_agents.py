@@ -1,0 +1,167 @@
+"""Agents behind the model APIs, asked by the vendors' own clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import anthropic
+import httpx2
+import openai
+import pytest
+from google import genai
+
+from actum.core.call import ToolCall
+from actum.core.errors import ModelUnavailable
+from actum.core.message import Reply
+from actum.policy.rules import Rule, Rules
+from actum.testing import ScriptedModel
+from tests.server.models.desk import Desk, desk
+
+AnyClient: TypeAlias = Any
+"""A client of a vendor. What the tests send is plain JSON, where the clients' types want classes."""
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+ADDS: list[str | Reply] = [Reply.of("Let me see.", [ToolCall("call_0", "add", {"a": 2, "b": 3})]), "It is 5."]
+
+
+PAYS = Reply.of(calls=[ToolCall("call_0", "pay", {"euros": 20})])
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
+
+
+def openai_of(server: Desk, key: str = "ann", **more: object) -> AnyClient:
+    return openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=server.keys[key], **more)  # type: ignore[arg-type]
+
+
+def anthropic_of(server: Desk, key: str = "ann") -> AnyClient:
+    return anthropic.AsyncAnthropic(base_url=server.url, api_key=server.keys[key])
+
+
+def gemini_of(server: Desk, key: str = "ann") -> AnyClient:
+    return genai.Client(api_key=server.keys[key], http_options=genai.types.HttpOptions(base_url=server.url))
+
+
+async def test_chat_whole_and_streamed() -> None:
+    async with desk([*ADDS, *ADDS], [add]) as server, openai_of(server) as client:
+        raw = await client.chat.completions.with_raw_response.create(
+            model="desk", messages=[{"role": "user", "content": "What is 2 + 3?"}]
+        )
+        assert raw.headers["x-actum-run"].startswith("run_")
+        assert raw.parse().choices[0].message.content == "Let me see.\n\nIt is 5."
+        stream = await client.chat.completions.create(
+            model="desk", messages=[{"role": "user", "content": "What is 2 + 3?"}], stream=True
+        )
+        text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
+        assert text == "Let me see.\n\nIt is 5."
+
+
+async def test_responses_whole_and_streamed() -> None:
+    async with desk([*ADDS, *ADDS], [add]) as server, openai_of(server) as client:
+        answer = await client.responses.create(model="desk", input="What is 2 + 3?")
+        kinds = [item.type for item in answer.output]
+        assert kinds == ["message", "mcp_call", "message"]
+        assert answer.output[1].output == "5"
+        async with client.responses.stream(model="desk", input="What is 2 + 3?") as stream:
+            events = [event.type async for event in stream]
+            last = await stream.get_final_response()
+        assert [item.type for item in last.output] == kinds
+        assert last.output_text == answer.output_text
+        assert "response.mcp_call.completed" in events
+
+
+async def test_messages_whole_and_streamed() -> None:
+    async with desk([*ADDS, *ADDS], [add]) as server, anthropic_of(server) as client:
+        message = await client.messages.create(
+            model="desk", max_tokens=500, messages=[{"role": "user", "content": "What is 2 + 3?"}]
+        )
+        assert [block.type for block in message.content] == ["text", "mcp_tool_use", "mcp_tool_result", "text"]
+        async with client.messages.stream(
+            model="desk", max_tokens=500, messages=[{"role": "user", "content": "What is 2 + 3?"}]
+        ) as stream:
+            text = "".join([piece async for piece in stream.text_stream])
+            final = await stream.get_final_message()
+        assert text == "Let me see.It is 5."
+        assert [block.type for block in final.content] == [block.type for block in message.content]
+
+
+async def test_gemini_whole_and_streamed() -> None:
+    async with desk([*ADDS, *ADDS], [add]) as server:
+        client = gemini_of(server)
+        answer = await client.aio.models.generate_content(model="desk", contents="What is 2 + 3?")
+        assert answer.text == "Let me see.\n\nIt is 5."
+        pieces = await client.aio.models.generate_content_stream(model="desk", contents="What is 2 + 3?")
+        assert "".join([piece.text or "" async for piece in pieces]) == "Let me see.\n\nIt is 5."
+
+
+async def test_a_model_that_fails_once_is_asked_again_by_the_clients_repetition_and_nothing_is_done_twice() -> None:
+    paid: list[int] = []
+
+    def pay(euros: int) -> str:
+        """Pay."""
+        paid.append(euros)
+        return "paid"
+
+    def failing() -> ScriptedModel:
+        script: Iterator[str | Reply | Exception] = iter([PAYS, ModelUnavailable("no answer", status=503), "Done."])
+        return ScriptedModel(lambda _: next(script))
+
+    ask = [{"role": "user", "content": "Pay."}]
+    async with desk([], [pay], model=failing()) as server, openai_of(server) as client:
+        whole = await client.chat.completions.create(model="desk", messages=ask)
+        assert (whole.choices[0].message.content, paid) == ("Done.", [20])
+    async with desk([], [pay], model=failing()) as server, openai_of(server, max_retries=0) as client:
+        with pytest.raises(openai.InternalServerError) as raised:
+            await client.chat.completions.create(model="desk", messages=ask)
+        assert raised.value.status_code == 503
+    async with desk([], [pay], model=failing()) as server, openai_of(server) as client:
+        stream = await client.responses.create(model="desk", input="Pay.", stream=True)
+        with pytest.raises(openai.APIError):
+            async for _ in stream:
+                pass
+    async with desk([], [pay], model=failing()) as server, anthropic_of(server) as ant:
+        pieces = await ant.messages.create(model="desk", max_tokens=9, messages=ask, stream=True)
+        with pytest.raises(anthropic.APIStatusError):
+            async for _ in pieces:
+                pass
+
+
+async def test_what_an_agent_does_not_do_is_refused_by_name() -> None:
+    wrong: list[tuple[dict[str, object], str]] = [
+        ({"messages": [{"role": "user", "content": "Hi"}], "n": 2}, "n:"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": "Hi"}], "response_format": SCHEMA}, "schema"),
+        ({"messages": "Hi"}, "messages"),
+    ]
+    async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+        headers = {"authorization": f"Bearer {server.keys['ann']}"}
+        for body, word in wrong:
+            answer = await http.post("/v1/chat/completions", json={"model": "desk", **body}, headers=headers)
+            assert (answer.status_code, word in answer.json()["error"]["message"]) == (400, True), (body, answer.text)
+        body = {"model": "desk", "input": "Hi", "tools": [{"type": "web_search"}]}
+        answer = await http.post("/v1/responses", json=body, headers=headers)
+        assert (answer.status_code, "web_search" in answer.text) == (400, True)
+        answer = await http.post("/v1/messages/count_tokens", json={"model": "desk", "messages": []}, headers=headers)
+        assert (answer.status_code, answer.headers["x-actum-estimated"]) == (200, "true")
+        assert not await server.journal.runs()
+
+
+async def test_a_denied_tool_and_an_unknown_tool_never_become_an_error_of_the_server() -> None:
+    calls = Reply.of(calls=[ToolCall("1", "rob", {}), ToolCall("2", "add", {"a": 1, "b": 1})])
+    deny = Rules(Rule("deny", ["add"]))
+    async with desk([calls, "I may not."], [add], policy=deny) as server, openai_of(server) as client:
+        answer = await client.responses.create(model="desk", input="Rob.")
+        assert [item.type for item in answer.output] == ["mcp_call", "mcp_call", "message"]
+        assert [item.status for item in answer.output[:2]] == ["failed", "failed"]
+
+
+async def test_old_completions_are_answered_by_an_agent_too() -> None:
+    async with desk([*ADDS, *ADDS], [add]) as server, openai_of(server) as client:
+        answer = await client.completions.create(model="desk", prompt="What is 2 + 3?")
+        assert answer.choices[0].text == "Let me see.\n\nIt is 5."
+        stream = await client.completions.create(model="desk", prompt="What is 2 + 3?", stream=True)
+        assert "".join([piece.choices[0].text async for piece in stream if piece.choices]) == "Let me see.\n\nIt is 5."

@@ -1,0 +1,428 @@
+"""Passing through: bytes that stay as they are, upstreams that fail, hang, flood and lie, and keys that go nowhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+from msgspec import structs
+
+from actum.core.call import ToolCall
+from actum.core.key import new_key
+from actum.core.message import Reply, Usage
+from actum.core.user import User
+from actum.models.catalog import ModelPlace
+from actum.server.access import Access
+from actum.server.identity import Keys
+from actum.server.models.event_watch import EventWatch
+from actum.server.models.upstream import ModelRoute, ModelUpstream
+from actum.testing import FakeClock
+from tests.chat_server import ChatServer, Raw
+from tests.server.models.gateway import DIALECTS, KEY, STREAM, RawServer, gateway, http, upstream
+
+REPLY = structs.replace(Reply.of("It is 5.", calls=[ToolCall("call_1", "add", {"a": 2, "b": 3})]), usage=Usage(11, 7))
+ADD = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+CHAT_BODY: dict[str, object] = {
+    "model": "fast",
+    "messages": [{"role": "user", "content": "Add 2 and 3."}],
+    "tools": [{"type": "function", "function": {"name": "add", "parameters": ADD}}],
+}
+BODIES: dict[str, tuple[str, dict[str, object]]] = {
+    "chat": ("/v1/chat/completions", CHAT_BODY),
+    "responses": (
+        "/v1/responses",
+        {"model": "fast", "input": "Add 2 and 3.", "tools": [{"type": "function", "name": "add", "parameters": ADD}]},
+    ),
+    "messages": (
+        "/v1/messages",
+        {
+            "model": "fast",
+            "max_tokens": 99,
+            "messages": [{"role": "user", "content": "Add 2 and 3."}],
+            "tools": [{"name": "add", "input_schema": ADD}],
+        },
+    ),
+    "gemini": (
+        "/v1beta/models/fast:{method}",
+        {
+            "contents": [{"role": "user", "parts": [{"text": "Add 2 and 3."}]}],
+            "tools": [{"functionDeclarations": [{"name": "add", "parameters": ADD}]}],
+        },
+    ),
+}
+
+
+def asked_for(api: str, *, stream: bool) -> tuple[str, dict[str, object]]:
+    """The address and the body of a request."""
+    path, body = BODIES[api]
+    if api == "gemini":
+        return path.format(method="streamGenerateContent?alt=sse" if stream else "generateContent"), body
+    return path, {**body, "stream": True} if stream else body
+
+
+@pytest.mark.row("S9")
+async def test_every_api_reaches_every_other_whole_and_streamed() -> None:
+    for stream in (False, True):
+        for there in BODIES:
+            with ChatServer(lambda _: REPLY) as server:
+                url = server.url if there != "gemini" else server.url.replace("/v1", "/v1beta")
+                async with gateway({"fast": upstream(url, there)}) as (_, client, lines):
+                    for here in BODIES:
+                        path, body = asked_for(here, stream=stream)
+                        answer = await client.post(path, json=body)
+                        assert answer.status_code == 200, (here, there, answer.text)
+                        text = answer.text
+                        assert "It is 5." in text, (here, there)
+                        assert '"add"' in text, (here, there)
+                        line = lines.kept[-1]
+                        assert (line.end, line.input_tokens, line.output_tokens) == ("answered", 11, 7), (here, there)
+                        assert here != there or "x-actum-lost" not in answer.headers
+                        sent = server.requests[-1]
+                        assert KEY in " ".join(sent.headers.values())
+                        assert here == "gemini" or there == "gemini" or sent.json["model"] == "model-1"
+
+
+async def test_the_same_api_is_passed_on_byte_for_byte_but_for_the_model() -> None:
+    odd = b'{ "model" : "fast", "seed":1.0,"messages": [ {"role":"user","content":"Gr\xc3\xbc\xc3\x9fe"} ], "new": {}}'
+    answered = b'{ "id":"x" , "choices": [], "new_field": 1.50, "usage": {"prompt_tokens": 3}}'
+    server = RawServer([http(answered)])
+    async with server.serving() as url, gateway({"fast": upstream(url)}) as (_, client, lines):
+        answer = await client.post("/v1/chat/completions", content=odd)
+    assert answer.content == answered
+    assert server.asked[0].partition(b"\r\n\r\n")[2] == odd.replace(b'"fast"', b'"model-1"')
+    assert (lines.kept[0].input_tokens, lines.kept[0].upstream.startswith("chat@")) == (3, True)
+
+
+def piece(**more: object) -> bytes:
+    return b"data: " + json.dumps({"id": "c", "object": "chat.completion.chunk", **more}).encode() + b"\n\n"
+
+
+WORDS = [
+    piece(choices=[{"index": 0, "delta": {"content": "Hello \u00e9"}, "finish_reason": None}], usage=None),
+    piece(choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}]),
+]
+USAGE = piece(choices=[], usage={"prompt_tokens": 5, "completion_tokens": 2})
+DONE = b"data: [DONE]\n\n"
+
+
+async def test_the_usage_of_a_chat_stream_is_asked_for_and_its_event_left_out() -> None:
+    for wanted in (False, True):
+        server = RawServer([STREAM, *WORDS, USAGE, DONE])
+        async with server.serving() as url, gateway({"fast": upstream(url)}) as (_, client, lines):
+            options = {"stream_options": {"include_usage": True}} if wanted else {}
+            answer = await client.post("/v1/chat/completions", json={**CHAT_BODY, **options, "stream": True})
+        assert json.loads(server.asked[0].partition(b"\r\n\r\n")[2])["stream_options"] == {"include_usage": True}
+        assert answer.content == b"".join([*WORDS, *([USAGE] if wanted else []), DONE])
+        assert (lines.kept[0].input_tokens, lines.kept[0].output_tokens, lines.kept[0].end) == (5, 2, "answered")
+
+
+async def test_an_upstream_that_knows_no_stream_options_is_asked_again_without_them() -> None:
+    refused = http(b'{"error": {"message": "unknown field stream_options"}}', status=400)
+    server = RawServer([refused], [STREAM, *WORDS, DONE], [STREAM, *WORDS, DONE])
+    async with server.serving() as url, gateway({"fast": upstream(url)}) as (_, client, _):
+        for _ in range(2):
+            answer = await client.post("/v1/chat/completions", json={**CHAT_BODY, "stream": True})
+            assert answer.content == b"".join([*WORDS, DONE])
+    assert [b"stream_options" in each for each in server.asked] == [True, False, False]
+
+
+def test_a_stream_says_the_same_wherever_it_is_cut() -> None:
+    for end in (b"\n", b"\r\n", b"\r"):
+        whole = b"".join([*WORDS, USAGE, DONE]).replace(b"\n", end)
+        expected = b"".join([*WORDS, DONE]).replace(b"\n", end)
+        for cut in range(len(whole) + 1):
+            watch = EventWatch(drops_usage=True)
+            told = watch.feed(whole[:cut]) + watch.feed(whole[cut:]) + watch.close()
+            assert _plain(told) == _plain(expected), (end, cut)
+            assert (watch.ended, watch.usage.input_tokens, watch.error) == (True, 5, None)
+
+
+def _plain(wire: bytes) -> bytes:
+    return re.sub(b"\n\n+", b"\n\n", wire.replace(b"\r\n", b"\n").replace(b"\r", b"\n").strip())
+
+
+async def test_a_stream_that_breaks_off_ends_with_the_error_of_its_api_wherever_it_is_cut() -> None:
+    whole = b"".join(WORDS)
+    end_of_words = len(WORDS[0])
+    for cut in (1, 20, end_of_words - 1, end_of_words, end_of_words + 9, len(whole) - 30):
+        server = RawServer([STREAM.replace(b"connection: close", b"transfer-encoding: chunked"), _chunk(whole[:cut])])
+        async with server.serving() as url, gateway({"fast": upstream(url)}) as (_, client, lines):
+            answer = await client.post("/v1/chat/completions", json={**CHAT_BODY, "stream": True})
+        if cut < end_of_words:  # nothing was heard
+            assert answer.status_code in (502, 503), cut
+            assert lines.kept[0].end == "refused"
+        else:
+            told = answer.text.split("\n\n")
+            assert told[0] + "\n\n" == WORDS[0].decode(), cut
+            assert "error" in json.loads(told[1].removeprefix("data: ")), cut
+            assert lines.kept[0].end == "broke_off"
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+TROUBLE: list[tuple[list[bytes], int, str]] = [
+    ([http(b'{"error": {"message": "slow down"}}', status=429, more="retry-after: 7\r\n")], 429, "slow down"),
+    ([http(b'{"error": {"message": "down"}}', status=500)], 500, "down"),
+    ([http(b'{"error": {"message": "Incorrect key sk-12345678901"}}', status=401)], 502, "refuses this server"),
+    ([http(f'{{"error": {{"message": "key {KEY}"}}}}'.encode(), status=500)], 500, "[key]"),
+    ([http(b"<html>", kind="text/html")], 502, "something else"),
+    ([http(b"", status=307, more="location: http://127.0.0.1:1/\r\n")], 502, "something else"),
+    ([http(b"xx", more="content-encoding: gzip\r\n")], 502, "something else"),
+    ([b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{}"], 503, "reached"),
+    ([b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 5\r\n\r\n{}abc"], 503, ""),
+    ([b"\x00\x01\x02 nonsense\r\n\r\n"], 502, ""),
+    ([], 503, "reached"),
+    ([b""], 504, "in time"),
+    ([http(b'{"error": {"message": "context_length_exceeded: too long", "code": "context_length_exceeded"}}',
+           status=400)], 400, "too long"),
+    ([http(b'{"error": {"message": "temperature is too high"}}', status=400)], 400, "temperature"),
+]  # fmt: skip
+
+
+async def test_what_an_upstream_does_wrong_is_told_without_its_secrets_and_the_next_one_is_asked() -> None:
+    good = http(b'{"id": "good", "choices": []}')
+    for answers, status, words in TROUBLE:
+        bad, other = RawServer(answers, answers), RawServer([good])
+        async with bad.serving() as url, other.serving() as second:
+            route = ModelRoute([upstream(url, timeout_s=0.3), upstream(second)])
+            async with gateway({"one": upstream(url, timeout_s=0.3), "two": route}) as (_, client, lines):
+                alone = await client.post("/v1/chat/completions", json={**CHAT_BODY, "model": "one"})
+                both = await client.post("/v1/chat/completions", json={**CHAT_BODY, "model": "two"})
+        message = alone.json()["error"]["message"]
+        assert (alone.status_code, words in message) == (status, True), (answers, alone.status_code, message)
+        assert KEY not in alone.text
+        assert url not in alone.text
+        assert alone.headers.get("retry-after") == ("7" if status == 429 else None)
+        falls_back = words != "temperature"
+        assert both.status_code == (200 if falls_back else status), (answers, both.text)
+        assert [line.tried for line in lines.kept] == [1, 2 if falls_back else 1]
+
+
+async def test_an_answer_without_end_is_cut_and_one_event_without_end_too() -> None:
+    flood = RawServer([STREAM, *WORDS[:1], b"data: ", *[b"x" * 1_000_000] * 40])
+    async with flood.serving() as url, gateway({"fast": upstream(url)}) as (_, client, lines):
+        answer = await client.post("/v1/chat/completions", json={**CHAT_BODY, "stream": True})
+    assert answer.text.startswith(WORDS[0].decode())
+    assert "longer than" in answer.text
+    assert lines.kept[0].end == "broke_off"
+
+
+async def test_a_client_that_hangs_up_ends_the_request_upstream_before_and_in_the_answer() -> None:
+    for answers in ([b""], [STREAM, WORDS[0], b""]):
+        server = RawServer(answers)
+        async with server.serving() as url, gateway({"fast": upstream(url)}) as (origin, _, lines):
+            async with httpx2.AsyncClient(base_url=origin, trust_env=False) as leaving:
+                body = {**CHAT_BODY, "stream": len(answers) > 1}
+                asking = asyncio.create_task(_read_a_piece(leaving, body, until_first=len(answers) > 1))
+                await asyncio.wait_for(server.came.wait(), 5)
+                if len(answers) > 1:
+                    await asyncio.wait_for(asking, 5)
+                asking.cancel()
+                await asyncio.wait([asking])
+            await asyncio.wait_for(server.gone.wait(), 5)
+            await asyncio.wait_for(lines.came.wait(), 5)
+        assert lines.kept[0].end == "client_left"
+
+
+async def _read_a_piece(client: httpx2.AsyncClient, body: dict[str, object], *, until_first: bool) -> None:
+    async with client.stream("POST", "/v1/chat/completions", json=body) as answer:
+        async for _ in answer.aiter_raw():
+            if until_first:
+                return
+
+
+async def test_a_client_that_reads_nothing_holds_a_bounded_buffer() -> None:
+    many = [piece(choices=[{"index": 0, "delta": {"content": "x" * 60_000}}])] * 600
+    server = RawServer([STREAM, *many, DONE])
+    body = {**CHAT_BODY, "stream": True}
+    async with (
+        server.serving() as url,
+        gateway({"fast": upstream(url)}) as (_, client, _),
+        client.stream("POST", "/v1/chat/completions", json=body) as answer,
+    ):
+        chunks = answer.aiter_raw()
+        await anext(chunks)
+        await asyncio.wait_for(server.waits.wait(), 10)  # all buffers on the way are full
+        assert server.sent < 20_000_000  # of 36 MB: what the sockets' own buffers hold
+        assert [chunk async for chunk in chunks]
+    assert server.sent > 36_000_000
+
+
+async def test_keys_and_accounts_of_a_client_never_go_upstream() -> None:
+    text, key = new_key("ana", principal="ana")
+    server = RawServer(*[[http(b"{}")]] * 4)
+    headers = {
+        "openai-organization": "org-mine",
+        "openai-project": "proj-mine",
+        "cookie": "session=1",
+        "anthropic-version": "2023-06-01",
+        "anthropic-beta": "new-thing-1",
+        "x-forwarded-for": "10.1.1.1",
+        "x-evil": "1",
+        "transfer-encoding": "chunked",
+    }
+    shown: list[dict[str, str]] = [{"authorization": f"Bearer {text}"}, {"x-api-key": text}, {"x-goog-api-key": text}]
+    access = Access(verifier=Keys([key]))
+    async with (
+        server.serving() as url,
+        gateway({"fast": upstream(url, "messages")}, access=access) as (_, client, _),
+    ):
+        for one in shown:
+            body = json.dumps(asked_for("messages", stream=False)[1])
+            answer = await client.post("/v1/messages", content=_pieces(body), headers={**headers, **one})
+            assert answer.status_code == 200
+    for sent in server.asked:
+        head = sent.partition(b"\r\n\r\n")[0].lower()
+        assert text.encode().lower() not in sent.lower()
+        for word in (b"org-mine", b"proj-mine", b"cookie", b"x-forwarded", b"x-evil", b"transfer-encoding"):
+            assert word not in head
+        assert head.count(b"content-length") == 1
+        assert b"anthropic-version: 2023-06-01" in head
+        assert b"anthropic-beta: new-thing-1" in head
+        assert b"x-api-key: " + KEY.encode() in head
+
+
+async def _pieces(body: str) -> AsyncIterator[bytes]:
+    yield body.encode()
+
+
+async def test_a_second_name_of_a_model_hidden_in_a_body_goes_nowhere() -> None:
+    hidden = [
+        b'{"model": "other", "model": "fast", "messages": []}',
+        b'{"mod\\u0065l": "other", "model": "fast", "messages": []}',
+        b'{"model": "fast", "messages": [], "stream": true, "stream": false}',
+    ]
+    server = RawServer(*[[http(b"{}")]] * 3)
+    async with server.serving() as url, gateway({"fast": upstream(url)}) as (_, client, _):
+        for body in hidden:
+            assert (await client.post("/v1/chat/completions", content=body)).status_code == 200
+    for sent in server.asked:
+        body = sent.partition(b"\r\n\r\n")[2]
+        assert body.count(b'"model"') == 1
+        assert b"other" not in body
+        assert b"true" not in body
+
+
+async def test_a_name_that_leads_elsewhere_at_the_upstream_is_refused() -> None:
+    server = RawServer(*[[http(b"{}")]] * 3)
+    async with server.serving() as url:
+        place = ModelPlace(url=url, model="*", key=KEY, dialect=DIALECTS["gemini"])
+        async with gateway({"g*": ModelUpstream("any", place)}) as (_, client, _):
+            for name in ("g/../../admin", "g%2F..%2F..%2Fadmin", "g/%2e%2e/x", "g//x"):
+                answer = await client.post(f"/v1beta/models/{name}:generateContent", json={})
+                assert answer.status_code in (400, 404), name
+            answer = await client.post("/v1/chat/completions", json={**CHAT_BODY, "model": "g/../x"})
+            assert answer.status_code == 400
+            assert (await client.post("/v1beta/models/g/x?a=1%23:generateContent", json={})).status_code in (
+                400,
+                404,
+                405,
+            )
+            assert (await client.post("/v1beta/models/g%3Fx=1&y%23:generateContent", json={})).status_code == 200
+    (asked,) = server.asked
+    assert asked.startswith(b"POST /v1/models/g%3Fx%3D1%26y%23:generateContent HTTP/1.1\r\n")
+
+
+async def test_an_upstream_that_failed_again_and_again_is_left_alone_and_tried_later() -> None:
+    clock = FakeClock()
+    down = http(b'{"error": {"message": "down"}}', status=500)
+    server = RawServer(*[[down]] * 5, [http(b'{"id": "up"}')])
+    async with server.serving() as url, gateway({"fast": upstream(url)}, clock=clock) as (_, client, _):
+        for _ in range(5):
+            assert (await client.post("/v1/chat/completions", json=CHAT_BODY)).status_code == 500
+        resting = await client.post("/v1/chat/completions", json=CHAT_BODY)
+        assert (resting.status_code, len(server.asked)) == (503, 5)
+        assert 0 < int(resting.headers["retry-after"]) <= 30
+        clock.advance(31)
+        assert (await client.post("/v1/chat/completions", json=CHAT_BODY)).status_code == 200
+
+
+async def test_tools_of_the_provider_go_to_the_same_api_only() -> None:
+    tools: dict[str, dict[str, object]] = {
+        "chat": {"web_search_options": {}},
+        "responses": {"tools": [{"type": "web_search"}, {"type": "mcp", "server_url": "http://x"}]},
+        "messages": {"tools": [{"type": "web_search_20260101", "name": "web_search"}]},
+        "gemini": {"tools": [{"googleSearch": {}}]},
+    }
+    with ChatServer(lambda _: Reply.of("ok")) as server:
+        for there in BODIES:
+            url = server.url if there != "gemini" else server.url.replace("/v1", "/v1beta")
+            async with gateway({"fast": upstream(url, there)}) as (_, client, _):
+                for here, own in tools.items():
+                    path, body = asked_for(here, stream=False)
+                    answer = await client.post(path, json={**body, **own})
+                    assert answer.status_code == (200 if here == there else 400), (here, there, answer.text)
+                    if here != there:
+                        assert "earch" in answer.json()["error"]["message"]
+
+
+async def test_what_is_lost_in_another_api_is_told_in_a_header_and_in_the_last_comment_of_a_stream() -> None:
+    with ChatServer(lambda _: Reply.of("Hi")) as server:
+        async with gateway({"fast": upstream(server.url, "chat")}) as (_, client, _):
+            path, body = asked_for("messages", stream=False)
+            answer = await client.post(path, json={**body, "top_k": 5})
+            assert any("top_k" in lost for lost in json.loads(answer.headers["x-actum-lost"]))
+    events = [
+        piece(choices=[{"index": 0, "delta": {"content": "Hi"}, "logprobs": {"content": [{"token": "Hi"}]}}]),
+        WORDS[1],
+        DONE,
+    ]
+    for here in ("messages", "gemini"):
+        raw = RawServer([STREAM, *events])
+        async with raw.serving() as url, gateway({"fast": upstream(url)}) as (_, client, _):
+            path, body = asked_for(here, stream=True)
+            text = (await client.post(path, json=body)).text
+        assert ("\n: lost [" in text) == (here == "messages"), text
+        assert (text.rstrip().splitlines()[-1].startswith(": lost")) == (here == "messages")
+
+
+async def test_users_stay_with_their_arm_and_arms_get_their_share() -> None:
+    route = ModelRoute([upstream("http://a/v1", weight=9.0), upstream("http://b/v1", weight=1.0), upstream("http://c")])
+    firsts = [route.order("fast", User("", f"user-{number}"))[0].name for number in range(2_000)]
+    assert firsts == [route.order("fast", User("", f"user-{number}"))[0].name for number in range(2_000)]
+    assert 1_700 < firsts.count("chat@http://a/v1") < 1_900
+    assert firsts.count("chat@http://c") == 0
+    assert len(route.order("fast", User("", "ana"))) == 3
+    plain = ModelRoute([upstream("http://a/v1"), upstream("http://b/v1")])
+    assert plain.order("fast", User("", "bo")) == plain.upstreams
+
+
+async def test_tokens_are_counted_where_the_upstream_can_and_estimated_elsewhere() -> None:
+    body = asked_for("messages", stream=False)[1]
+    server = RawServer([http(b'{"input_tokens": 17}')])
+    async with server.serving() as url, gateway({"fast": upstream(url, "messages")}) as (_, client, _):
+        answer = await client.post("/v1/messages/count_tokens", json=body)
+        assert (answer.json(), "x-actum-estimated" in answer.headers) == ({"input_tokens": 17}, False)
+    async with gateway({"fast": upstream("http://127.0.0.1:9/v1")}) as (_, client, _):
+        answer = await client.post("/v1/messages/count_tokens", json=body)
+        assert answer.headers["x-actum-estimated"] == "true"
+        assert 3 < answer.json()["input_tokens"] < 60
+
+
+async def test_embeddings_are_passed_on_and_refused_where_there_are_none() -> None:
+    server = RawServer([http(b'{"object": "list", "data": [], "usage": {"prompt_tokens": 4}}')])
+    async with server.serving() as url, gateway(
+        {"fast": upstream(url), "other": upstream(url, "messages")}
+    ) as (_, client, lines):  # fmt: skip
+        answer = await client.post("/v1/embeddings", json={"model": "fast", "input": "Hi"})
+        assert (answer.json()["object"], lines.kept[0].input_tokens) == ("list", 4)
+        assert (await client.post("/v1/embeddings", json={"model": "other", "input": "Hi"})).status_code == 501
+
+
+async def test_bodies_are_kept_only_where_the_operator_says_so() -> None:
+    with ChatServer(lambda _: Raw((b'{"id": "secret-answer"}',))) as server:
+        routes = {
+            "fast": ModelRoute([upstream(server.url)]),
+            "kept": ModelRoute([upstream(server.url)], keeps_bodies=True),
+        }
+        async with gateway(routes) as (_, client, lines):
+            for name in routes:
+                await client.post("/v1/chat/completions", json={**CHAT_BODY, "model": name})
+    assert [line.answer_body for line in lines.kept] == [b"", b'{"id": "secret-answer"}']
+    assert [b"Add 2" in line.request_body for line in lines.kept] == [False, True]

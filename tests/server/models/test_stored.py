@@ -1,0 +1,142 @@
+"""The state of the Responses API: what was stored is there for its caller, from any process, and for nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx2
+import openai
+import pytest
+
+from actum.core.call import ToolCall
+from actum.core.interfaces import Request
+from actum.core.message import Reply, UserMessage
+from tests.server.models.desk import Desk, desk, until
+from tests.server.models.test_agents import ADDS, add, openai_of
+
+
+def texts(request: Request) -> list[str]:
+    return [said.text for said in request.messages if isinstance(said, UserMessage | Reply)]
+
+
+async def raw(server: Desk, method: str, path: str, key: str = "ann") -> httpx2.Response:
+    async with httpx2.AsyncClient(base_url=server.url, trust_env=False) as client:
+        return await client.request(method, path, headers={"authorization": f"Bearer {server.keys[key]}"})
+
+
+async def test_a_stored_response_is_there_for_its_caller_alone() -> None:
+    async with desk([*ADDS, "Yes."], [add]) as server, openai_of(server) as client:
+        first = await client.responses.create(model="desk", input="What is 2 + 3?", metadata={"of": "ann"})
+        found = await client.responses.retrieve(first.id)
+        assert found.to_dict() == first.to_dict()
+        items = await client.responses.input_items.list(first.id)
+        assert [item.content[0].text for item in items.data] == ["What is 2 + 3?"]
+        second = await client.responses.create(model="desk", input="Sure?", previous_response_id=first.id)
+        assert texts(server.model.requests[-1])[:2] == ["What is 2 + 3?", "Let me see."]
+        assert (second.output_text, second.previous_response_id) == ("Yes.", first.id)
+
+        for key in ("bob", "ann-2", "program"):
+            for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/cancel"), ("GET", "/input_items")):
+                answer = await raw(server, method, f"/v1/responses/{first.id}{path}", key)
+                assert (answer.status_code, answer.json()["error"]["type"]) == (404, "not_found_error"), (key, path)
+            async with openai_of(server, key) as other:
+                with pytest.raises(openai.NotFoundError):
+                    await other.responses.create(model="desk", input="Sure?", previous_response_id=first.id)
+
+        await client.responses.delete(first.id)
+        for method, path in (("GET", ""), ("GET", "/input_items"), ("DELETE", "")):
+            assert (await raw(server, method, f"/v1/responses/{first.id}{path}")).status_code == 404
+
+
+async def test_a_response_that_is_not_stored_leaves_no_words_on_record() -> None:
+    async with desk([*ADDS, *ADDS], [add]) as server, openai_of(server) as client:
+        first = await client.responses.create(model="desk", input="What is 2 + 3?", store=False)
+        stream = await client.responses.create(model="desk", input="What is 2 + 3?", store=False, stream=True)
+        events = [event async for event in stream]
+        for id_ in (first.id, first.id.removesuffix("t"), events[0].response.id):
+            with pytest.raises(openai.NotFoundError):
+                await client.responses.retrieve(id_)
+        with pytest.raises(openai.NotFoundError):
+            await client.responses.create(model="desk", input="Sure?", previous_response_id=first.id)
+        for run in await server.journal.runs():
+            run_id = run.run_id
+
+            async def is_forgotten(run_id: str = run_id) -> bool:
+                return not any(entry.payload for entry in (await server.journal.read(run_id))[:-1])
+
+            await until(is_forgotten)
+
+
+async def test_a_response_in_the_background_is_taken_up_again_at_every_event_from_another_process(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "runs.db"
+    async with desk(ADDS, [add], path=path) as server, openai_of(server) as client:
+        stream = await client.responses.create(model="desk", input="What is 2 + 3?", background=True, stream=True)
+        events = [event.to_dict() async for event in stream]
+        id_ = events[0]["response"]["id"]
+        async with (
+            desk([], path=path) as other,
+            openai_of(other) as elsewhere,
+        ):
+            for number in range(-1, len(events)):
+                again = await elsewhere.responses.retrieve(
+                    id_, stream=True, **({"starting_after": number} if number >= 0 else {})
+                )
+                assert [event.to_dict() async for event in again] == events[number + 1 :], number
+        begun = await client.responses.retrieve(id_)
+        assert (begun.status, begun.background) == ("completed", True)
+
+
+async def test_a_response_in_the_background_is_polled_and_cancelled() -> None:
+    gate = asyncio.Event()
+
+    async def wait() -> str:
+        """Wait."""
+        await gate.wait()
+        return "done"
+
+    script: list[str | Reply] = [
+        Reply.of(calls=[ToolCall("1", "wait", {})]),
+        "Done.",
+        Reply.of(calls=[ToolCall("1", "wait", {})]),
+    ]
+    async with desk(script, [wait]) as server, openai_of(server) as client:
+        begun = await client.responses.create(model="desk", input="Wait.", background=True)
+        assert begun.status == "in_progress"
+        gate.set()
+
+        async def is_over() -> bool:
+            return bool((await client.responses.retrieve(begun.id)).status == "completed")
+
+        await until(is_over)
+        found = await client.responses.retrieve(begun.id)
+        assert found.output_text == "Done."
+        gate.clear()
+        begun = await client.responses.create(model="desk", input="Wait.", background=True)
+        cancelled = await client.responses.cancel(begun.id)
+        assert cancelled.status == "cancelled"
+        with pytest.raises(openai.BadRequestError, match="store"):
+            await client.responses.create(model="desk", input="Wait.", background=True, store=False)
+
+
+async def test_conversations_are_the_sessions_of_their_caller() -> None:
+    async with desk([*ADDS, "Yes."], [add]) as server, openai_of(server) as client:
+        talk = await client.conversations.create()
+        assert (await client.conversations.retrieve(talk.id)).id == talk.id
+        await client.responses.create(model="desk", input="What is 2 + 3?", conversation=talk.id)
+        await client.responses.create(model="desk", input="Sure?", conversation={"id": talk.id})
+        assert texts(server.model.requests[-1])[:2] == ["What is 2 + 3?", "Let me see."]
+        items = await client.conversations.items.list(talk.id, order="asc")
+        assert [item.type for item in items.data] == ["message", "message", "mcp_call", "message", "message", "message"]
+        for key in ("bob", "ann-2"):
+            async with openai_of(server, key) as other:
+                for ask in (other.conversations.retrieve(talk.id), other.conversations.items.list(talk.id)):
+                    with pytest.raises(openai.NotFoundError):
+                        await ask
+                with pytest.raises(openai.NotFoundError):
+                    await other.responses.create(model="desk", input="Sure?", conversation=talk.id)
+        with pytest.raises(openai.NotFoundError):
+            await client.responses.create(model="desk", input="Sure?", conversation="conv_made_up")
+        assert (await client.conversations.delete(talk.id)).deleted

