@@ -29,7 +29,7 @@ from tests.broker import broker_server
 from .loop import Row
 from .tasks import Place
 
-ROUNDS = 40
+ROUNDS = 30
 IDLE_S = 30
 app = Celery("bare", broker=os.environ.get("BARE_BROKER", "redis://127.0.0.1:1/0"))
 app.conf.update(task_ignore_result=True, task_acks_late=True, worker_prefetch_multiplier=1, task_default_queue="bare")

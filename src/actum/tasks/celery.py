@@ -257,7 +257,8 @@ class CeleryDispatcher:
         if not lines:
             return False
         try:
-            depth = await self._broker.depth()
+            is_alone = len(lines) == 1 and not self._sent  # nothing is on its way: the new task is not kept waiting
+            depth = 0 if is_alone else await self._broker.depth()
             chosen = [line for line in lines if not depth or occasion_of(line) not in self._sent]
             chosen = chosen[: max(0, AHEAD - depth)]
             if chosen:
