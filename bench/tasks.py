@@ -32,7 +32,7 @@ from actum.core.record import CallsRequested, Started
 from actum.core.task import Backoff, TaskOptions
 from actum.runs.runner import Runner
 from actum.storage.sqlite import SQLiteJournal
-from actum.tasks.local import LocalSettings
+from actum.tasks.children import LocalSettings
 from actum.tasks.queue import TaskQueue
 
 from .loop import Row

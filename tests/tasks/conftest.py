@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from tests.broker import BrokerServer, broker_server
 from tests.postgres import PostgresServer, postgres_server
 from tests.storage.conftest import PLACES, Store
 
@@ -24,3 +25,16 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
         yield found
     finally:
         await found.close()
+
+
+@pytest.fixture(scope="session")
+def broker_of_session() -> Iterator[BrokerServer]:
+    with broker_server() as running:
+        yield running
+
+
+@pytest.fixture
+def broker(broker_of_session: BrokerServer) -> BrokerServer:
+    """A broker that holds nothing."""
+    broker_of_session.empty()
+    return broker_of_session

@@ -2,23 +2,27 @@
 
     python -m tests.tasks.service DISPATCHER JOURNAL FOLDER
 
-Tests kill it. It says `ready` when its dispatcher runs. `celery` is to be one more row of `DISPATCHERS`.
+Tests kill it. It says `ready` when its dispatcher runs. With `celery` it is a worker: as `actum worker`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from actum.compose.journals import open_journal
 from actum.compose.settings import Settings, read_settings
 from actum.compose.task_child import local_dispatcher
+from actum.compose.task_worker import work
 from actum.core.interfaces import Journal
+from actum.core.json import JsonObject
+from actum.tasks.children import LocalSettings
 from actum.tasks.dispatcher import Dispatcher
-from actum.tasks.local import LocalSettings
 
 TOOLS = """
 import os, signal, subprocess, sys, time
@@ -74,7 +78,13 @@ def settings_of(journal: str, folder: Path) -> Settings:
     if not (folder / "tools.py").exists():
         (folder / "tools.py").write_text(TOOLS, "utf-8")
     (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
-    said = {"tools": [str(folder / "tools.py")], "journal": journal, "policy": str(folder / "policy.toml")}
+    said: dict[str, str | Sequence[str] | JsonObject | None] = {
+        "tools": [str(folder / "tools.py")],
+        "journal": journal,
+        "policy": str(folder / "policy.toml"),
+    }
+    if (folder / "broker").exists():
+        said["tasks"] = {"dispatcher": "celery", "broker": (folder / "broker").read_text("utf-8"), "workers": 2}
     return read_settings(folder, environment_of(folder), said)
 
 
@@ -88,16 +98,62 @@ def local(settings: Settings, journal: Journal, folder: Path) -> Dispatcher:
     return local_dispatcher(settings, journal, environment_of(folder), folder, local=LocalSettings(workers=2))
 
 
-DISPATCHERS: dict[str, Callable[[Settings, Journal, Path], Dispatcher]] = {"local": local}
+class WorkerProcess:
+    """A worker of Celery as a process of its own, in the shape of a dispatcher.
+
+    Args:
+        place: of the journal.
+        folder: holds the tools, and the address of the broker.
+    """
+
+    def __init__(self, place: str, folder: Path) -> None:
+        command = [sys.executable, "-m", "tests.tasks.service", "celery", place, str(folder)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(environment_of(folder)))
+        self._ended = asyncio.Event()
+
+    def wake(self, run_id: str) -> None:
+        """The worker looks by itself."""
+
+    async def run(self) -> None:
+        await self._ended.wait()
+
+    async def close(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            assert await asyncio.to_thread(self.process.wait, 30) in (0, -signal.SIGKILL)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+            self._ended.set()
+
+
+def celery(settings: Settings, journal: Journal, folder: Path) -> Dispatcher:
+    """A worker of Celery."""
+    return WorkerProcess(settings.journal, folder)
+
+
+DISPATCHERS: dict[str, Callable[[Settings, Journal, Path], Dispatcher]] = {"local": local, "celery": celery}
 
 
 async def _serve(kind: str, place: str, folder: Path) -> None:
     settings = settings_of(place, folder)
     journal = open_journal(settings, environment_of(folder))
+    if kind == "celery":
+        seconds = folder / "visibility"
+        visibility_s = float(seconds.read_text("utf-8")) if seconds.exists() else None
+        await work(settings, journal, environment_of(folder), folder, _ready, visibility_s=visibility_s)
+        await journal.close()
+        return
     dispatcher = DISPATCHERS[kind](settings, journal, folder)
+    _ready()
+    await dispatcher.run()
+
+
+def _ready() -> None:
     sys.stdout.write("ready\n")
     sys.stdout.flush()
-    await dispatcher.run()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from actum.core.task import Backoff, TaskLine, TaskOptions
 from actum.tasks.dispatcher import Dispatcher
 from actum.tasks.queue import TaskQueue, TaskView
 from actum.transport.process import start_of
+from tests.broker import BrokerServer
 from tests.storage.conftest import Store
 from tests.tasks.service import DISPATCHERS, environment_of, settings_of
 
@@ -116,6 +117,9 @@ def is_gone(pid: str) -> bool:
 async def office(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> AsyncIterator[Office]:
     folder = tmp_path / "office"
     folder.mkdir()
+    if request.param == "celery":
+        broker: BrokerServer = request.getfixturevalue("broker")
+        (folder / "broker").write_text(broker.url, "utf-8")
     if "://" not in store.place:
         Path(store.place).parent.mkdir(exist_ok=True)
     made = Office(request.param, store.place, folder)

@@ -42,6 +42,7 @@ from . import (
     tasks,
     tools,
     transcode,
+    worker,
 )
 from .language import language, tr, tr_help
 from .mcp import commands as mcp
@@ -62,6 +63,7 @@ ORDER = (
         "tools",
         "mcp",
         "serve",
+        "worker",
         "policy",
         "agents",
         "runs",
@@ -124,6 +126,7 @@ app.add_typer(tasks.app, name="tasks")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
 app.command("serve")(serve.serve)
+app.command("worker")(worker.worker)
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)

@@ -716,6 +716,16 @@ HELP = {
         "把 actum.toml 描述的内容在同一个地址上以各种协议提供服务。\n\n"
         "例如：actum serve --tools tools.py，然后让客户端使用 http://127.0.0.1:8000/mcp"
     ),
+    (
+        'Carry out tasks that come from the broker: [tasks] dispatcher = "celery". For instance: '
+        "actum worker, on as many machines as you like, beside actum serve"
+    ): (
+        '执行来自消息代理的任务：[tasks] dispatcher = "celery"。\n\n'
+        "例如：在任意多台机器上运行 actum worker，与 actum serve 并行"
+    ),
+    "Only say whether a worker could work here: broker, journal, agents.": (
+        "只检查这里能否运行工作进程：消息代理、日志、智能体。"
+    ),
     "Where it listens. Default: 127.0.0.1:8000.": "监听的地址。默认 127.0.0.1:8000。",
     "Serve /metrics there, without a key, and nowhere else.": "只在这个地址提供 /metrics，不需要密钥。",
     "The server as clients write it, where a proxy stands before it.": ("前面有代理时，客户端看到的服务器地址。"),

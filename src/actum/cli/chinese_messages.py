@@ -521,6 +521,16 @@ MESSAGES = {
         "run_id={id}：请用 1 到 128 个字母、数字、_、-、. 或 :"
     ),
     "the journal {name} failed: {why}": "日志 {name} 出错：{why}",
+    "the worker of Celery has ended by itself; what it wrote stands above": "Celery 工作进程自行结束了；它的输出在上面",
+    "tasks on Celery need a package that is not installed: pip install 'actum[celery]'": (
+        "用 Celery 执行任务需要一个未安装的包：pip install 'actum[celery]'"
+    ),
+    "[tasks] broker: its address has to begin with redis:// or rediss://": (
+        "[tasks] broker：地址必须以 redis:// 或 rediss:// 开头"
+    ),
+    'tasks on Celery need a broker: set broker = "redis://127.0.0.1:6379/0" in [tasks]': (
+        '用 Celery 执行任务需要消息代理：在 [tasks] 中设置 broker = "redis://127.0.0.1:6379/0"'
+    ),
     "a journal in PostgreSQL needs psycopg: pip install 'actum[postgres]'": (
         "把日志放在 PostgreSQL 里需要 psycopg：pip install 'actum[postgres]'"
     ),

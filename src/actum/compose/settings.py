@@ -523,7 +523,7 @@ def _hidden(name: str, value: Json) -> Json:
 
 
 HIDDEN = "[hidden]"
-_ADDRESSES = frozenset({"base_url", "journal", "mcp", "model", "proxy"})
+_ADDRESSES = frozenset({"base_url", "broker", "journal", "mcp", "model", "proxy"})
 
 
 def _read_file(path: Path) -> dict[str, object]:

@@ -25,7 +25,8 @@ from ..runs.runner import Runner
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
 from ..tasks.child import main
-from ..tasks.local import LocalDispatcher, LocalSettings
+from ..tasks.children import LocalSettings
+from ..tasks.local import LocalDispatcher
 from ..tasks.queue import TaskLimits
 from .agents import Agents, make_runner, open_agents
 from .journals import journal_path, read_journal_key
@@ -121,6 +122,21 @@ async def open_builder(setup: bytes) -> AsyncIterator[tuple[Journal, Builder]]:
         await journal.close()
 
 
+def setup_of(settings: Settings, environment: Mapping[str, str], folder: Path) -> bytes:
+    """The `Setup` of children, as JSON.
+
+    Args:
+        settings: as read; each child builds agents of the same.
+        environment: the variables of this process.
+        folder: where the everyday tools may look at files.
+
+    Raises:
+        JournalError: there is no home folder to keep the journal in.
+    """
+    place = settings.journal if "://" in settings.journal else str(journal_path(settings, environment))
+    return msgspec.json.encode(Setup(settings=settings, journal=place, folder=str(folder)))
+
+
 def local_dispatcher(
     settings: Settings,
     journal: Journal,
@@ -144,12 +160,10 @@ def local_dispatcher(
         UsageError: the journal is in memory.
         JournalError: there is no home folder to keep the journal in.
     """
-    place = settings.journal if "://" in settings.journal else str(journal_path(settings, environment))
-    setup = Setup(settings=settings, journal=place, folder=str(folder))
     return LocalDispatcher(
         journal,
         COMMAND,
-        setup=msgspec.json.encode(setup),
+        setup=setup_of(settings, environment, folder),
         environment=environment,
         clock=SystemClock(),
         settings=local,

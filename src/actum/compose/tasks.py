@@ -15,8 +15,8 @@ from ..core.secret_store import SecretSource
 from ..core.task_request import NO_DEFAULTS, TaskDefaults
 from ..core.user import User
 from ..server.api.api import Tasking
+from ..tasks.children import LocalSettings
 from ..tasks.dispatcher import Dispatcher
-from ..tasks.local import LocalSettings
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX, Secrets, WebhookSender
 from ..toolsets.wrappers import labels_of
 from ..transport.egress import Egress
@@ -26,6 +26,7 @@ from .secrets import open_secrets
 from .settings import Settings
 from .task_child import local_dispatcher
 from .task_queue import open_queue, task_limits
+from .task_worker import celery_dispatcher
 
 log = logging.getLogger("actum.tasks")
 
@@ -77,6 +78,9 @@ async def tasks_carried_out(
         journal: where tasks are on record; in memory there are none.
         environment: the variables of this process.
         folder: where the everyday tools may look at files.
+
+    Raises:
+        UsageError: tasks are to be carried out on Celery, and Celery or its broker is not set up.
     """
     if journal.tasks is None:
         yield None
@@ -85,7 +89,7 @@ async def tasks_carried_out(
     fetcher = Fetcher(Guard(egress=Egress(settings.egress)), bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX)
     sender = WebhookSender(journal, fetcher, webhook_secrets(settings, open_secrets(environment)), clock=clock)
     running = [asyncio.create_task(sender.run(), name="webhooks")]
-    dispatcher = None
+    dispatcher: Dispatcher | None = None
     if settings.tasks.dispatcher == "local":
         local = LocalSettings(
             workers=settings.tasks.workers,
@@ -93,6 +97,9 @@ async def tasks_carried_out(
             memory_bytes_max=settings.tasks.child_memory_bytes,
         )
         dispatcher = local_dispatcher(settings, journal, environment, folder, local=local, limits=task_limits(settings))
+    elif settings.tasks.dispatcher == "celery":
+        dispatcher = celery_dispatcher(settings, journal)
+    if dispatcher is not None:
         running.append(asyncio.create_task(dispatcher.run(), name="dispatcher of tasks"))
     for each in running:
         each.add_done_callback(_tell_failure)

@@ -1,9 +1,4 @@
-"""`LocalDispatcher`: carries tasks out in child processes of this one, without any server.
-
-Only a process can be ended whatever it does: at its time limit a child and all that it started get SIGTERM, then
-SIGKILL. Children are started fresh and never forked, since a fork inherits claims (`docs/decisions/0006`). A child
-works for one agent and one tenant, and for no other ever after; it stays for the next task, until it has done
-`tasks_max` or uses too much memory. It claims a run itself, and ends when its server does.
+"""`LocalDispatcher`: carries tasks out in child processes of this one (`children.py`), without any server.
 
 Which tasks there are says the list in the journal's database. `wake` saves the wait until the next look.
 """
@@ -12,110 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from signal import SIGKILL, SIGTERM
-from typing import Literal
 
-import msgspec
-from msgspec import Raw, Struct
-
-from ..core.claim import claim_of_cancel
-from ..core.errors import Busy, JournalError, UsageError
+from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Clock, Journal, TaskIndex
-from ..core.record import Ended, new_id
-from ..core.task import TaskLine
-from ..journal.recording import RunState
-from ..transport.process import Child, Ending, start_child
-from .attempt import settle, timed_out
-from .child import Hello, TaskOrder, TaskReport
+from .children import LocalSettings, TaskChildren
 from .queue import TaskLimits
+from .sweep import DROP_S, SWEEP_S, sweep
 
 log = logging.getLogger("actum.tasks")
 
 POLL_S = 1.0
 """Seconds between two looks at the list of tasks, where nobody says earlier that there is something to do."""
-SWEEP_S = 5.0
-"""Seconds between two looks for tasks whose process is gone, or whose deadline has passed."""
-DROP_S = 3600.0
-LEFT_S = 60.0
-"""A task that this process can not carry out is left alone for so long: for a worker that can."""
-BUSY_S = 2.0
-"""A task that somebody else has just taken is left alone for so long."""
-CANCEL_LOOK_S = 0.5
-CANCEL_GRACE_S = 3.0
-"""A child may take so long to stop a task that was cancelled; then it is killed."""
-START_S = 60.0
-"""A child may take so long to be ready."""
-KILL: Ending = ((SIGTERM, 2.0), (SIGKILL, 5.0))
-FAILED_START_S = 5.0
-
-
-class LocalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the local dispatcher works.
-
-    Attributes:
-        workers: so many tasks run at a time.
-        tasks_max: a child is replaced after so many tasks.
-        memory_bytes_max: a child that uses more memory after a task is replaced.
-        drain_s: when the dispatcher ends, tasks under way may take so many seconds to end by themselves.
-    """
-
-    workers: int = 4
-    tasks_max: int = 100
-    memory_bytes_max: int = 1 << 30
-    drain_s: float = 0.0
-
-
-class TaskChild:
-    """A child process that carries tasks out.
-
-    Args:
-        child: the process.
-        worker: what it is called on record.
-
-    Attributes:
-        owner: the agent and the tenant that the child works for; None before its first task.
-        done: how many tasks the child has carried out.
-    """
-
-    def __init__(self, child: Child, worker: str) -> None:
-        self.worker = worker
-        self.owner: tuple[str, str] | None = None
-        self.done = 0
-        self._child = child
-        self._drain = asyncio.create_task(self._log_errors(), name=f"errors of {worker}")
-
-    @property
-    def has_exited(self) -> bool:
-        """Whether the process has ended."""
-        return self._child.exited.is_set()
-
-    async def ask(self, message: bytes) -> TaskReport | None:
-        """Send a line, and wait for the report; None where the child ended instead."""
-        try:
-            if message:
-                self._child.stdin.write(message + b"\n")
-                await self._child.stdin.drain()
-            line = await self._child.stdout.readline()
-            return msgspec.json.decode(line, type=TaskReport) if line else None
-        except (OSError, msgspec.DecodeError, ValueError):
-            return None
-
-    async def end(self) -> None:
-        """End the process with all that it started."""
-        try:
-            await self._child.end(KILL)
-        finally:
-            self._child.close()
-            self._drain.cancel()
-
-    async def _log_errors(self) -> None:
-        with suppress(OSError, ValueError):
-            while line := await self._child.stderr.readline():
-                log.info("%s: %s", self.worker, line.decode("utf-8", "replace").rstrip())
 
 
 class LocalDispatcher:
@@ -149,18 +53,13 @@ class LocalDispatcher:
             raise UsageError("a journal in memory has no tasks for other processes: use a file or PostgreSQL")
         self._journal = journal
         self._index: TaskIndex = journal.tasks
-        self._command = tuple(command)
-        self._setup = setup
-        self._environment = {**environment, "ACTUM_TASK_CHILD": "1"}
+        self._children = TaskChildren(
+            journal, command, setup=setup, environment=environment, clock=clock, settings=settings
+        )
         self._clock = clock
-        self._settings = settings or LocalSettings()
         self._limits = limits or TaskLimits()
-        self._name = f"{socket.gethostname()}:{os.getpid()}"
-        self._jobs: dict[str, asyncio.Task[None]] = {}
-        self._idle: list[TaskChild] = []
+        self._jobs: dict[str, asyncio.Task[float]] = {}
         self._left: dict[str, float] = {}
-        self._cancelled: dict[str, float] = {}
-        self._killing: dict[str, asyncio.Event] = {}
         self._woken = asyncio.Event()
         self._is_closing = False
         self._looked_at: dict[str, float] = {}
@@ -170,33 +69,27 @@ class LocalDispatcher:
         self._woken.set()
 
     async def run(self) -> None:
-        spare = asyncio.create_task(self._start_spare())
-        watch = asyncio.create_task(self._watch_cancelled())
-        try:
-            while not self._is_closing:
-                self._woken.clear()
-                try:
-                    await self._look()
-                except JournalError as error:  # a database that is away comes back
-                    log.warning("the list of tasks can not be read: %s", error)
-                await self._sleep()
-        finally:
-            spare.cancel()
-            watch.cancel()
-            await asyncio.gather(spare, watch, return_exceptions=True)
+        self._children.start()
+        while not self._is_closing:
+            self._woken.clear()
+            try:
+                await self._look()
+            except JournalError as error:  # a database that is away comes back
+                log.warning("the list of tasks can not be read: %s", error)
+            await self._sleep()
 
     async def close(self) -> None:
         self._is_closing = True
+        self._children.stop()
         self._woken.set()
         jobs = list(self._jobs.values())
-        if jobs and self._settings.drain_s:
-            await asyncio.wait(jobs, timeout=self._settings.drain_s)
+        if jobs and self._children.settings.drain_s:
+            await asyncio.wait(jobs, timeout=self._children.settings.drain_s)
         for job in self._jobs.values():
             job.cancel()
         if self._jobs:
             await asyncio.wait(list(self._jobs.values()))
-        idle, self._idle = self._idle, []
-        await asyncio.gather(*(child.end() for child in idle))
+        await self._children.close()
 
     async def _sleep(self) -> None:
         """Wait for the next look: until somebody wakes this, a task becomes due, or a while has passed."""
@@ -221,7 +114,7 @@ class LocalDispatcher:
             await self.sweep()
         if self._is_time("drop", DROP_S):
             await self._index.drop(self._clock.now() - self._limits.kept_s)
-        free = self._settings.workers - len(self._jobs)
+        free = self._children.settings.workers - len(self._jobs)
         if free <= 0:
             return
         now = self._clock.monotonic()
@@ -235,7 +128,9 @@ class LocalDispatcher:
         )
         for line in lines:
             if line.run_id not in self._jobs and not self._is_closing:
-                job = self._jobs[line.run_id] = asyncio.create_task(self._carry_out(line), name=f"task {line.run_id}")
+                job = self._jobs[line.run_id] = asyncio.create_task(
+                    self._children.carry_out(line), name=f"task {line.run_id}"
+                )
                 job.add_done_callback(lambda _, run_id=line.run_id: self._ended(run_id))  # type: ignore[misc]
 
     def _is_time(self, what: str, seconds: float) -> bool:
@@ -247,164 +142,14 @@ class LocalDispatcher:
 
     def _ended(self, run_id: str) -> None:
         job = self._jobs.pop(run_id, None)
-        self._cancelled.pop(run_id, None)
-        self._killing.pop(run_id, None)
         self._woken.set()
-        if job is not None and not job.cancelled() and (error := job.exception()) is not None:
+        if job is None or job.cancelled():
+            return
+        if (error := job.exception()) is not None:
             log.error("task %s: %s", run_id, error)
+        elif job.result():
+            self._left[run_id] = self._clock.monotonic() + job.result()
 
     async def sweep(self) -> None:
         """Settle the tasks whose process ended before they did, and those whose deadline has passed."""
-        running = [line for line in await self._index.running() if line.run_id not in self._jobs]
-        late = [line for line in await self._index.late(self._clock.now()) if line.run_id not in self._jobs]
-        lines = {line.run_id: line for line in [*running, *late] if not line.home}
-        if not lines:
-            return
-        driven = await self._journal.driven(list(lines))
-        for run_id in lines.keys() - driven:
-            with suppress(Busy):  # somebody has just taken the task
-                await settle(self._journal, run_id, clock=self._clock, wait_s=0.0)
-
-    async def _watch_cancelled(self) -> None:
-        """Kill a child that does not stop a task which was cancelled."""
-        while True:
-            await self._clock.sleep(CANCEL_LOOK_S)
-            names = {claim_of_cancel(run_id): run_id for run_id in self._jobs}
-            if not names:
-                continue
-            with suppress(JournalError):
-                now = self._clock.monotonic()
-                for name in await self._journal.driven(list(names)):
-                    since = self._cancelled.setdefault(names[name], now)
-                    if now - since >= CANCEL_GRACE_S and (kill := self._killing.get(names[name])) is not None:
-                        kill.set()
-
-    # One task ---------------------------------------------------------------------------------------------------------
-
-    async def _carry_out(self, line: TaskLine) -> None:
-        """Have a child make an attempt at a task."""
-        run_id = line.run_id
-        child = await self._child_for((line.agent, line.tenant))
-        if child is None:
-            self._left[run_id] = self._clock.monotonic() + FAILED_START_S
-            return
-        kill = self._killing[run_id] = asyncio.Event()
-        asked = asyncio.ensure_future(child.ask(msgspec.json.encode(TaskOrder(run_id))))
-        killed = asyncio.ensure_future(kill.wait())
-        limit = self._clock.timeout(self._limit_of(line))
-        try:
-            async with limit:
-                await asyncio.wait([asked, killed], return_when=asyncio.FIRST_COMPLETED)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            await self._end(child, asked, killed)
-            await settle(self._journal, run_id, clock=self._clock, ended=timed_out, worker=child.worker)
-            return
-        except asyncio.CancelledError:
-            await asyncio.shield(self._put_back(child, asked, killed, run_id))
-            raise
-        if not asked.done():  # it was cancelled, and does not stop
-            await self._end(child, asked, killed)
-            await settle(self._journal, run_id, clock=self._clock, ended=_cancelled)
-            return
-        killed.cancel()
-        report = asked.result()
-        if report is None or report.run_id != run_id:
-            await child.end()
-            await settle(self._journal, run_id, clock=self._clock, worker=child.worker)
-            return
-        if report.left:
-            self._left[run_id] = self._clock.monotonic() + (LEFT_S if report.is_unfit else BUSY_S)
-            log.log(logging.WARNING if report.is_unfit else logging.INFO, "task %s was left: %s", run_id, report.left)
-        await self._give_back(child, report)
-
-    def _limit_of(self, line: TaskLine) -> float | None:
-        """Seconds that an attempt may take."""
-        limits = [line.options.timeout_s]
-        if line.options.deadline is not None:
-            limits.append(max(0.0, line.options.deadline - self._clock.now()))
-        return min((limit for limit in limits if limit is not None), default=None)
-
-    async def _end(
-        self, child: TaskChild, asked: asyncio.Future[TaskReport | None], killed: asyncio.Future[Literal[True]]
-    ) -> None:
-        killed.cancel()
-        await child.end()
-        asked.cancel()
-        await asyncio.wait([asked])
-
-    async def _put_back(
-        self,
-        child: TaskChild,
-        asked: asyncio.Future[TaskReport | None],
-        killed: asyncio.Future[Literal[True]],
-        run_id: str,
-    ) -> None:
-        """This dispatcher ends: the attempt is broken off, and does not count."""
-        await self._end(child, asked, killed)
-        with suppress(Busy, JournalError):
-            await settle(self._journal, run_id, clock=self._clock, is_free=True, because="stopped")
-
-    # Children ---------------------------------------------------------------------------------------------------------
-
-    async def _child_for(self, owner: tuple[str, str]) -> TaskChild | None:
-        """A child for an agent and a tenant: one that has worked for them, one that has worked for nobody, or a new
-        one; None where none can be started.
-        """
-        for wanted in (owner, None):
-            child = next((each for each in self._idle if each.owner == wanted), None)
-            if child is not None:
-                self._idle.remove(child)
-                if not child.has_exited:
-                    child.owner = owner
-                    return child
-                await child.end()
-        while len(self._idle) >= self._settings.workers:  # those of others make room
-            await self._idle.pop(0).end()
-        child = await self._start()
-        if child is not None:
-            child.owner = owner
-        return child
-
-    async def _start_spare(self) -> None:
-        """Have one child ready that works for nobody yet."""
-        if not any(child.owner is None for child in self._idle):
-            child = await self._start()
-            if child is not None:
-                self._idle.append(child)
-
-    async def _start(self) -> TaskChild | None:
-        worker = f"{self._name}:{new_id('child')[-6:]}"
-        try:
-            child = TaskChild(await start_child(self._command, env=self._environment), worker)
-        except OSError as error:
-            log.error("no process for tasks can be started: %s", error)  # for a person
-            return None
-        hello = msgspec.json.encode(Hello(worker, Raw(self._setup)))
-        try:
-            async with asyncio.timeout(START_S):
-                ready = await child.ask(hello)
-        except TimeoutError:
-            ready = None
-        except asyncio.CancelledError:
-            await asyncio.shield(child.end())
-            raise
-        if ready is None:
-            log.error("a process for tasks does not become ready; what it wrote stands above")
-            await child.end()
-            return None
-        return child
-
-    async def _give_back(self, child: TaskChild, report: TaskReport) -> None:
-        child.done += 1
-        worn = child.done >= self._settings.tasks_max or report.memory_bytes > self._settings.memory_bytes_max
-        if worn or report.is_spent or report.is_unfit or self._is_closing:
-            await child.end()
-        else:
-            self._idle.append(child)
-
-
-def _cancelled(state: RunState) -> Ended:
-    """The end of a run that was cancelled and did not stop by itself."""
-    return Ended("stopped", "", "cancelled")
+        await sweep(self._journal, self._index, self._clock, without=self._jobs)

@@ -1,0 +1,187 @@
+"""Tasks on Celery, as the settings describe them: what a server sends with, and what `actum worker` does."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from ..core.clock import SystemClock
+from ..core.errors import UsageError
+from ..core.interfaces import Journal
+from ..tasks.children import LocalSettings, TaskChildren
+from ..tasks.queue import TaskLimits
+from .agents import open_agents
+from .settings import Settings
+from .task_child import COMMAND, setup_of
+from .task_queue import task_limits
+
+if TYPE_CHECKING:
+    from ..tasks.celery import CeleryDispatcher
+
+
+def celery_dispatcher(settings: Settings, journal: Journal, *, limits: TaskLimits | None = None) -> CeleryDispatcher:
+    """The dispatcher of a server whose tasks are carried out by workers.
+
+    Args:
+        settings: name the broker.
+        journal: of the server, in a database.
+        limits: how many tasks may run; by default those of the settings.
+
+    Raises:
+        UsageError: no broker is set, Celery is not installed, or the journal is in memory.
+    """
+    celery = _celery()
+    broker = celery.Broker(celery.celery_app(broker_of(settings)))
+    made: CeleryDispatcher = celery.CeleryDispatcher(
+        journal, broker, clock=SystemClock(), limits=limits or task_limits(settings)
+    )
+    return made
+
+
+def broker_of(settings: Settings) -> str:
+    """The address of the broker.
+
+    Raises:
+        UsageError: the settings name none, or one of another kind.
+    """
+    broker = settings.tasks.broker
+    if not broker:
+        raise UsageError('tasks on Celery need a broker: set broker = "redis://127.0.0.1:6379/0" in [tasks]')
+    if not broker.startswith(("redis://", "rediss://")):
+        raise UsageError("[tasks] broker: its address has to begin with redis:// or rediss://")
+    return broker
+
+
+@asynccontextmanager
+async def worker_at_work(
+    settings: Settings,
+    journal: Journal,
+    environment: Mapping[str, str],
+    folder: Path,
+    *,
+    visibility_s: float | None = None,
+) -> AsyncIterator[asyncio.Task[None]]:
+    """A block within which this process is a worker.
+
+    Args:
+        settings: as read.
+        journal: where tasks are on record.
+        environment: the variables of this process, which its children get.
+        folder: where the everyday tools may look at files.
+        visibility_s: the broker delivers a message again that was not acknowledged for so long; None for a week.
+
+    Yields:
+        What ends when the worker does.
+
+    Raises:
+        UsageError: no broker is set, Celery is not installed, or the journal is in memory.
+    """
+    celery = _celery()
+    clock, limits, table = SystemClock(), task_limits(settings), settings.tasks
+    local = LocalSettings(
+        workers=table.workers, tasks_max=table.tasks_per_child, memory_bytes_max=table.child_memory_bytes
+    )
+    children = TaskChildren(
+        journal,
+        COMMAND,
+        setup=setup_of(settings, environment, folder),
+        environment=environment,
+        clock=clock,
+        settings=local,
+    )
+    app = celery.celery_app(broker_of(settings), visibility_s=visibility_s or celery.VISIBILITY_S)
+    worker = celery.CeleryWorker(app, journal, children, clock=clock, limits=limits)
+    sender = celery_dispatcher(settings, journal, limits=limits)
+    working = asyncio.create_task(worker.run(), name="worker")
+    sending = asyncio.create_task(sender.run(), name="dispatcher of tasks")
+    try:
+        yield working
+    finally:
+        await sender.close()
+        await worker.close()
+        await asyncio.gather(working, sending, return_exceptions=True)
+
+
+async def work(
+    settings: Settings,
+    journal: Journal,
+    environment: Mapping[str, str],
+    folder: Path,
+    ready: Callable[[], None] = lambda: None,
+    *,
+    visibility_s: float | None = None,
+) -> None:
+    """Be a worker, until SIGTERM or Ctrl-C.
+
+    Args:
+        settings, journal, environment, folder, visibility_s: as for `worker_at_work`.
+        ready: is called when the worker has begun.
+
+    Raises:
+        UsageError: as for `worker_at_work`.
+    """
+    ends = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ends.set)
+    try:
+        async with worker_at_work(settings, journal, environment, folder, visibility_s=visibility_s) as working:
+            ready()
+            ended = asyncio.create_task(ends.wait())
+            await asyncio.wait([ended, working], return_when=asyncio.FIRST_COMPLETED)
+            ended.cancel()
+            if working.done() and not ends.is_set():
+                working.result()
+                raise UsageError("the worker of Celery has ended by itself; what it wrote stands above")
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+async def check_worker(
+    settings: Settings, journal: Journal, environment: Mapping[str, str], folder: Path
+) -> dict[str, str]:
+    """Whether a worker could work here; takes no task.
+
+    Args:
+        settings, journal, environment, folder: as for `worker_at_work`.
+
+    Returns:
+        What is wrong with `broker`, `journal`, and each agent; empty text where nothing is.
+    """
+    found = {"broker": "", "journal": ""}
+    try:
+        sender = celery_dispatcher(settings, journal)
+        if not await sender.ready():
+            found["broker"] = "the broker can not be reached"
+        await sender.close()
+    except UsageError as error:
+        found["broker"] = str(error)
+    if journal.tasks is None:
+        found["journal"] = "a journal in memory has no tasks for other processes: use a file or PostgreSQL"
+    async with open_agents(settings, environment, folder, journal=journal) as agents:
+        for name in agents.names:
+            try:
+                agents.get(name)
+                found[f"agent {name}"] = ""
+            except UsageError as error:
+                found[f"agent {name}"] = str(error)
+    return found
+
+
+def _celery() -> ModuleType:
+    """Our module on Celery.
+
+    Raises:
+        UsageError: Celery is not installed.
+    """
+    try:
+        from ..tasks import celery  # noqa: PLC0415  # an extra, and a quarter of a second
+    except ModuleNotFoundError:
+        raise UsageError("tasks on Celery need a package that is not installed: pip install 'actum[celery]'") from None
+    return celery

@@ -1,0 +1,324 @@
+"""`TaskChildren`: carries tasks out in child processes of this one, whoever says which tasks.
+
+Only a process can be ended whatever it does: at its time limit a child and all that it started get SIGTERM, then
+SIGKILL. Children are started fresh and never forked, since a fork inherits claims (`docs/decisions/0006`). A child
+works for one agent and one tenant, and for no other ever after; it stays for the next task, until it has done
+`tasks_max` or uses too much memory. It claims a run itself, and ends when its server does.
+
+The local dispatcher and the workers of Celery both carry tasks out this way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from signal import SIGKILL, SIGTERM
+from typing import Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ..core.claim import claim_of_cancel
+from ..core.errors import Busy, JournalError
+from ..core.interfaces import Clock, Journal
+from ..core.record import Ended, new_id
+from ..core.task import TaskLine
+from ..journal.recording import RunState
+from ..transport.process import Child, Ending, start_child
+from .attempt import settle, timed_out
+from .child import Hello, TaskOrder, TaskReport
+
+log = logging.getLogger("actum.tasks")
+
+LEFT_S = 60.0
+"""A task that this process can not carry out is left alone for so long: for a worker that can."""
+BUSY_S = 2.0
+"""A task that somebody else has just taken is left alone for so long."""
+CANCEL_LOOK_S = 0.5
+CANCEL_GRACE_S = 3.0
+"""A child may take so long to stop a task that was cancelled; then it is killed."""
+START_S = 60.0
+"""A child may take so long to be ready."""
+KILL: Ending = ((SIGTERM, 2.0), (SIGKILL, 5.0))
+FAILED_START_S = 5.0
+
+
+class LocalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the local dispatcher works.
+
+    Attributes:
+        workers: so many tasks run at a time.
+        tasks_max: a child is replaced after so many tasks.
+        memory_bytes_max: a child that uses more memory after a task is replaced.
+        drain_s: when the dispatcher ends, tasks under way may take so many seconds to end by themselves.
+    """
+
+    workers: int = 4
+    tasks_max: int = 100
+    memory_bytes_max: int = 1 << 30
+    drain_s: float = 0.0
+
+
+class TaskChild:
+    """A child process that carries tasks out.
+
+    Args:
+        child: the process.
+        worker: what it is called on record.
+
+    Attributes:
+        owner: the agent and the tenant that the child works for; None before its first task.
+        done: how many tasks the child has carried out.
+    """
+
+    def __init__(self, child: Child, worker: str) -> None:
+        self.worker = worker
+        self.owner: tuple[str, str] | None = None
+        self.done = 0
+        self._child = child
+        self._drain = asyncio.create_task(self._log_errors(), name=f"errors of {worker}")
+
+    @property
+    def has_exited(self) -> bool:
+        """Whether the process has ended."""
+        return self._child.exited.is_set()
+
+    async def ask(self, message: bytes) -> TaskReport | None:
+        """Send a line, and wait for the report; None where the child ended instead."""
+        try:
+            if message:
+                self._child.stdin.write(message + b"\n")
+                await self._child.stdin.drain()
+            line = await self._child.stdout.readline()
+            return msgspec.json.decode(line, type=TaskReport) if line else None
+        except (OSError, msgspec.DecodeError, ValueError):
+            return None
+
+    async def end(self) -> None:
+        """End the process with all that it started."""
+        try:
+            await self._child.end(KILL)
+        finally:
+            self._child.close()
+            self._drain.cancel()
+
+    async def _log_errors(self) -> None:
+        with suppress(OSError, ValueError):
+            while line := await self._child.stderr.readline():
+                log.info("%s: %s", self.worker, line.decode("utf-8", "replace").rstrip())
+
+
+class TaskChildren:
+    """The child processes of one dispatcher or worker.
+
+    Args:
+        journal: where tasks are on record.
+        command: starts a child; see `child.main`.
+        setup: what a child needs to build agents, as JSON.
+        environment: the whole environment of a child.
+        clock: the time.
+        settings: how many children, and how long they live.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        command: Sequence[str],
+        *,
+        setup: bytes,
+        environment: Mapping[str, str],
+        clock: Clock,
+        settings: LocalSettings | None = None,
+    ) -> None:
+        self.settings = settings or LocalSettings()
+        self._journal = journal
+        self._command = tuple(command)
+        self._setup = setup
+        self._environment = {**environment, "ACTUM_TASK_CHILD": "1"}
+        self._clock = clock
+        self._name = f"{socket.gethostname()}:{os.getpid()}"
+        self._idle: list[TaskChild] = []
+        self._cancelled: dict[str, float] = {}
+        self._killing: dict[str, asyncio.Event] = {}
+        self._watching: list[asyncio.Task[None]] = []
+        self._is_closing = False
+
+    def start(self) -> None:
+        """Have one child ready, and look for tasks that were cancelled."""
+        self._watching = [asyncio.create_task(self._start_spare()), asyncio.create_task(self._watch_cancelled())]
+
+    def stop(self) -> None:
+        """Keep no more children: each ends with its task."""
+        self._is_closing = True
+
+    async def close(self) -> None:
+        """End all children that wait. Whoever called `carry_out` has cancelled that before."""
+        self.stop()
+        for each in self._watching:
+            each.cancel()
+        await asyncio.gather(*self._watching, return_exceptions=True)
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(child.end() for child in idle))
+
+    # One task ---------------------------------------------------------------------------------------------------------
+
+    async def carry_out(self, line: TaskLine) -> float:
+        """Have a child make an attempt at a task.
+
+        Returns:
+            So many seconds the task is to be left alone by this process; 0 after an attempt.
+
+        Raises:
+            CancelledError: this was cancelled; the attempt does not count.
+        """
+        try:
+            return await self._attempt(line)
+        finally:
+            self._cancelled.pop(line.run_id, None)
+            self._killing.pop(line.run_id, None)
+
+    async def _attempt(self, line: TaskLine) -> float:
+        run_id = line.run_id
+        child = await self._child_for((line.agent, line.tenant))
+        if child is None:
+            return FAILED_START_S
+        kill = self._killing[run_id] = asyncio.Event()
+        asked = asyncio.ensure_future(child.ask(msgspec.json.encode(TaskOrder(run_id))))
+        killed = asyncio.ensure_future(kill.wait())
+        limit = self._clock.timeout(self._limit_of(line))
+        try:
+            async with limit:
+                await asyncio.wait([asked, killed], return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            await self._end(child, asked, killed)
+            await settle(self._journal, run_id, clock=self._clock, ended=timed_out, worker=child.worker)
+            return 0.0
+        except asyncio.CancelledError:
+            await asyncio.shield(self._put_back(child, asked, killed, run_id))
+            raise
+        if not asked.done():  # it was cancelled, and does not stop
+            await self._end(child, asked, killed)
+            await settle(self._journal, run_id, clock=self._clock, ended=_cancelled)
+            return 0.0
+        killed.cancel()
+        report = asked.result()
+        if report is None or report.run_id != run_id:
+            await child.end()
+            await settle(self._journal, run_id, clock=self._clock, worker=child.worker)
+            return 0.0
+        left_s = 0.0
+        if report.left:
+            left_s = LEFT_S if report.is_unfit else BUSY_S
+            log.log(logging.WARNING if report.is_unfit else logging.INFO, "task %s was left: %s", run_id, report.left)
+        await self._give_back(child, report)
+        return left_s
+
+    def _limit_of(self, line: TaskLine) -> float | None:
+        """Seconds that an attempt may take."""
+        limits = [line.options.timeout_s]
+        if line.options.deadline is not None:
+            limits.append(max(0.0, line.options.deadline - self._clock.now()))
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    async def _end(
+        self, child: TaskChild, asked: asyncio.Future[TaskReport | None], killed: asyncio.Future[Literal[True]]
+    ) -> None:
+        killed.cancel()
+        await child.end()
+        asked.cancel()
+        await asyncio.wait([asked])
+
+    async def _put_back(
+        self,
+        child: TaskChild,
+        asked: asyncio.Future[TaskReport | None],
+        killed: asyncio.Future[Literal[True]],
+        run_id: str,
+    ) -> None:
+        """This dispatcher ends: the attempt is broken off, and does not count."""
+        await self._end(child, asked, killed)
+        with suppress(Busy, JournalError):
+            await settle(self._journal, run_id, clock=self._clock, is_free=True, because="stopped")
+
+    async def _watch_cancelled(self) -> None:
+        """Kill a child that does not stop a task which was cancelled."""
+        while True:
+            await self._clock.sleep(CANCEL_LOOK_S)
+            names = {claim_of_cancel(run_id): run_id for run_id in self._killing}
+            if not names:
+                continue
+            with suppress(JournalError):
+                now = self._clock.monotonic()
+                for name in await self._journal.driven(list(names)):
+                    since = self._cancelled.setdefault(names[name], now)
+                    if now - since >= CANCEL_GRACE_S and (kill := self._killing.get(names[name])) is not None:
+                        kill.set()
+
+    # Children ---------------------------------------------------------------------------------------------------------
+
+    async def _child_for(self, owner: tuple[str, str]) -> TaskChild | None:
+        """A child for an agent and a tenant: one that has worked for them, one that has worked for nobody, or a new
+        one; None where none can be started.
+        """
+        for wanted in (owner, None):
+            child = next((each for each in self._idle if each.owner == wanted), None)
+            if child is not None:
+                self._idle.remove(child)
+                if not child.has_exited:
+                    child.owner = owner
+                    return child
+                await child.end()
+        while len(self._idle) >= self.settings.workers:  # those of others make room
+            await self._idle.pop(0).end()
+        child = await self._start()
+        if child is not None:
+            child.owner = owner
+        return child
+
+    async def _start_spare(self) -> None:
+        """Have one child ready that works for nobody yet."""
+        if not any(child.owner is None for child in self._idle):
+            child = await self._start()
+            if child is not None:
+                self._idle.append(child)
+
+    async def _start(self) -> TaskChild | None:
+        worker = f"{self._name}:{new_id('child')[-6:]}"
+        try:
+            child = TaskChild(await start_child(self._command, env=self._environment), worker)
+        except OSError as error:
+            log.error("no process for tasks can be started: %s", error)  # for a person
+            return None
+        hello = msgspec.json.encode(Hello(worker, Raw(self._setup)))
+        try:
+            async with asyncio.timeout(START_S):
+                ready = await child.ask(hello)
+        except TimeoutError:
+            ready = None
+        except asyncio.CancelledError:
+            await asyncio.shield(child.end())
+            raise
+        if ready is None:
+            log.error("a process for tasks does not become ready; what it wrote stands above")
+            await child.end()
+            return None
+        return child
+
+    async def _give_back(self, child: TaskChild, report: TaskReport) -> None:
+        child.done += 1
+        worn = child.done >= self.settings.tasks_max or report.memory_bytes > self.settings.memory_bytes_max
+        if worn or report.is_spent or report.is_unfit or self._is_closing:
+            await child.end()
+        else:
+            self._idle.append(child)
+
+
+def _cancelled(state: RunState) -> Ended:
+    """The end of a run that was cancelled and did not stop by itself."""
+    return Ended("stopped", "", "cancelled")

@@ -1,0 +1,243 @@
+"""What is special about Celery and its broker: messages that come twice, late or never. All processes are real ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from actum.compose.agents import open_agents
+from actum.compose.journals import open_journal
+from actum.compose.settings import read_settings
+from actum.compose.task_worker import celery_dispatcher, check_worker
+from actum.core.clock import SystemClock
+from actum.core.json import Json, JsonObject
+from actum.core.task import Backoff, TaskOptions
+from actum.tasks.celery import CeleryDispatcher
+from actum.tasks.queue import TaskQueue
+from tests.broker import BrokerServer, broker_server
+from tests.compose.test_agents import SETTINGS, written
+from tests.storage.conftest import Store
+from tests.tasks.service import environment_of
+from tests.tasks.test_dispatchers import WAIT_S, Office, is_gone, until
+
+SOON = Backoff(base=0.1, jitter=0)
+
+
+@pytest.fixture
+async def office(broker: BrokerServer, store: Store, tmp_path: Path) -> AsyncIterator[Office]:
+    async with office_of(broker, store, tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def office_of(broker: BrokerServer, store: Store, tmp_path: Path) -> AsyncIterator[Office]:
+    """An office whose dispatcher is Celery."""
+    folder = tmp_path / "office"
+    folder.mkdir()
+    (folder / "broker").write_text(broker.url, "utf-8")
+    if "://" not in store.place:
+        Path(store.place).parent.mkdir(exist_ok=True)
+    made = Office("celery", store.place, folder)
+    try:
+        yield made
+    finally:
+        await made.journal.close()
+
+
+@asynccontextmanager
+async def sending(office: Office) -> AsyncIterator[CeleryDispatcher]:
+    """What a server sends messages with."""
+    made = celery_dispatcher(office.settings, office.journal)
+    running = asyncio.create_task(made.run())
+    try:
+        yield made
+    finally:
+        await made.close()
+        await running
+
+
+async def test_a_message_holds_the_id_of_the_run_alone_as_json(office: Office, broker: BrokerServer) -> None:
+    line = await office.accept("look", what="a secret word")
+    async with sending(office):
+        await until(lambda: broker.depth() == 1)
+    raw = broker.messages()[0]
+    said = json.loads(raw)
+    assert said["content-type"] == "application/json"
+    arguments, named, _ = json.loads(broker.body(raw))
+    assert (arguments, named) == ([line.run_id], {})
+    assert b"secret word" not in raw
+    assert b"secret word" not in broker.body(raw)
+
+
+async def test_a_message_that_comes_twice_is_dropped_while_the_task_runs_and_when_it_is_over(
+    office: Office, broker: BrokerServer
+) -> None:
+    line = await office.accept("slow", seconds=3.0)
+    async with sending(office):
+        await until(lambda: broker.depth() == 1)
+    again = broker.messages()[0]
+    for _ in range(3):
+        broker.push(again)
+    with office.server(), office.server():
+        await office.wrote("slow")
+        assert (await office.ended(line)).line.state == "succeeded"
+        broker.push(again)
+        broker.push(again)
+        await until(lambda: broker.depth() == broker.unacknowledged() == 0)
+    assert len(office.ledger("slow")) == 1
+    assert len((await office.queue.look(line.run_id)).attempts) == 1
+
+
+async def test_a_message_of_a_task_that_is_not_due_or_of_no_task_or_of_no_sense_does_nothing(
+    office: Office, broker: BrokerServer
+) -> None:
+    due = await office.accept("look", what="now")
+    async with sending(office):
+        await until(lambda: broker.depth() == 1)
+    sample = broker.messages()[0]
+    later = await office.accept("look", TaskOptions(not_before=time.time() + 600), what="later")
+    others: list[Json] = [later.run_id, "run_unknown", {"no": "id"}, 7]
+    for other in others:
+        broker.push(broker.with_arguments(sample, [other]))
+    broker.push(b"{}")
+    with office.server():
+        assert (await office.ended(due)).line.state == "succeeded"
+        await until(lambda: broker.depth() == broker.unacknowledged() == 0)
+        assert (await office.queue.look(later.run_id)).line.state == "queued"
+        assert (await office.ended(await office.accept("look", what="next"))).line.state == "succeeded"
+    assert sorted(what for what, _ in office.ledger("look")) == ["next", "now"]
+
+
+async def test_the_message_of_a_killed_worker_comes_again_after_the_result_and_ends(
+    office: Office, broker: BrokerServer
+) -> None:
+    """As where a worker dies between the result and the acknowledgement."""
+    (office.folder / "visibility").write_text("4", "utf-8")
+    with office.server() as killed:
+        line = await office.accept("slow", TaskOptions(max_retries=1, backoff=SOON), seconds=1.0)
+        (pid,) = await office.wrote("slow")
+        killed.kill()
+        await until(lambda: is_gone(pid))
+    assert broker.unacknowledged() == 1
+    with office.server():
+        assert (await office.ended(line)).line.state == "succeeded"
+        await until(lambda: broker.depth() == broker.unacknowledged() == 0)
+    view = await office.queue.look(line.run_id)
+    assert [each.error for each in view.attempts] == ["worker_lost", ""]
+    assert len(office.ledger("slow")) == 2
+
+
+async def test_a_delay_and_an_attempt_longer_than_the_visibility_timeout_run_once(
+    office: Office, broker: BrokerServer
+) -> None:
+    (office.folder / "visibility").write_text("1", "utf-8")
+    with office.server(), office.server():
+        delayed = await office.accept("look", TaskOptions(not_before=time.time() + 4), what="delayed")
+        long = await office.accept("slow", seconds=13.0)  # the broker looks for lost messages every 10 seconds
+        assert (await office.ended(delayed)).line.state == "succeeded"
+        assert (await office.ended(long)).line.state == "succeeded"
+        view = await office.queue.look(delayed.run_id)
+        assert view.line.due <= view.attempts[0].started < view.line.due + 2
+        await until(lambda: broker.depth() == broker.unacknowledged() == 0)
+    assert len(office.ledger("look")) == len(office.ledger("slow")) == 1
+
+
+async def test_a_broker_that_is_away_or_forgets_all_delays_tasks_and_loses_none(store: Store, tmp_path: Path) -> None:
+    with broker_server() as broker:
+        async with office_of(broker, store, tmp_path) as office:
+            broker.stop()
+            async with sending(office) as dispatcher:
+                queue = TaskQueue(office.journal, clock=SystemClock(), dispatcher=dispatcher)
+                office.queue = queue
+                lines = [await office.accept("look", what="away")]
+                assert not await dispatcher.ready()
+                broker.start()
+                await until(lambda: broker.depth() == 1)
+                assert await dispatcher.ready()
+                broker.stop()
+                broker.start()
+                with office.server():
+                    assert (await office.ended(lines[0])).line.state == "succeeded"
+                    broker.stop()
+                    lines.append(await office.accept("look", what="again"))
+                    broker.start()
+                    assert (await office.ended(lines[1])).line.state == "succeeded"
+    assert [what for what, _ in office.ledger("look")] == ["away", "again"]
+
+
+async def test_the_check_says_what_a_worker_would_lack(store: Store, tmp_path: Path) -> None:
+    with broker_server() as broker:
+        async with office_of(broker, store, tmp_path) as office:
+            told = await check_worker(office.settings, office.journal, environment_of(office.folder), office.folder)
+            assert not any(told.values())
+            assert {"broker", "journal"} <= told.keys()
+            broker.stop()
+            told = await check_worker(office.settings, office.journal, environment_of(office.folder), office.folder)
+            assert told["broker"] == "the broker can not be reached"
+            broker.start()
+
+
+async def test_a_worker_with_another_version_of_the_agent_leaves_the_run_for_one_that_fits_and_says_so(
+    broker: BrokerServer, store: Store, tmp_path: Path
+) -> None:
+    table = f'\n[tasks]\ndispatcher = "celery"\nbroker = "{broker.url}"\n'
+    fits = written(tmp_path / "fits", SETTINGS + table)
+    other = written(tmp_path / "other", SETTINGS + table + '\n[tools."send"]\neffects = ["destroy"]\n')
+    if "://" not in store.place:
+        Path(store.place).parent.mkdir(exist_ok=True)
+    settings = read_settings(fits, {}, {"journal": store.place})
+    journal = open_journal(settings, {})
+    queue = TaskQueue(journal, clock=SystemClock())
+    async with open_agents(settings, {}, fits, journal=journal) as agents:
+        line = await queue.accept_run(agents.get("coded"), "write to ann", TaskOptions())
+    with worker_process(other, store.place) as unfit:
+        log = await asyncio.to_thread(said_by, unfit, "left for a worker whose settings fit")
+        assert line.run_id in log
+        assert (await queue.look(line.run_id)).line.state == "queued"
+        with worker_process(fits, store.place):
+            view = await queue.wait(line.run_id, WAIT_S)
+    assert (view.line.state, view.text) == ("succeeded", "sent to ann")
+    await journal.close()
+
+
+@contextmanager
+def worker_process(folder: Path, journal: str) -> Iterator[subprocess.Popen[str]]:
+    """`actum worker`, in a folder with settings."""
+    command = [sys.executable, "-m", "actum", "worker", "--journal", journal]
+    environment = dict(environment_of(folder))
+    process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+        process.terminate()
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def said_by(process: subprocess.Popen[str], words: str) -> str:
+    """The line of a log that holds these words."""
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if words in line:
+            return line
+    raise AssertionError("".join(lines))
+
+
+def test_the_password_of_a_broker_is_not_shown(tmp_path: Path) -> None:
+    said: JsonObject = {"broker": "rediss://:hidden-word@broker.example.org:6379/0"}
+    settings = read_settings(tmp_path, {}, {"tasks": said})
+    assert "hidden-word" not in repr(settings)
+    assert "broker.example.org" in repr(settings)
