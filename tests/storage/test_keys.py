@@ -125,16 +125,16 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
         with psycopg.connect(shared.place, autocommit=True) as connection:
             connection.execute("DROP TABLE actum.keys; DROP FUNCTION actum.tell_of_keys")
             connection.execute("DROP TABLE actum.sessions; DROP TABLE actum.used_logins; DROP TABLE actum.login_secret")
-            connection.execute("DROP TABLE actum.passed; DROP TABLE actum.run_names")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 4,))
+            connection.execute("DROP TABLE actum.passed; DROP TABLE actum.run_names; DROP TABLE actum.objects")
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 5,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript("DROP TABLE keys; DROP TABLE key_changes")
             file.executescript(
                 "DROP TABLE sessions; DROP TABLE used_logins; DROP TABLE login_secret; DROP TABLE passed"
             )
-            file.executescript("DROP TABLE run_names")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 4}")
+            file.executescript("DROP TABLE run_names; DROP TABLE objects")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 5}")
         file.close()
     again = shared.open()
     keys = keys_of(again)

@@ -166,6 +166,15 @@ SQLITE: Migrations = (
         "CREATE INDEX run_names_by_name ON run_names (name, place)",
         "CREATE INDEX run_names_by_run ON run_names (run_id)",
     ),
+    (
+        # Small objects that a server keeps for a caller, such as an assistant; see `core.kept_object`.
+        """CREATE TABLE objects (
+            place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+            owner TEXT NOT NULL, kind TEXT NOT NULL, parent TEXT NOT NULL, at REAL NOT NULL, payload BLOB NOT NULL
+        )""",
+        "CREATE INDEX objects_by_owner ON objects (owner, kind, parent, place)",
+        "CREATE INDEX objects_by_parent ON objects (parent)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -287,6 +296,16 @@ POSTGRES: Migrations = (
         )""",
         "CREATE INDEX run_names_by_name ON run_names (name, place)",
         "CREATE INDEX run_names_by_run ON run_names (run_id)",
+    ),
+    (
+        # Small objects that a server keeps for a caller, such as an assistant; see `core.kept_object`.
+        """CREATE TABLE objects (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+            owner TEXT NOT NULL, kind TEXT NOT NULL, parent TEXT NOT NULL,
+            at DOUBLE PRECISION NOT NULL, payload BYTEA NOT NULL
+        )""",
+        "CREATE INDEX objects_by_owner ON objects (owner, kind, parent, place)",
+        "CREATE INDEX objects_by_parent ON objects (parent)",
     ),
 )
 
