@@ -69,7 +69,7 @@ class Carrier(Protocol):
         """The name of the agent that a model's name means."""
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class WantedRun(Struct, frozen=True, kw_only=True):
     """A run that a client wants.
 
     Attributes:
@@ -328,7 +328,7 @@ class Assistants:
         await self._check_idle(thread, who)
         return await self._begin(thread, body, who)
 
-    async def _wanted(self, thread: str, body: JsonObject, who: Identity) -> Wanted:
+    async def _wanted(self, thread: str, body: JsonObject, who: Identity) -> WantedRun:
         """What the request for a run says.
 
         Raises:
@@ -366,7 +366,7 @@ class Assistants:
             "messages": ids,
             "request": _digest(body),
         }
-        return Wanted(
+        return WantedRun(
             thread=thread,
             agent=agent,
             body=body,
@@ -605,7 +605,7 @@ def read_tools(tools: Json) -> tuple[Tool, ...]:
     return OPENAI_CHAT.decode_request(_encode({"model": "x", "messages": said, "tools": tools})).tools
 
 
-def read_settings(wanted: Wanted) -> ModelSettings | None:
+def read_settings(wanted: WantedRun) -> ModelSettings | None:
     """How the model is to be asked."""
 
     def number(name: str) -> float | None:
