@@ -64,6 +64,7 @@ from .counts import DatabaseCounts
 from .database import Database, Row
 from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
+from .objects import DatabaseObjects
 from .passed import DatabasePassed
 from .sessions import DatabaseSessions
 from .tasks import DatabaseTasks, tell_task
@@ -116,6 +117,7 @@ class DatabaseJournal:
         keys: the keys of a server, kept beside the runs.
         sessions: the sessions of people who logged in.
         passed: a line of each request for a model that was passed on to an upstream.
+        objects: small objects that a server keeps for its callers.
     """
 
     def __init__(
@@ -146,6 +148,7 @@ class DatabaseJournal:
         self.keys = DatabaseKeys(database, self._writer, self._check_format)
         self.sessions = DatabaseSessions(self._writer, self._check_format)
         self.passed = DatabasePassed(self._writer, self._check_format)
+        self.objects = DatabaseObjects(self._writer, self._check_format)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)
 

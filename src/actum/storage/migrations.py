@@ -221,6 +221,15 @@ SQLITE: Migrations = (
         f"""INSERT INTO counted SELECT {", ".join(_COUNTED)}, count(*) FROM runs
             WHERE status NOT IN {_UNDER_WAY} GROUP BY {", ".join(_COUNTED)}""",
     ),
+    (
+        # Small objects that a server keeps for a caller, such as an assistant; see `core.kept_object`.
+        """CREATE TABLE objects (
+            place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+            owner TEXT NOT NULL, kind TEXT NOT NULL, parent TEXT NOT NULL, at REAL NOT NULL, payload BLOB NOT NULL
+        )""",
+        "CREATE INDEX objects_by_owner ON objects (owner, kind, parent, place)",
+        "CREATE INDEX objects_by_parent ON objects (parent)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -403,6 +412,16 @@ POSTGRES: Migrations = (
             EXECUTE FUNCTION count_run()""",
         f"""INSERT INTO counted SELECT {", ".join(_COUNTED)}, -1, count(*) FROM runs
             WHERE status NOT IN {_UNDER_WAY} GROUP BY {", ".join(_COUNTED)}""",
+    ),
+    (
+        # Small objects that a server keeps for a caller, such as an assistant; see `core.kept_object`.
+        """CREATE TABLE objects (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+            owner TEXT NOT NULL, kind TEXT NOT NULL, parent TEXT NOT NULL,
+            at DOUBLE PRECISION NOT NULL, payload BYTEA NOT NULL
+        )""",
+        "CREATE INDEX objects_by_owner ON objects (owner, kind, parent, place)",
+        "CREATE INDEX objects_by_parent ON objects (parent)",
     ),
 )
 

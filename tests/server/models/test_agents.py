@@ -165,3 +165,22 @@ async def test_old_completions_are_answered_by_an_agent_too() -> None:
         assert answer.choices[0].text == "Let me see.\n\nIt is 5."
         stream = await client.completions.create(model="desk", prompt="What is 2 + 3?", stream=True)
         assert "".join([piece.choices[0].text async for piece in stream if piece.choices]) == "Let me see.\n\nIt is 5."
+
+
+async def test_a_wish_about_calls_that_an_agent_does_not_honour_is_refused_by_name() -> None:
+    said = {"model": "desk", "messages": [{"role": "user", "content": "Hi."}]}
+    asks = [
+        ("/v1/chat/completions", {**said, "tool_choice": "required"}),
+        ("/v1/chat/completions", {**said, "tool_choice": "none"}),
+        ("/v1/chat/completions", {**said, "tool_choice": {"type": "function", "function": {"name": "add"}}}),
+        ("/v1/chat/completions", {**said, "parallel_tool_calls": False}),
+        ("/v1/responses", {"model": "desk", "input": "Hi.", "tool_choice": "required"}),
+        ("/v1/messages", {**said, "max_tokens": 9, "tool_choice": {"type": "any"}}),
+        ("/v1/messages", {**said, "max_tokens": 9, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
+    ]
+    async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as client:
+        for path, body in asks:
+            answer = await client.post(path, json=body, headers={"authorization": f"Bearer {server.keys['ann']}"})
+            assert answer.status_code == 400, (path, body, answer.text)
+            assert "tool" in answer.json()["error"]["message"], (path, body)
+        assert not server.model.requests

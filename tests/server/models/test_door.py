@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -14,7 +14,7 @@ from actum.core.errors import ModelError, UsageError
 from actum.core.key import new_key
 from actum.server.access import Access
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Keys
+from actum.server.identity import Identity, Keys
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames, overlap
 from actum.server.models.refused import DO_NOT_RETRY, Refused
@@ -38,6 +38,9 @@ class Answers:
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         yield
+
+    def know_names(self, agent_of: Callable[[str, Identity], str]) -> None:
+        self.agent_of = agent_of
 
     async def end_streams(self) -> None:
         pass

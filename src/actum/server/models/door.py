@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...core.errors import ActumError, ModelError, UnknownName
 from ..door import REQUEST_ID, Worded, identity_of
+from ..identity import Identity
 from ..refusal import HttpRefusal
 from .executor import Executor
 from .listing import model_entry, model_list
@@ -80,6 +81,8 @@ class ModelsDoor(Generic[T]):
         self._passer = passer
         self._executor = executor
         self.scopes = tuple(scopes)
+        if executor is not None:
+            executor.know_names(self._agent_of)
         more = executor.routes if executor is not None else ()
         self._routes: list[BaseRoute] = [
             *more,
@@ -129,6 +132,13 @@ class ModelsDoor(Generic[T]):
         """Tell a refusal of the house in the form of the API that was asked."""
         told = told_error(_vendor_of(scope), error_of_refusal(refusal), scope[REQUEST_ID])
         return Worded(JSON.encode(), told.body)
+
+    def _agent_of(self, model: str, who: Identity) -> str:
+        match self._names.find(model, who):
+            case Executing(agent):
+                return agent
+            case Passing():
+                raise UnknownName(f"The model {model[:200]!r} is no agent: it has no assistants.")
 
     def _answerer(self, surface: Surface) -> Callable[[HttpRequest], Awaitable[Response]]:
         async def answer(http: HttpRequest) -> Response:

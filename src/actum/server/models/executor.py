@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from ..identity import Identity
 from .request import ModelRequest
 
 
@@ -33,6 +34,14 @@ class Executor(Protocol):
         Raises:
             ActumError: why there is no answer. The door writes the error in the form of the API.
             Refused: likewise, with headers.
+        """
+
+    def know_names(self, agent_of: Callable[[str, Identity], str]) -> None:
+        """Hear what the names of models mean, for requests at further paths that name a model.
+
+        Args:
+            agent_of: the name of the agent that a model's name means for a caller; raises UnknownName where the name
+                means none.
         """
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:

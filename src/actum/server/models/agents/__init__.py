@@ -7,5 +7,7 @@ answer.py     the answer, as a fold of what happens in a run; pure
 writers.py    the answer in the words of each API, whole and streamed; pure
 placing.py    which run a request begins, goes on with, or joins
 executor.py   carries it out
-responses.py  `GET`, `DELETE`, `cancel` and `input_items` of the Responses API
+stored.py     `GET`, `DELETE`, `cancel` and `input_items` of the Responses API
+assistants.py `/v1/assistants` and `/v1/threads` of the Assistants API
+assistant_view.py  runs, steps, messages and events of the Assistants API; pure
 """

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from msgspec import Struct
@@ -27,6 +27,7 @@ from ....core.interfaces import Clock
 from ....core.json import JsonObject
 from ....core.record import Ended
 from ....core.token_estimate import TOKEN_BYTES
+from ....core.tool import Tool
 from ....runs.runner import Emit
 from ...api.api import Api, wait_for
 from ...api.problem import Refusal
@@ -37,6 +38,7 @@ from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest
 from ..surface import CHAT, RESPONSES
 from .answer import AnswerFold, Ending, LiveAnswer, Piece
+from .assistants import Assistants
 from .conversations import Conversations
 from .endpoints import refused
 from .ids import AnswerRef
@@ -44,6 +46,7 @@ from .items import answer_fold
 from .placing import REPEAT_S, Begin, GoOn, Place, Placing, door_fields, under_way
 from .secret import NameSecret
 from .stored import StoredAnswers
+from .telling import Telling
 from .turn import RUN_HEADER, AskedTurn, read_turn
 from .writers import AnswerWriter, comment, open_writer
 
@@ -79,30 +82,18 @@ class AgentServing(Struct, frozen=True, kw_only=True):
     drain_s: float = DRAIN_S
 
 
-class Answering(Struct, frozen=True, kw_only=True):
-    """An answer that is about to be told.
+class Answering(Telling, frozen=True, kw_only=True):
+    """An answer that is about to be told to a client of a model API.
 
     Attributes:
-        run_id: the run.
-        ref: the answer.
-        who: the caller.
         writer: writes it.
-        events: what happens in the run from its beginning on, None at the end; None where only the record tells.
-        live_from: the number of the first entry that the events tell of.
         is_stored: whether the record is kept.
         ends: the run ends when the client hangs up.
-        door: what the request that began the run says of its answer; see `Started.door`.
     """
 
-    run_id: str
-    ref: AnswerRef
-    who: Identity
     writer: AnswerWriter
-    events: asyncio.Queue[Event | None] | None = None
-    live_from: int = 0
     is_stored: bool = True
     ends: bool = False
-    door: JsonObject = {}
 
 
 class AgentExecutor:
@@ -121,12 +112,33 @@ class AgentExecutor:
         self._placing = Placing(api, secret, conversations)
         self._forgetting: dict[str, asyncio.Task[None]] = {}
         self._ending = asyncio.Event()
-        self._routes = [*StoredAnswers(api, self._placing, self.told_from_record).routes, *conversations.routes]
+        self._agent_of: Callable[[str, Identity], str] | None = None
+        self._routes = [
+            *StoredAnswers(api, self._placing, self.told_from_record).routes,
+            *conversations.routes,
+            *Assistants(api, self._placing, conversations, self).routes,
+        ]
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """See `Executor`."""
         return self._routes
+
+    def know_names(self, agent_of: Callable[[str, Identity], str]) -> None:
+        """See `Executor`."""
+        self._agent_of = agent_of
+
+    def agent_named(self, model: str, who: Identity) -> str:
+        """The name of the agent that a model's name means.
+
+        Raises:
+            UnknownName: the name means no agent for this caller.
+        """
+        if self._agent_of is not None:
+            return self._agent_of(model, who)
+        if model not in self._api.agents.names or not who.may_use("agent", model):
+            raise UnknownName(f"There is no agent {model[:200]!r} here, or your key may not use it.")
+        return model
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -175,7 +187,7 @@ class AgentExecutor:
         else:
             run_id, begins = place.recorded.run_id, place.begins
             if isinstance(place, GoOn):
-                begun = await self._go_on(place, events)
+                begun = await self.go_on(place, events)
         ref = AnswerRef(run_id, begins, is_stored)
         headers = {RUN_HEADER: run_id} | ({HISTORY_HEADER: "disagrees"} if place.disagrees else {})
         recorded = await self._placing.own(run_id, who)
@@ -220,7 +232,7 @@ class AgentExecutor:
     ) -> RunJob | None:
         """Begin a run, unless the same request has begun it before."""
         who, agent = asked.identity, self._api.agents.get(name)
-        agent = await self._with_tools(agent, turn)
+        agent = await self.with_tools(agent, turn.tools)
 
         def carry_out(emit: Emit) -> Coroutine[object, object, RunResult]:
             return agent.run(
@@ -244,20 +256,20 @@ class AgentExecutor:
         job = await self._api.begin(place.start, carry_out)
         return self._told(job, events)
 
-    async def _with_tools(self, agent: Agent[object], turn: AskedTurn) -> Agent[object]:
+    async def with_tools(self, agent: Agent[object], tools: Sequence[Tool]) -> Agent[object]:
         """The agent with the client's tools beside its own.
 
         Raises:
             UsageError: two tools have one name.
         """
-        if not turn.tools:
+        if not tools:
             return agent
         taken = {tool.name for tool in await agent.list_tools()}
-        if both_have := sorted(taken & {tool.name for tool in turn.tools}):
+        if both_have := sorted(taken & {tool.name for tool in tools}):
             raise UsageError(f"tools: this agent has a tool {both_have[0]!r} of its own: give yours another name")
-        return agent.with_client_tools(turn.tools)
+        return agent.with_client_tools(tools)
 
-    async def _go_on(self, place: GoOn, events: asyncio.Queue[Event | None] | None) -> RunJob | None:
+    async def go_on(self, place: GoOn, events: asyncio.Queue[Event | None] | None) -> RunJob | None:
         """Go on with a run, with what it waited for.
 
         Raises:
@@ -364,7 +376,7 @@ class AgentExecutor:
         """The stream of an answer out of the record, what is still to come as it comes."""
         return self._stream(Answering(run_id=ref.run_id, ref=ref, who=who, writer=writer, door=door))
 
-    async def happenings(self, answering: Answering) -> AsyncIterator[Piece | Ending | None]:
+    async def happenings(self, answering: Telling) -> AsyncIterator[Piece | Ending | None]:
         """What happens in an answer: pieces, None after a silence, and at the end the ending.
 
         Raises:
@@ -403,7 +415,7 @@ class AgentExecutor:
                 yield None
 
     async def _live(
-        self, answering: Answering, events: asyncio.Queue[Event | None], fold: AnswerFold
+        self, answering: Telling, events: asyncio.Queue[Event | None], fold: AnswerFold
     ) -> AsyncIterator[Piece | None]:
         """What this process does in a run, as it happens; before it, what is on record of the answer already."""
         for entry in (await self._api.journal.read(answering.run_id))[: answering.live_from]:

@@ -129,6 +129,19 @@ def _check(request: Request, fields: JsonObject, surface: Surface) -> None:
         raise UsageError(f"tools: an agent has its own tools, and {', '.join(kinds)} is not run here")
     if isinstance(count := fields.get("n"), int) and count > 1:
         raise UsageError("n: an agent gives one answer")
+    choice = fields.get("tool_choice", fields.get("function_call"))
+    kind = choice.get("type") if isinstance(choice, dict) else choice
+    if kind not in (None, "auto"):
+        raise UsageError("tool_choice: the agent decides which tools are called: leave it out, or say auto")
+    serial = isinstance(choice, dict) and choice.get("disable_parallel_tool_use") is True
+    if serial or fields.get("parallel_tool_calls") is False:
+        raise UsageError("parallel_tool_calls: the agent decides how many calls are made at once: leave it out")
+    gemini = fields.get("toolConfig", fields.get("tool_config"))
+    modes = (
+        gemini.get("functionCallingConfig", gemini.get("function_calling_config")) if isinstance(gemini, dict) else 0
+    )
+    if isinstance(modes, dict) and modes.get("mode") not in (None, "AUTO", "MODE_UNSPECIFIED", "VALIDATED"):
+        raise UsageError("toolConfig: the agent decides which tools are called: leave it out, or say AUTO")
 
 
 def _settings(request: Request) -> ModelSettings | None:

@@ -1,0 +1,727 @@
+"""The Assistants API as a view: an assistant is an agent, a thread is a conversation, a run is a run.
+
+Only what no run holds is kept beside the runs (`core.kept_object`): assistants and threads that a client made, and what
+its user said in a thread. All else is read from the record, in any process. For another caller nothing of it exists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from ....agents.agent import Agent
+from ....core.call import TextPart
+from ....core.errors import ActumError, Busy, JournalError, ModelError, UnknownName, UsageError
+from ....core.event import Event, RunResult
+from ....core.interfaces import Answer
+from ....core.json import Json, JsonObject
+from ....core.kept_object import KeptObject, objects_of
+from ....core.message import UserMessage
+from ....core.model_settings import ModelSettings
+from ....core.pending import Pending
+from ....core.record import new_id
+from ....core.tool import Tool
+from ....dialects.api.openai_chat.dialect import OPENAI_CHAT
+from ....runs.runner import Emit
+from ...api.api import Api, Start
+from ...api.records import Recorded
+from ...api.runs import cancel_elsewhere
+from ...api.work import RunJob
+from ...door import identity_of
+from ...identity import Identity
+from .answer import Ending, Piece, ServerCall
+from .assistant_view import IS_ACTIVE, AssistantRun, EventWriter, event
+from .conversations import Conversations
+from .endpoints import Methods, fields_of_body, forget, json_response, page_of
+from .ids import AnswerRef, read_approval_id, read_call_id
+from .placing import GO_ON, GoOn, Placing, may_approve, own_words
+from .telling import Telling
+
+_encode = msgspec.json.Encoder().encode
+_ASSISTANT = ("name", "description", "instructions", "metadata", "tools", "temperature", "top_p")
+_NOT_HERE = ("file_search", "code_interpreter")
+Events = asyncio.Queue[Event | None]
+
+
+class Carrier(Protocol):
+    """Carries runs out: the executor."""
+
+    async def with_tools(self, agent: Agent[object], tools: Sequence[Tool]) -> Agent[object]:
+        """The agent with the client's tools beside its own."""
+
+    async def go_on(self, place: GoOn, events: Events | None) -> RunJob | None:
+        """Go on with a run."""
+
+    def happenings(self, telling: Telling) -> AsyncIterator[Piece | Ending | None]:
+        """What happens in an answer."""
+
+    def agent_named(self, model: str, who: Identity) -> str:
+        """The name of the agent that a model's name means."""
+
+
+class WantedRun(Struct, frozen=True, kw_only=True):
+    """A run that a client wants.
+
+    Attributes:
+        thread: the thread.
+        agent: the name of the agent.
+        body: the request.
+        assistant: the assistant.
+        tools: the client's own tools.
+        door: for the record; see `Started.door`.
+        words: what is said, the question last.
+    """
+
+    thread: str
+    agent: str
+    body: JsonObject
+    assistant: JsonObject
+    tools: tuple[Tool, ...]
+    door: JsonObject
+    words: tuple[UserMessage, ...]
+
+
+class Assistants:
+    """The endpoints.
+
+    Args:
+        api: the runs and the journal.
+        placing: finds the runs of callers.
+        conversations: the conversations of callers.
+        carrier: carries runs out.
+    """
+
+    def __init__(self, api: Api, placing: Placing, conversations: Conversations, carrier: Carrier) -> None:
+        self._api, self._placing, self._conversations, self._carrier = api, placing, conversations, carrier
+        self._objects = objects_of(api.journal)
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """The paths."""
+        thread, run = "/v1/threads/{thread}", "/v1/threads/{thread}/runs/{run}"
+        message = f"{thread}/messages/{{message}}"
+        absent = Methods(dict.fromkeys(("GET", "POST", "DELETE"), _absent))
+        return [
+            Route("/v1/assistants", Methods({"GET": self._list_assistants, "POST": self._make_assistant})),
+            Route(
+                "/v1/assistants/{id:path}",
+                Methods({"GET": self._get_assistant, "POST": self._change_assistant, "DELETE": self._drop_assistant}),
+            ),
+            Route("/v1/threads", Methods({"POST": self._make_thread})),
+            Route("/v1/threads/runs", Methods({"POST": self._make_thread_and_run})),
+            Route(thread, Methods({"GET": self._get_thread, "POST": self._change_thread, "DELETE": self._drop_thread})),
+            Route(f"{thread}/messages", Methods({"GET": self._list_messages, "POST": self._make_message})),
+            Route(message, Methods({"GET": self._get_message, "DELETE": self._drop_message})),
+            Route(f"{thread}/runs", Methods({"GET": self._list_runs, "POST": self._make_run})),
+            Route(run, Methods({"GET": self._get_run})),
+            Route(f"{run}/cancel", Methods({"POST": self._cancel_run})),
+            Route(f"{run}/submit_tool_outputs", Methods({"POST": self._submit})),
+            Route(f"{run}/steps", Methods({"GET": self._list_steps})),
+            Route(f"{run}/steps/{{step}}", Methods({"GET": self._get_step})),
+            Route("/v1/vector_stores", absent),
+            Route("/v1/vector_stores/{rest:path}", absent),
+        ]
+
+    # Assistants -------------------------------------------------------------------------------------------------------
+
+    async def _list_assistants(self, http: HttpRequest) -> Response:
+        who = identity_of(http.scope)
+        names = [name for name in self._api.agents.names if name and who.may_use("agent", name)]
+        made = [_told(kept) for kept in await self._objects.find(owner_of(who), "assistant")]
+        return json_response(page_of([*map(_of_agent, names), *made], http))
+
+    async def _make_assistant(self, http: HttpRequest) -> Response:
+        return json_response(await self._keep_assistant(http, {}, f"asst_{os.urandom(12).hex()}"))
+
+    async def _get_assistant(self, http: HttpRequest) -> Response:
+        return json_response(await self._assistant(http.path_params["id"], identity_of(http.scope)))
+
+    async def _change_assistant(self, http: HttpRequest) -> Response:
+        id_ = http.path_params["id"]
+        before = await self._one("assistant", id_, identity_of(http.scope))
+        return json_response(await self._keep_assistant(http, before, id_))
+
+    async def _drop_assistant(self, http: HttpRequest) -> Response:
+        id_, who = http.path_params["id"], identity_of(http.scope)
+        await self._one("assistant", id_, who)
+        await self._objects.delete(owner_of(who), id_)
+        return json_response({"id": id_, "object": "assistant.deleted", "deleted": True})
+
+    async def _keep_assistant(self, http: HttpRequest, before: JsonObject, id_: str) -> JsonObject:
+        who, body = identity_of(http.scope), await fields_of_body(http)
+        model = _text(body, "model") or _text(before, "model")
+        self._carrier.agent_named(model, who)  # raises where there is none for the caller
+        _check(body)
+        said: JsonObject = {name: body.get(name, before.get(name)) for name in _ASSISTANT}
+        read_tools(said.get("tools"))
+        now = self._api.clock.now()
+        told: JsonObject = {
+            "id": id_,
+            "object": "assistant",
+            "created_at": before.get("created_at", int(now)),
+            "model": model,
+            **said,
+            "tools": said.get("tools") or [],
+            "metadata": said.get("metadata") or {},
+            "response_format": "auto",
+            "tool_resources": {},
+        }
+        await self._keep("assistant", told, who)
+        return told
+
+    async def _assistant(self, id_: str, who: Identity) -> JsonObject:
+        if id_ and id_ in self._api.agents.names and who.may_use("agent", id_):
+            return _of_agent(id_)
+        return await self._one("assistant", id_, who)
+
+    # Threads ----------------------------------------------------------------------------------------------------------
+
+    async def _make_thread(self, http: HttpRequest) -> Response:
+        return json_response(await self._new_thread(await fields_of_body(http), identity_of(http.scope)))
+
+    async def _new_thread(self, body: JsonObject, who: Identity) -> JsonObject:
+        _check(body)
+        messages = [message_text(message) for message in _objects_in(body, "messages")]
+        thread: JsonObject = {
+            "id": f"thread_{os.urandom(12).hex()}",
+            "object": "thread",
+            "created_at": int(self._api.clock.now()),
+            "metadata": body.get("metadata") or {},
+            "tool_resources": {},
+        }
+        await self._keep("thread", thread, who)
+        for (role, text), said in zip(messages, _objects_in(body, "messages"), strict=True):
+            await self._new_message(_text(thread, "id"), role, text, said, who)
+        return thread
+
+    async def _get_thread(self, http: HttpRequest) -> Response:
+        return json_response(await self._thread(http))
+
+    async def _change_thread(self, http: HttpRequest) -> Response:
+        thread, body = await self._thread(http), await fields_of_body(http)
+        _check(body)
+        changed: JsonObject = {**thread, "metadata": body.get("metadata", thread.get("metadata"))}
+        await self._keep("thread", changed, identity_of(http.scope))
+        return json_response(changed)
+
+    async def _drop_thread(self, http: HttpRequest) -> Response:
+        thread, who = await self._thread(http), identity_of(http.scope)
+        id_ = _text(thread, "id")
+        for run in await self._conversations.runs_of(id_, who, must_be=False):
+            await forget(self._api, run.run_id, who, "thread deleted")
+        await self._objects.delete(owner_of(who), id_)
+        return json_response({"id": id_, "object": "thread.deleted", "deleted": True})
+
+    async def _thread(self, http: HttpRequest) -> JsonObject:
+        return await self._one("thread", http.path_params["thread"], identity_of(http.scope))
+
+    # Messages ---------------------------------------------------------------------------------------------------------
+
+    async def _make_message(self, http: HttpRequest) -> Response:
+        who, body = identity_of(http.scope), await fields_of_body(http)
+        role, text = message_text(body)
+        thread = _text(await self._thread(http), "id")
+        if http.headers.get("x-stainless-retry-count", "0") != "0":
+            said = await self._said_in(thread, who)
+            if said and (said[-1]["role"], _value(said[-1])) == (role, text):
+                return json_response(said[-1])  # the client did not hear that this was done
+        await self._check_idle(thread, who)
+        return json_response(await self._new_message(thread, role, text, body, who))
+
+    async def _new_message(self, thread: str, role: str, text: str, body: JsonObject, who: Identity) -> JsonObject:
+        now = int(self._api.clock.now())
+        content: list[Json] = [{"type": "text", "text": {"value": text, "annotations": []}}]
+        message: JsonObject = {
+            "id": f"msg_{os.urandom(12).hex()}",
+            "object": "thread.message",
+            "created_at": now,
+            "completed_at": now,
+            "incomplete_at": None,
+            "incomplete_details": None,
+            "thread_id": thread,
+            "run_id": None,
+            "assistant_id": None,
+            "role": role,
+            "status": "completed",
+            "content": content,
+            "attachments": [],
+            "metadata": body.get("metadata") or {},
+        }
+        await self._keep("message", message, who, thread)
+        return message
+
+    async def _said_in(self, thread: str, who: Identity) -> list[JsonObject]:
+        return [_told(kept) for kept in await self._objects.find(owner_of(who), "message", thread)]
+
+    async def _messages(self, thread: str, who: Identity) -> list[JsonObject]:
+        """All messages of a thread, the oldest first: those of a run follow what the run was asked."""
+        waiting = {_text(said, "id"): said for said in await self._said_in(thread, who)}
+        found: list[JsonObject] = []
+        for run in await self._runs(thread, who):
+            asked = run.door.get("messages")
+            heard = set(asked) if isinstance(asked, list) else set()
+            found += [waiting.pop(id_) for id_ in list(waiting) if id_ in heard]
+            found += run.messages()
+        return [*found, *waiting.values()]
+
+    async def _list_messages(self, http: HttpRequest) -> Response:
+        who = identity_of(http.scope)
+        messages = await self._messages(_text(await self._thread(http), "id"), who)
+        if run := http.query_params.get("run_id"):
+            messages = [message for message in messages if message["run_id"] == run]
+        return json_response(page_of(messages, http))
+
+    async def _get_message(self, http: HttpRequest) -> Response:
+        messages = await self._messages(_text(await self._thread(http), "id"), identity_of(http.scope))
+        return json_response(_pick(messages, http.path_params["message"], "message"))
+
+    async def _drop_message(self, http: HttpRequest) -> Response:
+        who, id_ = identity_of(http.scope), http.path_params["message"]
+        said = await self._said_in(_text(await self._thread(http), "id"), who)
+        _pick(said, id_, "message")
+        await self._objects.delete(owner_of(who), id_)
+        return json_response({"id": id_, "object": "thread.message.deleted", "deleted": True})
+
+    # Runs -------------------------------------------------------------------------------------------------------------
+
+    async def _runs(self, thread: str, who: Identity) -> list[AssistantRun]:
+        """The runs of a thread that were not forgotten, the oldest first."""
+        found: list[AssistantRun] = []
+        for run in reversed(await self._conversations.runs_of(thread, who, must_be=False)):
+            with suppress(JournalError):
+                found.append(AssistantRun(run.run_id, run.entries))
+        return found
+
+    async def _check_idle(self, thread: str, who: Identity) -> None:
+        for run in await self._runs(thread, who):
+            if run.status in IS_ACTIVE:
+                raise UsageError(f"Thread {thread} already has an active run {run.told()['id']}.")
+
+    async def _list_runs(self, http: HttpRequest) -> Response:
+        runs = await self._runs(_text(await self._thread(http), "id"), identity_of(http.scope))
+        return json_response(page_of([run.told() for run in runs], http))
+
+    async def _make_thread_and_run(self, http: HttpRequest) -> Response:
+        who, body = identity_of(http.scope), await fields_of_body(http)
+        await self._assistant(_text(body, "assistant_id"), who)
+        begun = body.get("thread")
+        thread = await self._new_thread(begun if isinstance(begun, dict) else {}, who)
+        return await self._begin(_text(thread, "id"), body, who)
+
+    async def _make_run(self, http: HttpRequest) -> Response:
+        who, body = identity_of(http.scope), await fields_of_body(http)
+        thread = _text(await self._thread(http), "id")
+        if http.headers.get("x-stainless-retry-count", "0") != "0":
+            runs = await self._runs(thread, who)
+            if runs and runs[-1].door.get("request") == _digest(body):
+                return json_response(runs[-1].told())  # the client did not hear that its run had begun
+        await self._check_idle(thread, who)
+        return await self._begin(thread, body, who)
+
+    async def _wanted(self, thread: str, body: JsonObject, who: Identity) -> WantedRun:
+        """What the request for a run says.
+
+        Raises:
+            UsageError: it asks for something that an agent does not do.
+            UnknownName: there is no such assistant, or no such agent.
+        """
+        assistant = await self._assistant(_text(body, "assistant_id"), who)
+        _check(body)
+        model = _text(body, "model") or _text(assistant, "model")
+        agent = self._carrier.agent_named(model, who)
+        for said in _objects_in(body, "additional_messages"):
+            role, text = message_text(said)
+            await self._new_message(thread, role, text, said, who)
+        heard = {id_ for run in await self._runs(thread, who) for id_ in _texts(run.door.get("messages"))}
+        new = [said for said in await self._said_in(thread, who) if _text(said, "id") not in heard]
+        instructions = _text(body, "instructions") or _text(assistant, "instructions")
+        told = "\n".join(text for text in (instructions, _text(body, "additional_instructions")) if text)
+        words = [UserMessage((TextPart(told),), "client")] if told else []
+        for said in new:
+            user = said["role"] == "user"
+            text = _value(said) if user else f"[an assistant said:] {_value(said)}"
+            words.append(own_words(UserMessage((TextPart(text),), "user" if user else "client"), who))
+        if not new:
+            words.append(UserMessage((TextPart(GO_ON),), "client"))
+        tools = body["tools"] if isinstance(body.get("tools"), list) else assistant.get("tools")
+        ids: list[Json] = [_text(said, "id") for said in new]
+        door: JsonObject = {
+            "surface": "assistants",
+            "background": True,
+            "assistant": assistant["id"],
+            "model": model,
+            "instructions": told,
+            "tools": tools,
+            "metadata": body.get("metadata") or {},
+            "messages": ids,
+            "request": _digest(body),
+        }
+        return WantedRun(
+            thread=thread,
+            agent=agent,
+            body=body,
+            assistant=assistant,
+            tools=read_tools(tools),
+            door=door,
+            words=tuple(words),
+        )
+
+    async def _begin(self, thread: str, body: JsonObject, who: Identity) -> Response:
+        wanted = await self._wanted(thread, body, who)
+        agent = await self._carrier.with_tools(self._api.agents.get(wanted.agent), wanted.tools)
+        start, events = Start(new_id("run")), Events() if body.get("stream") is True else None
+        settings = read_settings(wanted)
+
+        def carry_out(emit: Emit) -> Coroutine[object, object, RunResult]:
+            return agent.run(
+                wanted.words[-1],
+                told=wanted.words[:-1],
+                conversation=thread,
+                principal=who.principal,
+                tenant=who.tenant,
+                roles=who.roles,
+                key_id=who.key_id,
+                run_id=start.run_id,
+                door=wanted.door,
+                settings=settings,
+                emit=_both(emit, events),
+            )
+
+        job = await self._api.begin(start, carry_out)
+        run = await self._run(start.run_id, thread, who)
+        if events is None:
+            return json_response(run.told())
+        if job is not None:
+            job.task.add_done_callback(lambda _: events.put_nowait(None))
+        opened = event("thread.run.created", run.told()) + event("thread.run.in_progress", run.told())
+        telling = Telling(run_id=start.run_id, ref=AnswerRef(start.run_id), who=who, events=events, door=wanted.door)
+        return _stream_of(self._stream(telling, thread, EventWriter(run, 0), opened))
+
+    async def _stream(self, telling: Telling, thread: str, writer: EventWriter, opened: bytes) -> AsyncIterator[bytes]:
+        yield opened
+        try:
+            async for happening in self._carrier.happenings(telling):
+                match happening:
+                    case None:
+                        yield b": still here\n\n"
+                    case Ending():
+                        yield writer.end(await self._run(telling.run_id, thread, telling.who))
+                    case ServerCall():
+                        await self._api.journal.sync(telling.run_id)
+                        yield writer.piece(happening, await self._run(telling.run_id, thread, telling.who))
+                    case piece:
+                        yield writer.piece(piece, None)
+        except ActumError as error:
+            words = str(error) if isinstance(error, ModelError | ValueError) else "internal error"
+            yield event("error", {"message": words, "code": "server_error", "param": None, "type": "server_error"})
+
+    async def _recorded(self, run_id: str, thread: str, who: Identity) -> Recorded:
+        await self._one("thread", thread, who)
+        recorded = await self._placing.own(run_id, who)
+        if recorded.started.conversation != thread:
+            raise UnknownName("There is no such run.")
+        return recorded
+
+    async def _run(self, run_id: str, thread: str, who: Identity) -> AssistantRun:
+        return AssistantRun(run_id, (await self._recorded(run_id, thread, who)).entries)
+
+    async def _asked_run(self, http: HttpRequest) -> AssistantRun:
+        """The run of a request. A run that nobody carries out any more, such as after a kill, is gone on with."""
+        who, run_id, thread = identity_of(http.scope), http.path_params["run"], http.path_params["thread"]
+        run = await self._run(run_id, thread, who)
+        if run.status == "in_progress" and self._api.work.get(run_id) is None:
+            if not await self._api.journal.driven([run_id]):
+                with suppress(Busy):
+                    recorded = await self._recorded(run_id, thread, who)
+                    if not recorded.is_over and not recorded.state.waiting():
+                        await self._api.started(self._api.go_on(recorded))
+            run = await self._run(run_id, thread, who)
+        return run
+
+    async def _get_run(self, http: HttpRequest) -> Response:
+        return json_response((await self._asked_run(http)).told())
+
+    async def _cancel_run(self, http: HttpRequest) -> Response:
+        who, run_id, thread = identity_of(http.scope), http.path_params["run"], http.path_params["thread"]
+        recorded = await self._recorded(run_id, thread, who)
+        if recorded.is_over:
+            raise UsageError("Cannot cancel a run that has ended.")
+        if not await self._api.work.cancel(run_id):
+            await cancel_elsewhere(self._api, run_id, who)
+        return json_response((await self._run(run_id, thread, who)).told())
+
+    async def _list_steps(self, http: HttpRequest) -> Response:
+        return json_response(page_of((await self._asked_run(http)).steps(), http))
+
+    async def _get_step(self, http: HttpRequest) -> Response:
+        return json_response(_pick((await self._asked_run(http)).steps(), http.path_params["step"], "step"))
+
+    async def _submit(self, http: HttpRequest) -> Response:
+        who, body = identity_of(http.scope), await fields_of_body(http)
+        run_id, thread = http.path_params["run"], http.path_params["thread"]
+        recorded = await self._recorded(run_id, thread, who)
+        before = AssistantRun(run_id, recorded.entries)
+        given = given_outputs(body)
+        known = {ask: recorded.state.answers[ask].text for ask in given if ask in recorded.state.answers}
+        is_again = bool(given) and known == given
+        events = Events() if body.get("stream") is True else None
+        if not is_again:
+            if before.status != "requires_action":
+                raise UsageError(f"This run takes no outputs: it is {before.status}.")
+            answers = answers_of(recorded, given, who)
+            job = await self._carrier.go_on(GoOn(recorded, len(recorded.entries), answers), events)
+        else:
+            job = None
+        run = await self._run(run_id, thread, who)
+        if events is None:
+            return json_response(run.told())
+        telling = Telling(
+            run_id=run_id,
+            ref=AnswerRef(run_id, len(recorded.entries)),
+            who=who,
+            events=events if job is not None else None,
+            live_from=len(recorded.entries),
+            door=run.door,
+        )
+        opened = event("thread.run.in_progress", {**run.told(), "status": "in_progress", "required_action": None})
+        opened = _ended_steps(before, run) + opened
+        return _stream_of(self._stream(telling, thread, EventWriter(run, len(before.messages())), opened))
+
+    # Objects ----------------------------------------------------------------------------------------------------------
+
+    async def _keep(self, kind: str, told: JsonObject, who: Identity, parent: str = "") -> None:
+        kept = KeptObject(
+            id=_text(told, "id"),
+            owner=owner_of(who),
+            kind=kind,
+            parent=parent,
+            at=self._api.clock.now(),
+            payload=_encode(told),
+        )
+        await self._objects.put(kept)
+
+    async def _one(self, kind: str, id_: str, who: Identity) -> JsonObject:
+        found = await self._objects.find(owner_of(who), kind, "", id_) if id_ else ()
+        if not found:
+            raise UnknownName(f"There is no such {kind}.")
+        return _told(found[0])
+
+
+def owner_of(who: Identity) -> str:
+    """Names a caller among those of all issuers and tenants."""
+    return hashlib.sha256(_encode([who.tenant, who.issuer, who.principal])).hexdigest()
+
+
+def given_outputs(body: JsonObject) -> dict[str, str]:
+    """What a client submits, by the id of what was asked.
+
+    Raises:
+        UsageError: an output does not fit.
+        UnknownName: an id is not ours.
+    """
+    found: dict[str, str] = {}
+    for given in _objects_in(body, "tool_outputs"):
+        id_ = _text(given, "tool_call_id")
+        ref = read_call_id(id_) or read_approval_id(id_)
+        if ref is None:
+            raise UnknownName("There is no such call.")
+        found[ref.ask_id] = _text(given, "output")
+    if not found:
+        raise UsageError("tool_outputs: at least one output was expected")
+    return found
+
+
+def answers_of(recorded: Recorded, given: dict[str, str], who: Identity) -> dict[str, Answer]:
+    """The answers that the outputs of a client are.
+
+    Raises:
+        UsageError: an output is missing, or the caller may not give it.
+        UnknownName: the run did not ask for this.
+    """
+    waiting = {asked.id: asked.pending for asked in recorded.state.waiting()}
+    if unknown := given.keys() - waiting.keys():
+        raise UnknownName(f"There is no such call: {len(unknown)} of these ids are not waited for.")
+    if missing := waiting.keys() - given.keys():
+        raise UsageError(f"tool_outputs: outputs of {len(missing)} more calls were expected")
+    return {id_: _answer(waiting[id_], text, who) for id_, text in given.items()}
+
+
+def _answer(pending: Pending, text: str, who: Identity) -> Answer:
+    if pending.kind in ("result", "answer"):
+        return Answer("answer", text)
+    verdict = text.strip().lower()
+    if pending.kind == "approval" and verdict in ("approve", "deny"):
+        if may_approve(pending, who, approve=verdict == "approve"):
+            return Answer("approve" if verdict == "approve" else "deny", "", who.principal or "user")
+        raise UsageError("This key may not answer this approval: a person answers at /v1/approvals.")
+    raise UsageError("tool_outputs: approve or deny was expected; all else is answered at /v1/approvals")
+
+
+def message_text(body: JsonObject) -> tuple[str, str]:
+    """The role and the text of a message.
+
+    Raises:
+        UsageError: it is no message.
+        ModelError: it has files or pictures, which are not taken here.
+    """
+    role, content = body.get("role"), body.get("content")
+    if role not in ("user", "assistant"):
+        raise UsageError("role: user or assistant was expected")
+    if body.get("attachments"):
+        raise ModelError("attachments: files are not taken here", status=501)
+    if isinstance(content, str) and content:
+        return str(role), content
+    texts: list[str] = []
+    for part in content if isinstance(content, list) else []:
+        match part:
+            case {"type": "text", "text": str(text)}:
+                texts.append(text)
+            case _:
+                raise ModelError("content: only text is taken here", status=501)
+    if not texts:
+        raise UsageError("content: a text was expected")
+    return str(role), "\n".join(texts)
+
+
+def read_tools(tools: Json) -> tuple[Tool, ...]:
+    """The client's own tools.
+
+    Raises:
+        UsageError: they are none.
+    """
+    if not tools:
+        return ()
+    said: Json = [{"role": "user", "content": "x"}]
+    return OPENAI_CHAT.decode_request(_encode({"model": "x", "messages": said, "tools": tools})).tools
+
+
+def read_settings(wanted: WantedRun) -> ModelSettings | None:
+    """How the model is to be asked."""
+
+    def number(name: str) -> float | None:
+        found = wanted.body.get(name)
+        found = wanted.assistant.get(name) if found is None else found
+        return float(found) if isinstance(found, int | float) else None
+
+    most = wanted.body.get("max_completion_tokens")
+    made = ModelSettings(
+        temperature=number("temperature"), top_p=number("top_p"), max_tokens=most if isinstance(most, int) else None
+    )
+    return made if made != ModelSettings() else None
+
+
+def _check(body: JsonObject) -> None:
+    """Refuse by name what is not here.
+
+    Raises:
+        ModelError: the request asks for it.
+        UsageError: likewise.
+    """
+    for tool in _objects_in(body, "tools"):
+        if tool.get("type") in _NOT_HERE:
+            raise ModelError(f"tools: {tool['type']} is not run here", status=501)
+    if body.get("tool_resources"):
+        raise ModelError("tool_resources: there are no files and no vector stores here", status=501)
+    if body.get("response_format") not in (None, "auto", {"type": "text"}):
+        raise UsageError("response_format: an agent answers in its own form")
+    if body.get("tool_choice") not in (None, "auto"):
+        raise UsageError("tool_choice: the agent decides which tools are called; leave it out")
+    if body.get("parallel_tool_calls") is False:
+        raise UsageError("parallel_tool_calls: the agent decides how many calls are made at once; leave it out")
+    truncation = body.get("truncation_strategy")
+    if isinstance(truncation, dict) and truncation.get("type") != "auto":
+        raise UsageError("truncation_strategy: only auto is known here")
+    if body.get("max_prompt_tokens") is not None:
+        raise UsageError("max_prompt_tokens: the agent has limits of its own; leave it out")
+
+
+async def _absent(http: HttpRequest) -> Response:
+    raise ModelError("There are no vector stores here.", status=501)
+
+
+def _ended_steps(before: AssistantRun, run: AssistantRun) -> bytes:
+    """The steps of calls that the client has made by now."""
+    open_ids = {step["id"] for step in before.steps() if step["status"] == "in_progress"}
+    ended = [step for step in run.steps() if step["id"] in open_ids and step["status"] != "in_progress"]
+    return b"".join([event(f"thread.run.step.{step['status']}", step) for step in ended])
+
+
+def _stream_of(body: AsyncIterator[bytes]) -> Response:
+    return StreamingResponse(body, media_type="text/event-stream", headers={"cache-control": "no-cache"})
+
+
+def _both(emit: Emit, events: Events | None) -> Emit:
+    def tell(event: Event) -> None:
+        emit(event)
+        if events is not None:
+            events.put_nowait(event)
+
+    return tell
+
+
+def _of_agent(name: str) -> JsonObject:
+    """An agent of this server, as an assistant."""
+    return {
+        "id": name,
+        "object": "assistant",
+        "created_at": 0,
+        "model": name,
+        "name": name,
+        "description": None,
+        "instructions": None,
+        "tools": [],
+        "metadata": {},
+    }
+
+
+def _told(kept: KeptObject) -> JsonObject:
+    return msgspec.json.decode(kept.payload, type=JsonObject)
+
+
+def _pick(items: Sequence[JsonObject], id_: str, what: str) -> JsonObject:
+    found = next((item for item in items if item["id"] == id_), None)
+    if found is None:
+        raise UnknownName(f"There is no such {what}.")
+    return found
+
+
+def _text(body: JsonObject, name: str) -> str:
+    found = body.get(name)
+    if found is not None and not isinstance(found, str):
+        raise UsageError(f"{name}: a text was expected")
+    return found or ""
+
+
+def _texts(found: Json) -> list[str]:
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+
+
+def _objects_in(body: JsonObject, name: str) -> list[JsonObject]:
+    found = body.get(name)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise UsageError(f"{name}: a list of objects was expected")
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _value(message: JsonObject) -> str:
+    match message.get("content"):
+        case [{"text": {"value": str(text)}}]:
+            return text
+        case _:
+            return ""
+
+
+def _digest(body: JsonObject) -> str:
+    return hashlib.sha256(_encode(body)).hexdigest()
