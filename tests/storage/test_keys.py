@@ -125,15 +125,12 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
         with psycopg.connect(shared.place, autocommit=True) as connection:
             connection.execute("DROP TABLE actum.keys; DROP FUNCTION actum.tell_of_keys")
             connection.execute("DROP TABLE actum.sessions; DROP TABLE actum.used_logins; DROP TABLE actum.login_secret")
-            connection.execute("DROP FUNCTION actum.count_run CASCADE; DROP TABLE actum.counted")
+            connection.execute("DROP TABLE actum.counted")
             connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 3,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript("DROP TABLE keys; DROP TABLE key_changes")
             file.executescript("DROP TABLE sessions; DROP TABLE used_logins; DROP TABLE login_secret")
-            file.executescript(
-                "".join(f"DROP TRIGGER runs_counted_{act};" for act in ("insert", "delete", "came", "left"))
-            )
             file.execute("DROP TABLE counted")
             file.execute(f"PRAGMA user_version={len(SQLITE) - 3}")
         file.close()
