@@ -128,7 +128,7 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
             connection.execute(
                 "DROP TABLE actum.passed; DROP TABLE actum.run_names; DROP TABLE actum.tasks; DROP TABLE actum.webhooks"
             )
-            connection.execute("DROP FUNCTION actum.count_run CASCADE; DROP TABLE actum.counted")
+            connection.execute("DROP TABLE actum.counted")
             connection.execute("DROP TABLE actum.objects")
             connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 8,))
     else:
@@ -138,9 +138,6 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
                 "DROP TABLE sessions; DROP TABLE used_logins; DROP TABLE login_secret; DROP TABLE passed"
             )
             file.executescript("DROP TABLE run_names; DROP TABLE tasks; DROP TABLE webhooks; DROP TABLE objects")
-            file.executescript(
-                "".join(f"DROP TRIGGER runs_counted_{act};" for act in ("insert", "delete", "came", "left"))
-            )
             file.execute("DROP TABLE counted")
             file.execute(f"PRAGMA user_version={len(SQLITE) - 8}")
         file.close()

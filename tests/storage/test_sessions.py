@@ -67,14 +67,11 @@ async def test_a_journal_of_a_version_without_sessions_gets_them_when_it_is_open
         with psycopg.connect(shared.place, autocommit=True) as connection:
             for table in tables:
                 connection.execute(f"DROP TABLE actum.{table}".encode())
-            connection.execute("DROP FUNCTION actum.count_run CASCADE; DROP TABLE actum.counted")
+            connection.execute("DROP TABLE actum.counted")
             connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 7,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript(";".join(f"DROP TABLE {table}" for table in tables))
-            file.executescript(
-                "".join(f"DROP TRIGGER runs_counted_{act};" for act in ("insert", "delete", "came", "left"))
-            )
             file.execute("DROP TABLE counted")
             file.execute(f"PRAGMA user_version={len(SQLITE) - 7}")
         file.close()

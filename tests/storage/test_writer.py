@@ -83,6 +83,10 @@ class Told:
         self.said.append(f"take {name}")
         return True
 
+    @property
+    def session(self) -> int:
+        return 0
+
     def holder_lives(self, name: str) -> bool:
         return True
 

@@ -39,6 +39,10 @@ class Database(Protocol):
     def is_shared(self) -> bool:
         """Whether persons other than the user of this process may write to it."""
 
+    @property
+    def session(self) -> int:
+        """Under this number runs are counted. Where several sessions write at once, each of them has another."""
+
     def begin(self, *, writes: bool, durable: bool) -> bool:
         """Begin a transaction; connect again if that is needed.
 

@@ -93,6 +93,8 @@ _ALL_TURNS = """INSERT INTO conversations
     WHERE tenant = ? AND owner = ? AND conversation = ? GROUP BY tenant, owner, conversation"""
 _IDS_MAX = 1_000
 """So many runs are read by one query at most."""
+_COUNT = """INSERT INTO counted VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (tenant, kind, agent, model, status, session) DO UPDATE SET number = counted.number + excluded.number"""
 _FIRST = "INSERT INTO entries VALUES (?, 0, ?, ?, ?, ?, ?, ?)"
 _FURTHER = """INSERT INTO entries VALUES (
     ?, (SELECT number + 1 FROM entries WHERE run_id = ? AND number = ? AND head = ?), ?, ?, ?, ?, ?, ?)"""
@@ -534,6 +536,9 @@ def _tell(database: Database, run_id: str, record: Telling, at: float) -> None:
             database.execute(f"UPDATE runs SET {assigned} WHERE run_id = ?", (*values, run_id))
     else:
         database.execute(_ADD_LINE, [getattr(line, name) for name in _NAMES])
+    if before is None or _counted_as(before) != _counted_as(line):
+        _count(database, before, -1)
+        _count(database, line, 1)
     if line.conversation != (before.conversation if before is not None else ""):
         _tell_conversation(database, before, line)
     _tell_asked(database, record, line, at)
@@ -542,6 +547,17 @@ def _tell(database: Database, run_id: str, record: Telling, at: float) -> None:
             database.execute("INSERT INTO run_names (name, run_id) VALUES (?, ?)", (name, run_id))
     elif isinstance(record, Forgotten):
         database.execute("DELETE FROM run_names WHERE run_id = ?", (run_id,))
+
+
+def _counted_as(line: RunSummary) -> tuple[str, ...]:
+    """Under what a run is counted."""
+    return (line.tenant, line.kind, line.agent, line.model, line.status)
+
+
+def _count(database: Database, line: RunSummary | None, change: int) -> None:
+    """Count a run that is under way no more: one more of its kind, or one less."""
+    if line is not None and line.status not in _UNDER_WAY:
+        database.execute(_COUNT, (*_counted_as(line), database.session, change))
 
 
 def _tell_conversation(database: Database, before: RunSummary | None, line: RunSummary) -> None:

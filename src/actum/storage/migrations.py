@@ -24,10 +24,6 @@ class NewFormat(Struct, frozen=True):
 
 Migrations = tuple[tuple[str, ...] | NewFormat, ...]
 
-_COUNTED = ("tenant", "kind", "agent", "model", "status")
-_UNDER_WAY = "('running', 'waiting', 'paused')"
-_CHANGED = "AND (" + " OR ".join(f"NEW.{column} IS NOT OLD.{column}" for column in _COUNTED) + ")"
-
 SQLITE: Migrations = (
     (
         """CREATE TABLE entries (
@@ -199,27 +195,15 @@ SQLITE: Migrations = (
         "CREATE INDEX webhooks_due ON webhooks (due) WHERE dead IS NULL",
     ),
     (
-        # How many runs there are that are under way no more; those under way are few, and counted by their index. The
-        # triggers also count what somebody changes by hand.
+        # How many runs there are that are under way no more, see `_UNDER_WAY` in `journal.py`. A session is what counts
+        # in rows of its own, which are added up; SQLite has one writer at a time and needs one session.
         """CREATE TABLE counted (
             tenant TEXT NOT NULL, kind TEXT NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, status TEXT NOT NULL,
-            number INTEGER NOT NULL, PRIMARY KEY (tenant, kind, agent, model, status)
+            session INTEGER NOT NULL, number INTEGER NOT NULL,
+            PRIMARY KEY (tenant, kind, agent, model, status, session)
         ) WITHOUT ROWID""",
-        *(
-            f"""CREATE TRIGGER runs_counted_{name} AFTER {act} ON runs WHEN {row}.status NOT IN {_UNDER_WAY} {changed}
-                BEGIN
-                    INSERT INTO counted VALUES ({", ".join(f"{row}.{column}" for column in _COUNTED)}, {change})
-                    ON CONFLICT ({", ".join(_COUNTED)}) DO UPDATE SET number = number + {change};
-                END"""
-            for name, act, row, change, changed in (
-                ("insert", "INSERT", "NEW", 1, ""),
-                ("delete", "DELETE", "OLD", -1, ""),
-                ("came", f"UPDATE OF {', '.join(_COUNTED)}", "NEW", 1, _CHANGED),
-                ("left", f"UPDATE OF {', '.join(_COUNTED)}", "OLD", -1, _CHANGED),
-            )
-        ),
-        f"""INSERT INTO counted SELECT {", ".join(_COUNTED)}, count(*) FROM runs
-            WHERE status NOT IN {_UNDER_WAY} GROUP BY {", ".join(_COUNTED)}""",
+        """INSERT INTO counted SELECT tenant, kind, agent, model, status, 0, count(*) FROM runs
+            WHERE status NOT IN ('running', 'waiting', 'paused') GROUP BY tenant, kind, agent, model, status""",
     ),
     (
         # Small objects that a server keeps for a caller, such as an assistant; see `core.kept_object`.
@@ -384,34 +368,13 @@ POSTGRES: Migrations = (
         "CREATE INDEX webhooks_due ON webhooks (due) WHERE dead IS NULL",
     ),
     (
-        # Each session counts in rows of its own, which are added up: two that write at once never wait for each other.
+        # Each session counts in rows of its own: two that write at once never wait for each other.
         """CREATE TABLE counted (
             tenant TEXT NOT NULL, kind TEXT NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, status TEXT NOT NULL,
             session BIGINT NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (tenant, kind, agent, model, status, session)
         ) WITH (fillfactor = 50)""",
-        f"""CREATE FUNCTION count_run() RETURNS trigger LANGUAGE plpgsql AS $$
-            DECLARE own BIGINT := coalesce(nullif(current_setting('actum.session', true), ''), '-1');
-            BEGIN
-                IF TG_OP <> 'INSERT' AND OLD.status NOT IN {_UNDER_WAY} THEN
-                    INSERT INTO actum.counted AS c VALUES ({", ".join(f"OLD.{name}" for name in _COUNTED)}, own, -1)
-                    ON CONFLICT ({", ".join(_COUNTED)}, session) DO UPDATE SET number = c.number - 1;
-                END IF;
-                IF TG_OP <> 'DELETE' AND NEW.status NOT IN {_UNDER_WAY} THEN
-                    INSERT INTO actum.counted AS c VALUES ({", ".join(f"NEW.{name}" for name in _COUNTED)}, own, 1)
-                    ON CONFLICT ({", ".join(_COUNTED)}, session) DO UPDATE SET number = c.number + 1;
-                END IF;
-                RETURN NULL;
-            END $$""",
-        f"""CREATE TRIGGER runs_counted_insert AFTER INSERT ON runs FOR EACH ROW
-            WHEN (NEW.status NOT IN {_UNDER_WAY}) EXECUTE FUNCTION count_run()""",
-        f"""CREATE TRIGGER runs_counted_delete AFTER DELETE ON runs FOR EACH ROW
-            WHEN (OLD.status NOT IN {_UNDER_WAY}) EXECUTE FUNCTION count_run()""",
-        f"""CREATE TRIGGER runs_counted_update AFTER UPDATE OF {", ".join(_COUNTED)} ON runs FOR EACH ROW
-            WHEN ((OLD.status NOT IN {_UNDER_WAY} OR NEW.status NOT IN {_UNDER_WAY})
-                AND ({" OR ".join(f"NEW.{name} <> OLD.{name}" for name in _COUNTED)}))
-            EXECUTE FUNCTION count_run()""",
-        f"""INSERT INTO counted SELECT {", ".join(_COUNTED)}, -1, count(*) FROM runs
-            WHERE status NOT IN {_UNDER_WAY} GROUP BY {", ".join(_COUNTED)}""",
+        """INSERT INTO counted SELECT tenant, kind, agent, model, status, 0, count(*) FROM runs
+            WHERE status NOT IN ('running', 'waiting', 'paused') GROUP BY tenant, kind, agent, model, status""",
     ),
     (
         # Small objects that a server keeps for a caller, such as an assistant; see `core.kept_object`.

@@ -68,10 +68,10 @@ _IS_CLAIM = """locktype = 'advisory' AND objsubid = 1 AND granted
     AND classid::bigint << 32 | objid::bigint"""
 _OWN_SESSION = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 """Both name the session: the server may give a number again."""
-_COUNT_ALONE = f"""SELECT set_config('actum.session', number::text, false) FROM generate_series(0, 999) AS number
+_NUMBER = f"""SELECT number FROM generate_series(1, 1000) AS number
     WHERE pg_try_advisory_lock({int.from_bytes(b"runs", "big")}, number) LIMIT 1"""
-"""The first number that no other session has: under this number the session counts runs (see `migrations`). The pair of
-keys is a kind of lock of its own, and none of the claims."""
+"""The first number that no other session has, kept until the session ends. The pair of keys is a kind of lock of its
+own, and none of the claims."""
 _END_SESSION = f"""SELECT pg_terminate_backend(pid, {END_MS}) FROM pg_stat_activity
     WHERE pid = %s AND backend_start = %s"""
 _LOCK = int.from_bytes(b"actum", "big")
@@ -133,7 +133,7 @@ class PostgresDatabase:
         self._pipeline = contextlib.ExitStack()
         self._held: set[str] = set()
         self._connection, self._is_new = self._connect(), False
-        self._backend = _introduce(self._connection)
+        self._backend, self.session = _introduce(self._connection)
         ((level,),) = self._connection.execute("SHOW synchronous_commit").fetchall()
         self._durable = "on" if level == "off" else level
 
@@ -248,7 +248,7 @@ class PostgresDatabase:
         """
         connection = self._connect()
         connection.execute(_END_SESSION, self._backend)
-        self._backend = _introduce(connection)
+        self._backend, self.session = _introduce(connection)
         for name in list(self._held):
             ((taken,),) = connection.execute(_TAKE, (_key(name),)).fetchall()
             if not taken:
@@ -266,10 +266,13 @@ class PostgresDatabase:
         return connection
 
 
-def _introduce(connection: psycopg.Connection) -> Row:
-    """Give a new session the number under which it counts runs, and return what names the session."""
-    connection.execute(_COUNT_ALONE)
-    return connection.execute(_OWN_SESSION).fetchall()[0]
+def _introduce(connection: psycopg.Connection) -> tuple[Row, int]:
+    """What names a new session to the server, and the number under which the session counts runs.
+
+    Where a thousand sessions have all the numbers, those that come later share 0, and wait for each other.
+    """
+    numbers = connection.execute(_NUMBER).fetchall()
+    return connection.execute(_OWN_SESSION).fetchall()[0], numbers[0][0] if numbers else 0
 
 
 def address(url: str) -> str:

@@ -67,6 +67,7 @@ class SQLiteDatabase:
     """
 
     conflict = sqlite3.IntegrityError
+    session = 0  # who writes is alone
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
