@@ -68,6 +68,21 @@ MODEL_PATHS = {
     "/v1/conversations/{id}": 404,
     "/v1/conversations/{id}/items": 404,
     "/v1/responses/{id}/cancel": 405,
+    "/v1/assistants": 200,
+    "/v1/assistants/{id:path}": 404,
+    "/v1/threads": 405,
+    "/v1/threads/runs": 405,
+    "/v1/threads/{thread}": 404,
+    "/v1/threads/{thread}/messages": 404,
+    "/v1/threads/{thread}/messages/{message}": 404,
+    "/v1/threads/{thread}/runs": 404,
+    "/v1/threads/{thread}/runs/{run}": 404,
+    "/v1/threads/{thread}/runs/{run}/cancel": 405,
+    "/v1/threads/{thread}/runs/{run}/submit_tool_outputs": 405,
+    "/v1/threads/{thread}/runs/{run}/steps": 404,
+    "/v1/threads/{thread}/runs/{run}/steps/{step}": 404,
+    "/v1/vector_stores": 501,
+    "/v1/vector_stores/{rest:path}": 501,
     "/v1/conversations": 405,
     "/v1/chat/completions": 405,
     "/v1/completions": 405,
@@ -196,7 +211,7 @@ def requests_of(routes: Sequence[BaseRoute], ids: Mapping[str, str]) -> dict[str
             found[each.id] = (each.method.upper(), path, BODIES.get(each.id))
         if not own:
             method = "POST" if route.path in ("/mcp", "/messages") else "GET"
-            path = re.sub("{.*}", "/nowhere" if "known" in route.path else "nowhere", route.path)
+            path = re.sub("{[^}]*}", "/nowhere" if "known" in route.path else "nowhere", route.path)
             found[f"{method} {route.path}"] = (method, path, LIST if method == "POST" else None)
     return found
 
