@@ -42,4 +42,5 @@ def about() -> str:
     return repr((dict(os.environ), sorted(each.name for each in Path(os.environ["HOME"]).iterdir())))
 
 
-server.run()
+if __name__ == "__main__":
+    server.run()

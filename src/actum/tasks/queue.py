@@ -442,6 +442,8 @@ class TaskQueue:
 
     async def _entries(self, run_id: str, tenant: str | None, principal: str | None) -> Sequence[Entry]:
         entries = await self._journal.read(run_id, tenant=tenant)
+        if entries and not entries[0].payload:  # the run was forgotten
+            raise unknown_task(run_id)
         line = line_of(run_id, entries)
         if line is None or principal not in (None, line.principal):
             raise unknown_task(run_id)

@@ -103,7 +103,7 @@ async def test_a_task_that_can_not_be_is_refused_before_anything_is_queued(tmp_p
         ("add", ADD | {"unique_key": "a\0b"}, 422, "invalid"),
         ("add", ADD | {"unique_key": "k" * 256}, 422, "invalid"),
         ("add", ADD | {"webhook": "http://127.0.0.1/"}, 422, "webhook"),
-        ("add", {"arguments": {"a": 1, "b": 2}, "max_retries": 3}, 422, "invalid"),
+        ("add", {"arguments": {"a": 1, "b": 2}, "max_retries": 3}, 409, "no_task"),
     )
     async with served(tmp_path) as (it, _):
         for name, body, status, code in wrong:

@@ -100,7 +100,7 @@ def check_no_task(body: TaskBody) -> None:
     """
     if body.said:
         words = ", ".join(body.said)
-        raise Refusal(422, "invalid", f"Only a task has these: {words}. Ask for a task by execute_async: true.")
+        raise Refusal(409, "no_task", f"Only a task has these: {words}. Ask for a task by execute_async: true.")
 
 
 def _options(
