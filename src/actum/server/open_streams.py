@@ -129,7 +129,8 @@ class _Stream:
                 raise
             if not self._has_begun:
                 await self._send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+            if not self._is_over:
+                await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _tell(self, message: Message) -> None:
         self._has_begun = True

@@ -17,7 +17,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.sse import SseServerTransport
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ErrorData
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ..door import REQUEST_ID, Worded
 from ..refusal import HttpRefusal, busy
@@ -89,6 +89,27 @@ class McpDoor:
         return Worded(b"application/json", msgspec.json.encode(told(None, error)))
 
 
+class _Whole:
+    """Sends a response and can end its body, since the SDK leaves a stream without its last piece when the server ends.
+
+    Args:
+        send: to the web server.
+    """
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._is_open = False
+
+    async def __call__(self, message: Message) -> None:
+        self._is_open = message["type"] == "http.response.start" or message.get("more_body", False)
+        await self._send(message)
+
+    async def end(self) -> None:
+        """Send the last piece where none was sent, or the client would read a stream that was cut."""
+        if self._is_open:
+            await self({"type": "http.response.body", "body": b"", "more_body": False})
+
+
 class _Sse:
     """The streams of clients of the old kind; each client is served for as long as its stream is open."""
 
@@ -105,6 +126,13 @@ class _Sse:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if len(self._open) >= SESSIONS_MAX:
             raise busy(503, "The server has too many open sessions.")
+        whole = _Whole(send)
+        try:
+            await self._serve(scope, receive, whole)
+        finally:
+            await whole.end()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with self.transport.connect_sse(scope, receive, send) as (read, write):
             options = self._server.create_initialization_options()
             serving = asyncio.create_task(self._server.run(read, write, options))
