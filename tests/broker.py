@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import uuid4
@@ -34,6 +36,17 @@ class BrokerServer:
         """Start the broker again at the same address, empty."""
         self._server = ValkeyServer(port=self._port, save="")
         self._server.start()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """The broker takes connections and answers nothing, within a block."""
+        with self._server.client() as client:
+            pid = int(client.info("server")["process_id"])
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def empty(self) -> None:
         """Take everything out of the broker."""

@@ -11,22 +11,28 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from actum.compose.agents import open_agents
 from actum.compose.journals import open_journal
-from actum.compose.settings import read_settings
+from actum.compose.serving import BROKER_AWAY, Serving
+from actum.compose.settings import ServeSettings, read_settings
 from actum.compose.task_worker import celery_dispatcher, check_worker
 from actum.core.clock import SystemClock
 from actum.core.json import Json, JsonObject
 from actum.core.task import Backoff, TaskOptions
+from actum.server.access import Access
+from actum.server.metrics import Metrics
 from actum.tasks.celery import CeleryDispatcher
+from actum.tasks.dispatcher import DispatcherState
 from actum.tasks.queue import TaskQueue
 from tests.broker import BrokerServer, broker_server
 from tests.compose.test_agents import SETTINGS, written
 from tests.storage.conftest import Store
 from tests.tasks.service import environment_of
 from tests.tasks.test_dispatchers import WAIT_S, Office, is_gone, until
+from tests.web import serving
 
 SOON = Backoff(base=0.1, jitter=0)
 
@@ -158,10 +164,10 @@ async def test_a_broker_that_is_away_or_forgets_all_delays_tasks_and_loses_none(
                 queue = TaskQueue(office.journal, clock=SystemClock(), dispatcher=dispatcher)
                 office.queue = queue
                 lines = [await office.accept("look", what="away")]
-                assert not await dispatcher.ready()
+                assert (await dispatcher.look()).broker is False
                 broker.start()
                 await until(lambda: broker.depth() == 1)
-                assert await dispatcher.ready()
+                await until_broker(dispatcher, is_up=True)
                 broker.stop()
                 broker.start()
                 with office.server():
@@ -173,6 +179,57 @@ async def test_a_broker_that_is_away_or_forgets_all_delays_tasks_and_loses_none(
     assert [what for what, _ in office.ledger("look")] == ["away", "again"]
 
 
+async def until_broker(dispatcher: CeleryDispatcher, *, is_up: bool) -> DispatcherState:
+    """Wait until a dispatcher knows that the broker is there, or away; each answer has to come soon."""
+    while True:
+        async with asyncio.timeout(1):
+            found = await dispatcher.look()
+        if found.broker is is_up:
+            return found
+        await asyncio.sleep(0.1)
+
+
+async def test_readyz_and_metrics_tell_of_a_broker_that_is_away_or_hangs_and_are_not_kept_waiting(
+    store: Store, tmp_path: Path
+) -> None:
+    with broker_server() as broker:
+        async with office_of(broker, store, tmp_path) as office, sending(office) as dispatcher:
+            await office.accept("look", TaskOptions(priority=7), what="x")
+            await until(lambda: broker.depth() == 1)
+            served = Serving(
+                [], ServeSettings(), Access(), journal=office.journal, metrics=Metrics(), dispatcher=dispatcher
+            )
+            async with (
+                serving(served.house.app) as origin,
+                httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=5) as client,
+            ):
+
+                async def until_ready(text: str) -> None:
+                    async with asyncio.timeout(WAIT_S):
+                        while True:
+                            began = time.monotonic()
+                            answer = await client.get("/readyz")
+                            assert time.monotonic() - began < 1.5
+                            assert answer.status_code == 200  # a server that accepts tasks is not taken off
+                            if answer.text == text:
+                                return
+                            await asyncio.sleep(0.2)
+
+                await until_ready("yes\n")
+                told = (await client.get("/metrics")).text
+                assert 'actum_tasks{state="queued",priority="7"} 1' in told
+                assert 'actum_tasks{state="failed",priority="5"} 0' in told
+                assert "\nactum_broker_up 1\n" in told
+                assert "\nactum_broker_messages 1\n" in told
+                with broker.hanging():
+                    await until_ready(f"yes\n{BROKER_AWAY}\n")
+                await until_ready("yes\n")
+                broker.stop()
+                await until_ready(f"yes\n{BROKER_AWAY}\n")
+                broker.start()
+                await until_ready("yes\n")
+
+
 async def test_the_check_says_what_a_worker_would_lack(store: Store, tmp_path: Path) -> None:
     with broker_server() as broker:
         async with office_of(broker, store, tmp_path) as office:
@@ -181,7 +238,7 @@ async def test_the_check_says_what_a_worker_would_lack(store: Store, tmp_path: P
             assert {"broker", "journal"} <= told.keys()
             broker.stop()
             told = await check_worker(office.settings, office.journal, environment_of(office.folder), office.folder)
-            assert told["broker"] == "the broker can not be reached"
+            assert told["broker"].startswith("the broker can not be reached: ")
             broker.start()
 
 

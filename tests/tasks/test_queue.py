@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
@@ -13,7 +13,7 @@ from actum.core.clock import SystemClock
 from actum.core.errors import ActumError, InvalidArguments, PermissionDenied, TaskRefused, UnknownName, UnknownTool
 from actum.core.interfaces import Answer
 from actum.core.record import Ended, InputGiven, Intended, TaskRetrying, TaskStarted, Verdict
-from actum.core.task import Backoff, TaskOptions
+from actum.core.task import Backoff, TaskFigure, TaskOptions
 from actum.core.task_line import line_of
 from actum.journal.recording import CallRef, RunState
 from actum.runs.runner import Runner
@@ -371,3 +371,27 @@ async def test_secret_values_stay_for_the_next_attempt_and_go_with_the_end_of_th
     assert desk.done == ["unlock hunter2-hunter2"]
     assert await desk.journal.hidden(line.run_id) == {}
     assert all(b"hunter2" not in entry.payload for entry in await desk.journal.read(line.run_id))
+
+
+async def test_the_figures_count_by_state_and_priority_and_tell_since_when_the_oldest_could_begin(
+    desk: Desk, clock: FakeClock
+) -> None:
+    began = clock.now()
+    await desk.accept(options=TaskOptions(priority=9))
+    await desk.accept(options=TaskOptions(not_before=began + 60))
+    desk.failing = 1
+    await desk.attempt((await desk.accept(what="fails")).run_id)
+    await desk.attempt((await desk.accept(what="ends")).run_id)
+    clock.advance(30)
+    await desk.accept(options=TaskOptions(priority=9), tenant="other")
+
+    def told(figures: Sequence[TaskFigure]) -> list[tuple[str, int, int, float | None]]:
+        return sorted((each.state, each.priority, each.count, each.since) for each in figures)
+
+    assert told(await index_of(desk).figures(clock.now())) == [
+        ("failed", 5, 1, None),
+        ("queued", 5, 1, None),
+        ("queued", 9, 2, began),
+    ]
+    clock.advance(60)
+    assert ("queued", 5, 1, began + 60) in told(await index_of(desk).figures(clock.now()))

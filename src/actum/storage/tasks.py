@@ -19,7 +19,16 @@ import msgspec
 
 from ..core.json import Json
 from ..core.record import RunSummary
-from ..core.task import TaskFilter, TaskLine, TaskOptions, TaskProgress
+from ..core.task import (
+    DEAD,
+    FINISHED,
+    TASK_STATES,
+    TaskFigure,
+    TaskFilter,
+    TaskLine,
+    TaskOptions,
+    TaskProgress,
+)
 from ..core.task_line import TaskTelling, task_line
 from .database import Database, Row
 from .webhooks import DatabaseOutbox
@@ -38,6 +47,9 @@ _TURNS = """SELECT
     (SELECT min(turn) FROM tasks WHERE ready = 2 AND home = ? AND priority = ?),
     (SELECT max(turn) FROM tasks WHERE ready = 2 AND tenant = ? AND principal = ? AND home = ? AND priority = ?)"""
 """The lowest turn that waits, and the last turn of a user."""
+_COUNTED = tuple(state for state in TASK_STATES if state not in FINISHED or state in DEAD)
+_FIGURES = f"""SELECT state, priority, count(*), min(CASE WHEN ready != 0 AND home = '' AND due <= ? THEN due END)
+    FROM tasks WHERE state IN ({", ".join("?" * len(_COUNTED))}) GROUP BY state, priority"""
 
 NOT_WAITING, LATER, READY = 0, 1, 2
 """The values of `ready`: the task is not to be begun; when its time has come; it can be taken now."""
@@ -98,10 +110,10 @@ class DatabaseTasks:
         )
         return _int(rows[0][0])
 
-    async def oldest(self, now: float) -> float | None:
-        query = "SELECT min(due) FROM tasks WHERE ready != 0 AND due <= ?"
-        rows = await self._writer.ask(lambda database: database.execute(query, (now,)))
-        return _float(rows[0][0]) if rows and rows[0][0] is not None else None
+    async def figures(self, now: float) -> Sequence[TaskFigure]:
+        rows = await self._writer.ask(lambda database: database.execute(_FIGURES, (now, *_COUNTED)))
+        names = TaskFigure.__struct_fields__
+        return [msgspec.convert(dict(zip(names, row, strict=True)), TaskFigure, strict=False) for row in rows]
 
     async def keyed(self, tenant: str, principal: str, key: str) -> TaskLine | None:
         query = f"SELECT {_LINE} FROM tasks WHERE tenant = ? AND principal = ? AND unique_key = ? AND unique_key != ''"
