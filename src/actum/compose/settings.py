@@ -276,7 +276,8 @@ class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         queued_per_tenant: so many tasks of one tenant.
         running: so many tasks of one user may run at a time; 0 for no limit.
         running_per_tenant: so many tasks of one tenant; 0 for no limit.
-        kept_days: for so many days the list holds a task after its end. Its run stays in the journal.
+        kept_days: for so many days the list holds a task after its end, and a webhook after it was given up. The run
+            of the task stays in the journal.
         webhook_secrets: the names of the secrets that messages about ended tasks are signed with. Two while the secret
             is being changed: receivers may check either.
     """

@@ -25,7 +25,7 @@ from .message import Message, Reply, SystemMessage
 from .pending import Pending
 from .provenance import Origins
 from .record import ConversationSummary, Entry, InputGiven, OpenQuestion, Record, RunSummary, SignedHead, Verdict
-from .task import TaskFigure, TaskFilter, TaskLine, TaskProgress
+from .task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
 from .tool import Tool
 from .trace import traceparent_of
 from .user import User
@@ -677,6 +677,9 @@ class TaskIndex(Protocol):
 
     async def find(self, run_id: str, *, tenant: str | None = None, principal: str | None = None) -> TaskLine | None:
         """The line of a task; None where there is no such task of this user. None as a tenant or principal: of all."""
+
+    async def states(self, run_ids: Sequence[str]) -> Mapping[str, TaskState]:
+        """The states of these tasks; of a task that is not in the list there is none."""
 
     async def list(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[TaskFilter]) -> list[TaskLine]:
         """The latest tasks, newest first.

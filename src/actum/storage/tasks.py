@@ -12,8 +12,8 @@ user; a user without waiting tasks begins at the lowest turn that waits. The low
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from typing import Unpack, cast
 
 import msgspec
 
@@ -28,6 +28,7 @@ from ..core.task import (
     TaskLine,
     TaskOptions,
     TaskProgress,
+    TaskState,
 )
 from ..core.task_line import TaskTelling, task_line
 from .database import Database, Row
@@ -53,6 +54,8 @@ _FIGURES = f"""SELECT state, priority, count(*), min(CASE WHEN ready != 0 AND ho
 
 NOT_WAITING, LATER, READY = 0, 1, 2
 """The values of `ready`: the task is not to be begun; when its time has come; it can be taken now."""
+ASKED_MAX = 500
+"""So many tasks are asked for by one statement."""
 PROMOTED_MAX = 1_000
 """So many tasks at a time are moved to those that can be taken."""
 
@@ -80,6 +83,19 @@ class DatabaseTasks:
         if line is None or tenant not in (None, line.tenant) or principal not in (None, line.principal):
             return None
         return line
+
+    async def states(self, run_ids: Sequence[str]) -> Mapping[str, TaskState]:
+        known = [run_id for run_id in run_ids if "\0" not in run_id]
+
+        def look(database: Database) -> dict[str, TaskState]:
+            found: dict[str, TaskState] = {}
+            for at in range(0, len(known), ASKED_MAX):
+                part = known[at : at + ASKED_MAX]
+                query = f"SELECT run_id, state FROM tasks WHERE run_id IN ({', '.join('?' * len(part))})"
+                found |= {str(run_id): cast(TaskState, state) for run_id, state in database.execute(query, part)}
+            return found
+
+        return await self._writer.ask(look)
 
     async def list(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[TaskFilter]) -> list[TaskLine]:
         where, values = _conditions(wanted)
