@@ -20,13 +20,14 @@ class BrokerServer:
 
     Attributes:
         url: its address.
+        port: its port.
     """
 
     def __init__(self) -> None:
         self._server = ValkeyServer(save="")
         self._server.start()
-        self._port = self._server.port
-        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.port = self._server.port
+        self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def stop(self) -> None:
         """End the broker; what it holds is lost."""
@@ -34,7 +35,7 @@ class BrokerServer:
 
     def start(self) -> None:
         """Start the broker again at the same address, empty."""
-        self._server = ValkeyServer(port=self._port, save="")
+        self._server = ValkeyServer(port=self.port, save="")
         self._server.start()
 
     @contextmanager

@@ -14,6 +14,7 @@ import asyncio
 import logging
 import math
 import os
+import ssl
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -27,10 +28,12 @@ from celery.exceptions import Reject
 from celery.signals import worker_ready
 from celery.worker import WorkController, state
 from celery.worker.request import Request
+from kombu.utils.url import parse_url
 
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Clock, Journal, TaskIndex
 from ..core.task import TaskLine
+from .celery_transport import NAME
 from .children import TaskChildren
 from .dispatcher import DispatcherState
 from .queue import TaskLimits
@@ -38,8 +41,6 @@ from .sweep import DROP_S, SWEEP_S, sweep
 
 log = logging.getLogger("actum.tasks")
 
-NAME = "actum.attempt"
-"""The name of our one Celery task."""
 QUEUE = "actum"
 """The name of the queue in the broker."""
 VISIBILITY_S = 7 * 86_400
@@ -88,6 +89,8 @@ def celery_app(broker: str, *, visibility_s: float = VISIBILITY_S) -> Celery:
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,  # the claim keeps a second copy away
+        broker_transport="actum.tasks.celery_transport:Transport",
+        broker_use_ssl=_tls_of(broker),
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
@@ -98,6 +101,18 @@ def celery_app(broker: str, *, visibility_s: float = VISIBILITY_S) -> Celery:
         },
     )
     return app
+
+
+def _tls_of(broker: str) -> dict[str, object] | None:
+    """How a broker at an address with `rediss` is reached. Without a word kombu would believe any certificate.
+
+    Args:
+        broker: its address, whose query may say more, such as `?ssl_ca_certs=/etc/ssl/own.pem`.
+    """
+    if not broker.lower().startswith("rediss://"):
+        return None
+    said = parse_url(broker).get("ssl", {})
+    return {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True, **said}
 
 
 class BrokerAway(UsageError):
