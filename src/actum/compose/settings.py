@@ -269,7 +269,7 @@ class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         dispatcher: `local` for child processes of `actum serve`; `celery` for workers of `actum worker`.
         broker: the address of the broker of Celery, such as `redis://127.0.0.1:6379/0`.
-        workers: so many tasks run at a time, with the local dispatcher.
+        workers: so many tasks run at a time, in each server or worker.
         tasks_per_child: a child process is replaced after so many tasks.
         child_memory_bytes: a child process that uses more memory after a task is replaced.
         queued: so many tasks of one user may wait to be begun; more are refused.
