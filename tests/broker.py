@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import uuid4
@@ -18,13 +20,14 @@ class BrokerServer:
 
     Attributes:
         url: its address.
+        port: its port.
     """
 
     def __init__(self) -> None:
         self._server = ValkeyServer(save="")
         self._server.start()
-        self._port = self._server.port
-        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.port = self._server.port
+        self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def stop(self) -> None:
         """End the broker; what it holds is lost."""
@@ -32,8 +35,19 @@ class BrokerServer:
 
     def start(self) -> None:
         """Start the broker again at the same address, empty."""
-        self._server = ValkeyServer(port=self._port, save="")
+        self._server = ValkeyServer(port=self.port, save="")
         self._server.start()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """The broker takes connections and answers nothing, within a block."""
+        with self._server.client() as client:
+            pid = int(client.info("server")["process_id"])
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def empty(self) -> None:
         """Take everything out of the broker."""

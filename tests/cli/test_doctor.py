@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,11 @@ import pytest
 from typer.testing import Result
 
 from actum.cli.doctor import PROXY_VARIABLES
+from actum.core.task import TaskOptions
+from actum.storage.sqlite import SQLiteJournal
+from actum.testing import FakeClock
+from tests.broker import broker_server
+from tests.tasks.desk import Desk
 
 Run = Callable[..., Result]
 
@@ -31,7 +38,7 @@ def test_on_a_bare_machine_all_is_well_but_for_the_model(run: Run, monkeypatch: 
 
 def test_every_line_has_its_verdict(run: Run) -> None:
     told = run("doctor").stdout
-    assert [line.split()[1] in ("ok", "warn") for line in told.splitlines()] == [True] * 13
+    assert [line.split()[1] in ("ok", "warn") for line in told.splitlines()] == [True] * 14
     assert "sandbox" in told
 
 
@@ -91,6 +98,39 @@ def test_it_tells_where_tools_may_go_and_what_a_proxy_means_without_its_password
     (home / "actum.toml").write_text('[egress]\nallow = ["https://a.example/path"]\n')
     broken = findings(run("doctor", "--json"))["settings"]
     assert "allow: 'https://a.example/path' was expected to be a host" in broken["found"]
+
+
+def test_it_tells_how_tasks_stand_and_of_a_broker_that_is_away(run: Run, home: Path) -> None:
+    assert findings(run("doctor", "--json"))["tasks"]["found"] == "none waits, and none failed"
+    assert findings(run("doctor", "--json", "--journal", "memory"))["tasks"]["verdict"] == "ok"
+    clock = FakeClock(time.time() - 600)
+
+    async def put() -> None:
+        journal = SQLiteJournal(home / "tasks.db", now=clock.now)
+        desk = Desk(journal, clock)
+        failing = await desk.accept(what="fails")
+        desk.failing = 1
+        await desk.attempt(failing.run_id)
+        await desk.accept(what="waits", options=TaskOptions(priority=9))
+        await desk.accept(what="later", options=TaskOptions(not_before=time.time() + 600))
+        await journal.close()
+
+    asyncio.run(put())
+    found = findings(run("doctor", "--json", "--journal", "tasks.db"))["tasks"]
+    assert (found["verdict"], "actum worker" in found["advice"]) == ("warn", True)
+    assert found["found"].startswith("2 queued, 1 failed, the oldest waits for 10 min")
+    (home / "actum.toml").write_text(
+        '[tasks]\ndispatcher = "celery"\nbroker = "redis://:hunter2@127.0.0.1:9/0"\n', "utf-8"
+    )
+    told = run("doctor", "--json", "--journal", "tasks.db")
+    assert (told.exit_code, findings(told)["broker"]["verdict"]) == (1, "bad")
+    assert findings(told)["broker"]["found"].startswith("the broker can not be reached: ")
+    assert "hunter2" not in told.stdout + told.stderr
+    with broker_server() as broker:
+        broker.push(b"{}")
+        (home / "actum.toml").write_text(f'[tasks]\ndispatcher = "celery"\nbroker = "{broker.url}"\n', "utf-8")
+        reached = findings(run("doctor", "--json", "--journal", "tasks.db"))["broker"]
+        assert (reached["verdict"], reached["found"]) == ("ok", "the broker can be reached, 1 message")
 
 
 @pytest.mark.row("T4")

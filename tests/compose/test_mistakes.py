@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actum.compose.agents import choose_agent
@@ -12,6 +14,7 @@ from actum.compose.models import make_model
 from actum.compose.settings import (
     AgentTable,
     SettingsFile,
+    TaskSettings,
     ToolSource,
     find_mistakes,
     read_anew,
@@ -20,6 +23,8 @@ from actum.compose.settings import (
 )
 from actum.compose.template import TEMPLATE
 from actum.core.errors import UsageError
+from actum.core.task import Backoff
+from actum.core.task_request import TaskDefaults
 from actum.toolsets.wrappers import ToolLabels
 
 FILE = '''modle = "x"
@@ -138,6 +143,12 @@ def test_the_template_is_a_file_of_comments_that_names_every_setting_and_is_righ
     assert set(SettingsFile.__struct_fields__) - {"tool_labels"} <= names | {"prices"}
     fields = {*ToolLabels.__struct_encode_fields__, *AgentTable.__struct_fields__} - set(SettingsFile.__struct_fields__)
     assert fields - {"output"} <= names
+    tasks = tomllib.loads(set_all)["tasks"]
+    defaults = msgspec.to_builtins(TaskSettings())
+    assert tasks == {**defaults, "broker": "redis://127.0.0.1:6379/0", "webhook_secrets": ["webhook"]}
+    of_tool = tomllib.loads(set_all)["tools"]["crm_*"]["tasks"]
+    assert of_tool.keys() == set(TaskDefaults.__struct_fields__)
+    assert msgspec.convert(of_tool["backoff"], Backoff) == Backoff()
 
 
 def test_a_server_that_reads_its_settings_anew_hears_what_differs_without_secrets(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from actum.core.message import Reply
 from ..chat_server import ChatServer
 
 ROOT = Path(__file__).parents[2]
+NO_MODEL = ("native_exact_bytes", "crawler", "long_job")
 EXAMPLES = sorted(path.parent.name for path in ROOT.glob("examples/*/main.py"))
 
 
@@ -44,7 +45,7 @@ def test_an_example_runs_as_a_file_too() -> None:
     assert shown.endswith("It is cloudy in Boston, at 12 °C.\n")
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("native_exact_bytes", "crawler")])
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in NO_MODEL])
 def test_an_example_runs_with_a_model_of_ones_own_and_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     main = import_module(f"examples.{name}.main")
     with ChatServer(lambda _: Reply.of("I am a model of your own.")) as server:

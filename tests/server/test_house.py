@@ -450,12 +450,12 @@ async def test_readiness_is_looked_at_once_a_second_and_a_journal_that_fails_or_
     clock, looks = FakeClock(), 0
     outcome: Exception | None = None
 
-    async def look() -> bool:
+    async def look() -> list[str]:
         nonlocal looks
         looks += 1
         if outcome is not None:
             raise outcome
-        return True
+        return []
 
     async with opened(House([], ready=look, clock=clock)) as (_, client):
         assert {(await client.get("/readyz")).text for _ in range(20)} == {"yes\n"}

@@ -6,15 +6,16 @@ import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
 from actum import ToolError, tool
-from actum.core.errors import CODES
+from actum.core.errors import CODES, JournalError
 from actum.core.json import JsonObject
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpServer
 from actum.server.house import House, HouseSettings
 from actum.server.mcp.service import McpService
-from actum.server.metrics import MEDIA_TYPE, Metrics, counted
+from actum.server.metrics import MEDIA_TYPE, Metrics, counted, gauge
 from actum.server.web import metrics_app
+from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
 from tests.web import serving
 
@@ -94,3 +95,26 @@ async def test_the_counts_have_an_address_of_their_own_and_no_other_name_there()
     house = House([], metrics=Metrics(), shows_metrics=False)
     async with serving(house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
         assert (await client.get("/metrics")).status_code == 404
+
+
+async def test_what_is_watched_is_looked_at_now_and_then_and_left_out_where_it_fails_or_hangs() -> None:
+    clock, looks = FakeClock(), 0
+    outcome: Exception | None = None
+
+    async def look() -> list[str]:
+        nonlocal looks
+        looks += 1
+        if outcome is not None:
+            raise outcome
+        return [*gauge("watched", "What is watched.", {(): looks})]
+
+    metrics = Metrics()
+    metrics.watch(look, clock)
+    for _ in range(3):
+        assert samples((await metrics.scraped()).decode())["watched", frozenset()] == 1
+    clock.advance(5)
+    assert samples((await metrics.scraped()).decode())["watched", frozenset()] == 2
+    for error in (JournalError("the database is away"), TimeoutError()):
+        outcome = error
+        clock.advance(5)
+        assert ("watched", frozenset()) not in samples((await metrics.scraped()).decode())

@@ -22,7 +22,7 @@ from actum.compose.task_worker import work
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.tasks.children import LocalSettings
-from actum.tasks.dispatcher import Dispatcher
+from actum.tasks.dispatcher import Dispatcher, DispatcherState
 
 TOOLS = """
 import os, signal, subprocess, sys, time
@@ -116,6 +116,9 @@ class WorkerProcess:
 
     async def run(self) -> None:
         await self._ended.wait()
+
+    async def look(self) -> DispatcherState:
+        return DispatcherState()
 
     async def close(self) -> None:
         self.process.send_signal(signal.SIGTERM)

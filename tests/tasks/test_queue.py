@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
 from actum.call.asking.inbox import records_of
 from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
-from actum.core.errors import ActumError, InvalidArguments, PermissionDenied, TaskRefused, UnknownName, UnknownTool
+from actum.core.errors import (
+    ActumError,
+    InvalidArguments,
+    JournalError,
+    PermissionDenied,
+    TaskRefused,
+    UnknownName,
+    UnknownTool,
+)
 from actum.core.interfaces import Answer
 from actum.core.record import Ended, InputGiven, Intended, TaskRetrying, TaskStarted, Verdict
-from actum.core.task import Backoff, TaskOptions
+from actum.core.task import Backoff, TaskFigure, TaskOptions, TaskState
 from actum.core.task_line import line_of
 from actum.journal.recording import CallRef, RunState
 from actum.runs.runner import Runner
@@ -21,9 +29,11 @@ from actum.storage.tasks import DatabaseTasks
 from actum.tasks.attempt import LeftTask, settle, timed_out
 from actum.tasks.local import LocalDispatcher
 from actum.tasks.queue import DAY_S, TaskLimits, TaskQueue
+from actum.tasks.waits import POLL_S, TaskWaits
 from actum.testing import FakeClock
 from tests.storage.conftest import Store
 from tests.tasks.desk import Desk
+from tests.tasks.test_dispatchers import until
 
 
 @pytest.fixture
@@ -371,3 +381,78 @@ async def test_secret_values_stay_for_the_next_attempt_and_go_with_the_end_of_th
     assert desk.done == ["unlock hunter2-hunter2"]
     assert await desk.journal.hidden(line.run_id) == {}
     assert all(b"hunter2" not in entry.payload for entry in await desk.journal.read(line.run_id))
+
+
+async def test_the_figures_count_by_state_and_priority_and_tell_since_when_the_oldest_could_begin(
+    desk: Desk, clock: FakeClock
+) -> None:
+    began = clock.now()
+    await desk.accept(options=TaskOptions(priority=9))
+    await desk.accept(options=TaskOptions(not_before=began + 60))
+    desk.failing = 1
+    await desk.attempt((await desk.accept(what="fails")).run_id)
+    await desk.attempt((await desk.accept(what="ends")).run_id)
+    clock.advance(30)
+    await desk.accept(options=TaskOptions(priority=9), tenant="other")
+
+    def told(figures: Sequence[TaskFigure]) -> list[tuple[str, int, int, float | None]]:
+        return sorted((each.state, each.priority, each.count, each.since) for each in figures)
+
+    assert told(await index_of(desk).figures(clock.now())) == [
+        ("failed", 5, 1, None),
+        ("queued", 5, 1, None),
+        ("queued", 9, 2, began),
+    ]
+    clock.advance(60)
+    assert ("queued", 5, 1, began + 60) in told(await index_of(desk).figures(clock.now()))
+
+
+async def test_those_who_wait_share_one_question_to_the_list_and_each_is_told_in_time(desk: Desk) -> None:
+    """A hundred requests for five tasks; a wait that runs out, and a task that the list has dropped."""
+    lines = [await desk.accept(what=str(at)) for at in range(5)]
+    asked: list[Sequence[str]] = []
+    clock = FakeClock()
+
+    async def states(run_ids: Sequence[str]) -> Mapping[str, TaskState]:
+        asked.append(run_ids)
+        return await index_of(desk).states(run_ids)
+
+    waits = TaskWaits(states, clock)
+    waiting = [asyncio.create_task(waits.until_settled(line.run_id)) for line in lines for _ in range(20)]
+    gone = asyncio.create_task(waits.until_settled("run_gone"))
+    left = asyncio.create_task(waits.until_settled(lines[4].run_id))
+    await gone
+    left.cancel()
+    await until(lambda: bool(clock.slept))
+    assert [len(each) for each in asked] == [6]
+    await desk.attempt(lines[0].run_id)
+    assert not any(each.done() for each in waiting)
+    clock.advance(POLL_S)
+    await asyncio.gather(*waiting[:20])
+    assert not any(each.done() for each in waiting[20:])
+    for line in lines[1:]:
+        await desk.queue.cancel(line.run_id)
+    await until(lambda: len(clock.slept) == 2)
+    clock.advance(POLL_S)
+    await asyncio.gather(*waiting[20:], return_exceptions=True)
+    assert len(asked) == 3
+    assert left.cancelled()
+    again = asyncio.create_task(waits.until_settled("run_gone"))  # nobody asked meanwhile
+    await again
+    assert len(asked) == 4
+
+
+async def test_those_who_wait_are_told_when_the_list_can_not_be_read(clock: FakeClock) -> None:
+    async def states(run_ids: Sequence[str]) -> Mapping[str, TaskState]:
+        raise JournalError("the database is away")
+
+    waits = TaskWaits(states, clock)
+    told = await asyncio.gather(*(waits.until_settled(f"run_{at % 2}") for at in range(4)), return_exceptions=True)
+    assert [type(each) for each in told] == [JournalError] * 4
+
+
+async def test_a_wait_ends_at_its_time_with_the_task_as_it_stands(desk: Desk) -> None:
+    line = await desk.accept(what="x")
+    assert (await desk.queue.wait(line.run_id, 5)).line.state == "queued"
+    await desk.attempt(line.run_id)
+    assert (await desk.queue.wait(line.run_id, 5)).line.state == "succeeded"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from actum.core.task import TaskOptions
 from actum.core.user import User
 from actum.core.webhook import signature
-from actum.tasks.webhook import WebhookSender
+from actum.tasks.webhook import DROP_S, WebhookSender
 from actum.testing import FakeClock
 from actum.transport.fetcher import Fetched, Fetcher
 from actum.transport.guard import Guard
 from tests.storage.conftest import Store
 
 from .desk import Desk
+from .test_dispatchers import until
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
@@ -88,3 +91,29 @@ async def test_a_message_is_given_up_after_a_day_and_a_private_address_is_never_
     assert "AddressRefused" in found.error
     assert await outbox.counts() == (0, 1)
     await fetcher.aclose()
+
+
+async def test_a_message_that_was_given_up_is_dropped_by_the_first_hourly_look_after_its_time(store: Store) -> None:
+    clock = FakeClock()
+    journal = store.open(clock=clock)
+    desk = Desk(journal, clock)
+    await desk.attempt((await desk.accept(options=TaskOptions(webhook="https://hooks.example.org/t"))).run_id)
+    assert journal.tasks is not None
+    outbox = journal.tasks.outbox
+    (message,) = await outbox.due(clock.now())
+    sender = WebhookSender(journal, Receiver(410), lambda _: [SECRET], clock=clock, kept_s=1.5 * DROP_S)
+    assert not await sender.send(message.id)
+    assert await outbox.counts() == (0, 1)
+    running = asyncio.create_task(sender.run())
+    kept_s, looks = 0.0, 0
+    while True:
+        looks += 1
+        await until(lambda looks=looks: len(clock.slept) == looks)  # type: ignore[misc]  # the sender sleeps again
+        if await outbox.counts() == (0, 0):
+            break
+        clock.advance(600)
+        kept_s += 600
+    assert kept_s == 2 * DROP_S
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running

@@ -781,6 +781,15 @@ FINDINGS = {
     "mend actum.toml": "请改正 actum.toml",
     "the defaults": "默认值",
     "name another with --journal or ACTUM_JOURNAL": "请用 --journal 或 ACTUM_JOURNAL 指定别的日志",
+    "none waits, and none failed": "没有等待的任务，也没有失败的任务",
+    "none: a journal in memory has no tasks": "没有：内存中的日志不保存任务",
+    "the broker can be reached, 1 message": "消息代理可用，1 条消息",
+    "the broker can be reached, {count} messages": "消息代理可用，{count} 条消息",
+    "start `actum serve` or `actum worker`, or more workers": "请启动 `actum serve` 或 `actum worker`，或增加工作进程",
+    "actum tasks list --state failed, actum tasks retry": "actum tasks list --state failed，actum tasks retry",
+    "start the broker, or mend `broker` in the table [tasks]; tasks are accepted meanwhile, and wait": (
+        "请启动消息代理，或改正 [tasks] 表中的 `broker`；其间任务照常接受并等待"
+    ),
     "{place}, {count} runs, signed": "{place}，{count} 次运行，已签名",
     "{place}, {count} runs": "{place}，{count} 次运行",
     "the latest {count} runs are as they were written": "最近 {count} 次运行与写入时一致",

@@ -7,7 +7,8 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -20,11 +21,13 @@ from ..compose.mcp import find_servers, mcp_tokens
 from ..compose.models import make_model
 from ..compose.secrets import secret_file
 from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
+from ..compose.task_worker import broker_depth
 from ..compose.tools import load_tools, problems_of
-from ..core.errors import ActumError, ModelError, ModelRejected
+from ..core.errors import ActumError, ModelError, ModelRejected, UsageError
 from ..core.interfaces import Model, Request, default_max_tokens
 from ..core.json import JsonObject
 from ..core.message import UserMessage
+from ..core.task import DEAD, TASK_STATES, TaskFigure
 from ..core.tool import Tool
 from ..journal.export import Report, check_journal
 from ..journal.memory import MemoryJournal
@@ -54,6 +57,9 @@ PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "AL
 ENDPOINT_S_MAX = 60.0
 LOCAL_SHOWN_MAX = 5
 VERDICT_COLUMNS = 5
+WAITING_S_MAX = 60.0
+"""A task that could begin and has waited for longer has no worker."""
+BROKER_ADVICE = "start the broker, or mend `broker` in the table [tasks]; tasks are accepted meanwhile, and wait"
 CHECKED_MAX = 200
 """So many of the latest runs are checked from their first entry to their last."""
 _DOOR = Tool(
@@ -115,6 +121,8 @@ async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[Check
     """Look at everything that settings decide."""
     take(await _journal(settings))
     take(await _record(settings))
+    for finding in await _tasks(settings):
+        take(finding)
     take(await _tools(settings))
     for finding in _egress(settings.egress, os.environ):
         take(finding)
@@ -223,6 +231,52 @@ async def _record(settings: Settings) -> CheckFinding:
     if problems:
         return CheckFinding("bad", "record", f"{len(problems)} problems; {problems[0]}", "actum journal verify")
     return CheckFinding("ok", "record", f"{counted(report.runs, 'run')} checked, the latest: nothing was changed")
+
+
+async def _tasks(settings: Settings) -> list[CheckFinding]:
+    """How many tasks there are, how long they wait, and whether the broker can be reached, if there is one."""
+    found: list[CheckFinding] = []
+    if settings.tasks.dispatcher == "celery":
+        try:
+            depth = await broker_depth(settings)
+            found.append(CheckFinding("ok", "broker", f"the broker can be reached, {counted(depth, 'message')}"))
+        except UsageError as error:
+            found.append(CheckFinding("bad", "broker", str(error), BROKER_ADVICE))
+    try:
+        async with options.journal(settings) as opened:
+            if opened.tasks is None:
+                return [*found, CheckFinding("ok", "tasks", "none: a journal in memory has no tasks")]
+            now = time.time()
+            figures = await opened.tasks.figures(now)
+            _, undelivered = await opened.tasks.outbox.counts()
+    except ActumError as error:
+        return [*found, CheckFinding("bad", "tasks", str(error), "name another with --journal or ACTUM_JOURNAL")]
+    return [*found, _task_figures(figures, undelivered, now)]
+
+
+def _task_figures(figures: Sequence[TaskFigure], undelivered: int, now: float) -> CheckFinding:
+    """What the figures of the list of tasks mean.
+
+    Args:
+        figures: of the list.
+        undelivered: how many webhooks were given up.
+        now: the time.
+    """
+    counts = Counter[str]()
+    for figure in figures:
+        counts[figure.state] += figure.count
+    wait_s = max((now - figure.since for figure in figures if figure.since is not None), default=0.0)
+    told = [f"{counts[state]} {state.replace('_', ' ')}" for state in TASK_STATES if counts[state]]
+    if wait_s >= 1:
+        told.append(f"the oldest waits for {duration(wait_s)}")
+    if undelivered:
+        told.append(f"{counted(undelivered, 'webhook')} given up")
+    words = ", ".join(told) or "none waits, and none failed"
+    if wait_s >= WAITING_S_MAX:
+        return CheckFinding("warn", "tasks", words, "start `actum serve` or `actum worker`, or more workers")
+    if any(counts[state] for state in DEAD):
+        return CheckFinding("warn", "tasks", words, "actum tasks list --state failed, actum tasks retry")
+    return CheckFinding("warn" if undelivered else "ok", "tasks", words)
 
 
 async def _tools(settings: Settings) -> CheckFinding:

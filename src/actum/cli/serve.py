@@ -122,6 +122,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
                 stored=entered.stored,
                 login=login,
                 reread=reread,
+                dispatcher=dispatcher,
             )
             with serving.listening() as address:
                 names = [name for name in agents.names if name]

@@ -42,8 +42,9 @@ from ..server.models.agents.executor import AgentExecutor, AgentServing
 from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
+from ..server.task_metrics import TaskMetrics
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
-from ..tasks.dispatcher import Dispatcher
+from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.guard import is_here
 from .agents import make_agent, open_agents, open_policy
 from .mcp import mcp_keys, secrets_of
@@ -62,6 +63,8 @@ except ImportError:  # not on every system
 log = logging.getLogger("actum.server")
 
 TOOLS_SCOPE = "tools"
+BROKER_AWAY = "the broker of tasks can not be reached: tasks are accepted, and wait"
+"""What `/readyz` adds. Whoever asks needs no key, so the address of the broker is not told."""
 API = "api"
 """What runs of direct calls by our own API are called."""
 
@@ -221,6 +224,7 @@ class Serving:
         stored: the keys that are kept beside the journal; None where none are wanted.
         login: the one of the doors at which people log in; None where there is none.
         reread: reads the settings anew when the process is told to; None where nothing can change.
+        dispatcher: has tasks carried out; `/readyz` says what is wrong with it. None where only other processes do so.
 
     Raises:
         UsageError: the settings contradict themselves, or the certificate can not be read.
@@ -238,9 +242,14 @@ class Serving:
         stored: StoredKeys | None = None,
         login: LoginDoor | None = None,
         reread: Callable[[], ServeSettings] | None = None,
+        dispatcher: Dispatcher | None = None,
     ) -> None:
         self._serve, self._access, self._who = serve, access, who or Identity()
         self._journal, self._reread, self._metrics = journal, reread, metrics
+        self._dispatcher = dispatcher
+        if metrics is not None and journal is not None and journal.tasks is not None:
+            clock = SystemClock()
+            metrics.watch(TaskMetrics(journal.tasks, dispatcher, clock).lines, clock)
         self._context = _tls(serve)
         self._login = login
         endings: list[Endings] = [each for each in (stored, login.sessions if login else None) if each is not None]
@@ -298,11 +307,16 @@ class Serving:
             beside=beside,
         )
 
-    async def _look(self) -> bool:
-        """Whether the journal answers."""
+    async def _look(self) -> Sequence[str]:
+        """What works less well; an error where the journal does not answer."""
         assert self._journal is not None
-        await self._journal.runs(limit=1)
-        return True
+        looking = asyncio.ensure_future(self._dispatcher.look() if self._dispatcher is not None else _no_dispatcher())
+        try:
+            await self._journal.runs(limit=1)
+            state = await looking
+        finally:
+            looking.cancel()
+        return [BROKER_AWAY] if state.broker is False else []
 
     # Settings read anew -----------------------------------------------------------------------------------------------
 
@@ -346,6 +360,10 @@ class Serving:
             names: list[Json] = [*changed]
             arguments: JsonObject = {"changed": names}
             await put_on_record(self._journal, "settings.read", arguments, principal=self._who.principal)
+
+
+async def _no_dispatcher() -> DispatcherState:
+    return DispatcherState()
 
 
 _AT_START = ("http", "metrics", "issuer", "sse", "end_s", "login")

@@ -269,14 +269,15 @@ class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         dispatcher: `local` for child processes of `actum serve`; `celery` for workers of `actum worker`.
         broker: the address of the broker of Celery, such as `redis://127.0.0.1:6379/0`.
-        workers: so many tasks run at a time, with the local dispatcher.
+        workers: so many tasks run at a time, in each server or worker.
         tasks_per_child: a child process is replaced after so many tasks.
         child_memory_bytes: a child process that uses more memory after a task is replaced.
         queued: so many tasks of one user may wait to be begun; more are refused.
         queued_per_tenant: so many tasks of one tenant.
         running: so many tasks of one user may run at a time; 0 for no limit.
         running_per_tenant: so many tasks of one tenant; 0 for no limit.
-        kept_days: for so many days the list holds a task after its end. Its run stays in the journal.
+        kept_days: for so many days the list holds a task after its end, and a webhook after it was given up. The run
+            of the task stays in the journal.
         webhook_secrets: the names of the secrets that messages about ended tasks are signed with. Two while the secret
             is being changed: receivers may check either.
     """

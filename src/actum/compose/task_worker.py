@@ -57,6 +57,24 @@ def broker_of(settings: Settings) -> str:
     return broker
 
 
+async def broker_depth(settings: Settings) -> int:
+    """How many messages wait in the broker.
+
+    Args:
+        settings: name the broker.
+
+    Raises:
+        UsageError: no broker is set, Celery is not installed, or the broker can not be reached.
+    """
+    celery = _celery()
+    broker = celery.Broker(celery.celery_app(broker_of(settings)))
+    try:
+        depth: int = await broker.depth()
+    finally:
+        broker.close()
+    return depth
+
+
 @asynccontextmanager
 async def worker_at_work(
     settings: Settings,
@@ -156,10 +174,7 @@ async def check_worker(
     """
     found = {"broker": "", "journal": ""}
     try:
-        sender = celery_dispatcher(settings, journal)
-        if not await sender.ready():
-            found["broker"] = "the broker can not be reached"
-        await sender.close()
+        await broker_depth(settings)
     except UsageError as error:
         found["broker"] = str(error)
     if journal.tasks is None:

@@ -87,7 +87,8 @@ async def tasks_carried_out(
         return
     clock = SystemClock()
     fetcher = Fetcher(Guard(egress=Egress(settings.egress)), bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX)
-    sender = WebhookSender(journal, fetcher, webhook_secrets(settings, open_secrets(environment)), clock=clock)
+    secrets = webhook_secrets(settings, open_secrets(environment))
+    sender = WebhookSender(journal, fetcher, secrets, clock=clock, kept_s=task_limits(settings).kept_s)
     running = [asyncio.create_task(sender.run(), name="webhooks")]
     dispatcher: Dispatcher | None = None
     if settings.tasks.dispatcher == "local":

@@ -76,9 +76,17 @@ TEMPLATE = """\
 
 # Tasks, which outlive the request that asked for them; see docs/tasks.md.
 #[tasks]
-#dispatcher = "local"
-#workers = 4                               # so many run at a time
-#kept_days = 30
+#dispatcher = "local"                      # celery: by `actum worker`, on other machines too
+#broker = "redis://127.0.0.1:6379/0"       # of Celery
+#workers = 4                               # so many tasks run at a time, in each server or worker
+#tasks_per_child = 100                     # a child process is replaced after so many tasks,
+#child_memory_bytes = 1073741824           # and when it uses more memory after a task
+#queued = 10000                            # so many tasks of one user may wait; more are refused
+#queued_per_tenant = 100000
+#running = 0                               # so many tasks of one user may run at a time; 0 for no limit
+#running_per_tenant = 0
+#kept_days = 30                            # so long ended tasks stay in the list; their runs stay in the journal
+#webhook_secrets = ["webhook"]             # two names while the secret is being changed
 
 # Where the calls of tools may go; see docs/egress.md.
 #[egress]
@@ -114,7 +122,9 @@ TEMPLATE = """\
 # What holds for tasks that call these tools, where a request says nothing.
 #[tools."crm_*".tasks]
 #max_retries = 3
-#timeout_s = 300
+#backoff = {base = 1, factor = 2, cap = 60, jitter = 0.1}   # seconds between attempts
+#timeout_s = 300                # one attempt
+#priority = 5                   # 0 to 9; the highest begins first
 
 # Agents by name: actum run --agent desk "..."
 #[agents.desk]

@@ -25,7 +25,7 @@ from .message import Message, Reply, SystemMessage
 from .pending import Pending
 from .provenance import Origins
 from .record import ConversationSummary, Entry, InputGiven, OpenQuestion, Record, RunSummary, SignedHead, Verdict
-from .task import TaskFilter, TaskLine, TaskProgress
+from .task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
 from .tool import Tool
 from .trace import traceparent_of
 from .user import User
@@ -678,6 +678,9 @@ class TaskIndex(Protocol):
     async def find(self, run_id: str, *, tenant: str | None = None, principal: str | None = None) -> TaskLine | None:
         """The line of a task; None where there is no such task of this user. None as a tenant or principal: of all."""
 
+    async def states(self, run_ids: Sequence[str]) -> Mapping[str, TaskState]:
+        """The states of these tasks; of a task that is not in the list there is none."""
+
     async def list(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[TaskFilter]) -> list[TaskLine]:
         """The latest tasks, newest first.
 
@@ -693,8 +696,8 @@ class TaskIndex(Protocol):
     async def queued(self, tenant: str, principal: str | None, *, most: int) -> int:
         """How many tasks of a user, or of all users of a tenant, wait to be begun; counted up to `most`."""
 
-    async def oldest(self, now: float) -> float | None:
-        """Since when the task waits that could have been begun first; None where none waits."""
+    async def figures(self, now: float) -> Sequence[TaskFigure]:
+        """How many tasks of each state and priority there are, of those that have not ended or are dead letters."""
 
     async def keyed(self, tenant: str, principal: str, key: str) -> TaskLine | None:
         """The task of a user with this unique key; None where there is none."""

@@ -263,6 +263,22 @@ class TaskFilter(TypedDict, total=False):
     until: float | None
 
 
+class TaskFigure(Struct, frozen=True, kw_only=True):
+    """How many tasks of one priority are in one state.
+
+    Attributes:
+        state: the state; never `succeeded` or `cancelled`, about which there is nothing to do.
+        priority: see `TaskOptions`.
+        count: how many tasks.
+        since: of those that could begin now, since when the first of them has waited; None where none could.
+    """
+
+    state: TaskState
+    priority: int
+    count: int
+    since: float | None = None
+
+
 class TaskProgress(Struct, frozen=True):
     """How far a running task is: what its tool told last, and when. Not on record."""
 

@@ -80,7 +80,10 @@ _CLOSE = ((b"connection", b"close"),)
 request_id: ContextVar[str] = ContextVar("actum_request_id", default="")
 """The id of the request that is answered now, for lines of a log."""
 
-Ready = Callable[[], Awaitable[bool]]
+Ready = Callable[[], Awaitable[Sequence[str]]]
+"""Looks whether requests can be answered: returns what works less well, a sentence each, and raises an error where
+requests can not be answered.
+"""
 
 
 class HouseSettings(Struct, frozen=True, kw_only=True):
@@ -405,11 +408,13 @@ class House:
         return Response("yes\n", media_type="text/plain")
 
     async def _ready(self, request: Request) -> Response:
-        is_ready = not self._is_draining and await self._readiness.look()
-        return Response("yes\n" if is_ready else "no\n", 200 if is_ready else 503, media_type="text/plain")
+        notes = None if self._is_draining else await self._readiness.look()
+        if notes is None:
+            return Response("no\n", 503, media_type="text/plain")
+        return Response("".join(f"{line}\n" for line in ("yes", *notes)), media_type="text/plain")
 
     async def _count(self, request: Request) -> Response:
-        text = self._metrics.text() if self._metrics is not None else b""
+        text = await self._metrics.scraped() if self._metrics is not None else b""
         return Response(text, headers={"content-type": MEDIA_TYPE.decode()})
 
     async def _metadata(self, request: Request) -> Response:
@@ -632,12 +637,13 @@ class _Readiness:
         self._ready = ready
         self._clock = clock
         self._looking = asyncio.Lock()
-        self._at, self._found = float("-inf"), False
+        self._at = float("-inf")
+        self._found: Sequence[str] | None = None
 
-    async def look(self) -> bool:
-        """Whether requests can be answered, as of at most a second ago."""
+    async def look(self) -> Sequence[str] | None:
+        """What works less well, as of at most a second ago; None where requests can not be answered."""
         if self._ready is None:
-            return True
+            return ()
         async with self._looking:
             if self._clock.monotonic() - self._at >= READY_S:
                 try:
@@ -645,7 +651,7 @@ class _Readiness:
                         self._found = await self._ready()
                 except Exception as error:  # noqa: BLE001  # whatever is the matter: the answer is no, and the log says why
                     log.warning("not ready: %s", type(error).__name__)
-                    self._found = False
+                    self._found = None
                 self._at = self._clock.monotonic()
         return self._found
 

@@ -3,23 +3,36 @@
 Own code, since the text format is a page long and `prometheus_client` keeps its counts in the state of the process:
 two servers in one process, or two tests, would count together. Its parser judges the text in our tests.
 
+What stands in a database is looked at when somebody asks for the text (`Metrics.watch`).
+
 Limits: counts are of this process and start anew with it. Tools, users and tenants have no counts of their own: the
 number of series would grow with them, and the text would tell about them.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Final, cast
 
-from ..core.interfaces import Journal
+from ..core.errors import JournalError
+from ..core.interfaces import Clock, Journal
 from ..core.record import CallCompleted, CallRefused, Ended, Record, Started
 
 MEDIA_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+WATCHED_S: Final = 5.0
+"""What is watched is looked at once in this time."""
+LOOK_S: Final = 1.0
+"""A look may take no longer."""
 
+log = logging.getLogger("actum.server")
+
+Look = Callable[[], Awaitable[Sequence[str]]]
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -51,6 +64,21 @@ class Metrics:
         self._runs_ended: Counter[str] = Counter()
         self._calls: Counter[str] = Counter()
         self._call_s = Histogram()
+        self._watched: _Watched | None = None
+
+    def watch(self, look: Look, clock: Clock) -> None:
+        """Tell also what can not be counted here, such as the tasks in the list of tasks.
+
+        Args:
+            look: returns lines in the text format of Prometheus. Where that fails or takes long, they are left out.
+            clock: the time.
+        """
+        self._watched = _Watched(look, clock)
+
+    async def scraped(self) -> bytes:
+        """All counts, and what is watched, in the text format of Prometheus."""
+        lines = await self._watched.lines() if self._watched is not None else ()
+        return self.text() + "".join(f"{line}\n" for line in lines).encode()
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request that is over.
@@ -80,7 +108,7 @@ class Metrics:
                 pass
 
     def text(self) -> bytes:
-        """All counts, in the text format of Prometheus."""
+        """All counts of this process, in the text format of Prometheus."""
         return ("\n".join(self._lines()) + "\n").encode()
 
     def _lines(self) -> Iterator[str]:
@@ -101,6 +129,29 @@ class Metrics:
         )
         yield from _counts("actum_calls_total", "counter", "Calls of tools by outcome.", _by("outcome", self._calls))
         yield from _durations("actum_call_seconds", "How long tools took.", {(): self._call_s})
+
+
+class _Watched:
+    """What is looked at now and then, however often it is asked for."""
+
+    def __init__(self, look: Look, clock: Clock) -> None:
+        self._look = look
+        self._clock = clock
+        self._looking = asyncio.Lock()
+        self._at, self._lines = -inf, cast(Sequence[str], ())
+
+    async def lines(self) -> Sequence[str]:
+        """The lines, as of a few seconds ago."""
+        async with self._looking:
+            if self._clock.monotonic() - self._at >= WATCHED_S:
+                try:
+                    async with self._clock.timeout(LOOK_S):
+                        self._lines = await self._look()
+                except (JournalError, TimeoutError) as error:
+                    log.warning("the figures of the tasks are left out: %s", str(error) or type(error).__name__)
+                    self._lines = ()
+                self._at = self._clock.monotonic()
+        return self._lines
 
 
 class CountedJournal:
@@ -132,6 +183,17 @@ def counted(journal: Journal, metrics: Metrics) -> Journal:
         journal, metrics: as for `CountedJournal`.
     """
     return cast(Journal, CountedJournal(journal, metrics))  # what it does not say itself, the journal says
+
+
+def gauge(name: str, about: str, values: Mapping[Labels, float]) -> Iterator[str]:
+    """A figure that can rise and fall, in the text format of Prometheus.
+
+    Args:
+        name: of the figure.
+        about: what it says.
+        values: its values by their labels.
+    """
+    yield from _counts(name, "gauge", about, values)
 
 
 def _by(name: str, counts: Mapping[str, int]) -> dict[Labels, float]:

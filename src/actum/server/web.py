@@ -288,7 +288,7 @@ def metrics_app(metrics: Metrics, host: str) -> ASGIApp:
         hosts = request.headers.getlist("host")
         if is_loopback(host) and not (len(hosts) == 1 and fits(hosts[0], accepted(host, LOCAL).hosts)):
             return Response(status_code=421)
-        return Response(metrics.text(), headers={"content-type": MEDIA_TYPE.decode()})
+        return Response(await metrics.scraped(), headers={"content-type": MEDIA_TYPE.decode()})
 
     return Starlette(routes=[Route("/metrics", count)])
 

@@ -12,14 +12,24 @@ user; a user without waiting tasks begins at the lowest turn that waits. The low
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from typing import Unpack, cast
 
 import msgspec
 
 from ..core.json import Json
 from ..core.record import RunSummary
-from ..core.task import TaskFilter, TaskLine, TaskOptions, TaskProgress
+from ..core.task import (
+    DEAD,
+    FINISHED,
+    TASK_STATES,
+    TaskFigure,
+    TaskFilter,
+    TaskLine,
+    TaskOptions,
+    TaskProgress,
+    TaskState,
+)
 from ..core.task_line import TaskTelling, task_line
 from .database import Database, Row
 from .webhooks import DatabaseOutbox
@@ -38,9 +48,14 @@ _TURNS = """SELECT
     (SELECT min(turn) FROM tasks WHERE ready = 2 AND home = ? AND priority = ?),
     (SELECT max(turn) FROM tasks WHERE ready = 2 AND tenant = ? AND principal = ? AND home = ? AND priority = ?)"""
 """The lowest turn that waits, and the last turn of a user."""
+_COUNTED = tuple(state for state in TASK_STATES if state not in FINISHED or state in DEAD)
+_FIGURES = f"""SELECT state, priority, count(*), min(CASE WHEN ready != 0 AND home = '' AND due <= ? THEN due END)
+    FROM tasks WHERE state IN ({", ".join("?" * len(_COUNTED))}) GROUP BY state, priority"""
 
 NOT_WAITING, LATER, READY = 0, 1, 2
 """The values of `ready`: the task is not to be begun; when its time has come; it can be taken now."""
+ASKED_MAX = 500
+"""So many tasks are asked for by one statement."""
 PROMOTED_MAX = 1_000
 """So many tasks at a time are moved to those that can be taken."""
 
@@ -68,6 +83,19 @@ class DatabaseTasks:
         if line is None or tenant not in (None, line.tenant) or principal not in (None, line.principal):
             return None
         return line
+
+    async def states(self, run_ids: Sequence[str]) -> Mapping[str, TaskState]:
+        known = [run_id for run_id in run_ids if "\0" not in run_id]
+
+        def look(database: Database) -> dict[str, TaskState]:
+            found: dict[str, TaskState] = {}
+            for at in range(0, len(known), ASKED_MAX):
+                part = known[at : at + ASKED_MAX]
+                query = f"SELECT run_id, state FROM tasks WHERE run_id IN ({', '.join('?' * len(part))})"
+                found |= {str(run_id): cast(TaskState, state) for run_id, state in database.execute(query, part)}
+            return found
+
+        return await self._writer.ask(look)
 
     async def list(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[TaskFilter]) -> list[TaskLine]:
         where, values = _conditions(wanted)
@@ -98,10 +126,10 @@ class DatabaseTasks:
         )
         return _int(rows[0][0])
 
-    async def oldest(self, now: float) -> float | None:
-        query = "SELECT min(due) FROM tasks WHERE ready != 0 AND due <= ?"
-        rows = await self._writer.ask(lambda database: database.execute(query, (now,)))
-        return _float(rows[0][0]) if rows and rows[0][0] is not None else None
+    async def figures(self, now: float) -> Sequence[TaskFigure]:
+        rows = await self._writer.ask(lambda database: database.execute(_FIGURES, (now, *_COUNTED)))
+        names = TaskFigure.__struct_fields__
+        return [msgspec.convert(dict(zip(names, row, strict=True)), TaskFigure, strict=False) for row in rows]
 
     async def keyed(self, tenant: str, principal: str, key: str) -> TaskLine | None:
         query = f"SELECT {_LINE} FROM tasks WHERE tenant = ? AND principal = ? AND unique_key = ? AND unique_key != ''"

@@ -90,10 +90,11 @@ class DatabaseOutbox:
     async def drop(self, dead_before: float) -> int:
         def write(database: Database) -> int:
             rows = database.execute("SELECT id FROM webhooks WHERE dead < ?", (dead_before,))
-            database.execute("DELETE FROM webhooks WHERE dead < ?", (dead_before,))
+            if rows:
+                database.execute("DELETE FROM webhooks WHERE dead < ?", (dead_before,))
             return len(rows)
 
-        return await self._writer.ask(write, writes=True, durable=True)
+        return await self._writer.ask(write, writes=True)
 
 
 def _message(row: Row) -> WebhookMessage:

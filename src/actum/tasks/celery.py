@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
+import ssl
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError as Cancelled
 from concurrent.futures import ThreadPoolExecutor
@@ -25,18 +28,19 @@ from celery.exceptions import Reject
 from celery.signals import worker_ready
 from celery.worker import WorkController, state
 from celery.worker.request import Request
+from kombu.utils.url import parse_url
 
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Clock, Journal, TaskIndex
 from ..core.task import TaskLine
+from .celery_transport import NAME
 from .children import TaskChildren
+from .dispatcher import DispatcherState
 from .queue import TaskLimits
 from .sweep import DROP_S, SWEEP_S, sweep
 
 log = logging.getLogger("actum.tasks")
 
-NAME = "actum.attempt"
-"""The name of our one Celery task."""
 QUEUE = "actum"
 """The name of the queue in the broker."""
 VISIBILITY_S = 7 * 86_400
@@ -56,6 +60,10 @@ LATE_S = 60.0
 """A message that was sent so long ago is sent again, whatever the broker holds."""
 BROKER_S = 5.0
 """The broker may take so long for an answer."""
+ASKED_S = 2.0
+"""Seconds between two questions to the broker how many messages wait, however often somebody wants to know."""
+ANSWER_S = 0.4
+"""Whoever wants to know is kept waiting for no longer than this."""
 LEADER = "dispatcher tasks"
 """The claim of the one process that looks through the list of tasks. No id of a run holds a space."""
 
@@ -81,15 +89,30 @@ def celery_app(broker: str, *, visibility_s: float = VISIBILITY_S) -> Celery:
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,  # the claim keeps a second copy away
+        broker_transport="actum.tasks.celery_transport:Transport",
+        broker_use_ssl=_tls_of(broker),
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
             "visibility_timeout": visibility_s,
             "unacked_restore_throttle": 1,
             "socket_connect_timeout": BROKER_S,
+            "socket_timeout": BROKER_S,  # without it a broker that hangs keeps the thread that sends for ever
         },
     )
     return app
+
+
+def _tls_of(broker: str) -> dict[str, object] | None:
+    """How a broker at an address with `rediss` is reached. Without a word kombu would believe any certificate.
+
+    Args:
+        broker: its address, whose query may say more, such as `?ssl_ca_certs=/etc/ssl/own.pem`.
+    """
+    if not broker.lower().startswith("rediss://"):
+        return None
+    said = parse_url(broker).get("ssl", {})
+    return {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True, **said}
 
 
 class BrokerAway(UsageError):
@@ -106,6 +129,9 @@ class Broker:
     def __init__(self, app: Celery) -> None:
         self._app = app
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="broker")
+        self._asking: asyncio.Task[None] | None = None
+        self._asked = -math.inf
+        self._known: int | None = None
 
     async def depth(self) -> int:
         """How many messages wait.
@@ -114,6 +140,27 @@ class Broker:
             BrokerAway: the broker can not be reached.
         """
         return await self._do(self._depth)
+
+    async def last_depth(self) -> int | None:
+        """How many messages waited when that was last asked; None where the broker can not be reached.
+
+        A broker that hangs answers late. So the question is asked in the background, and whoever wants to know gets
+        the last answer soon.
+        """
+        now = time.monotonic()
+        if self._asking is None and now - self._asked >= ASKED_S:
+            self._asking = asyncio.create_task(self._ask(), name="question to the broker")
+        if self._asking is not None:
+            await asyncio.wait([self._asking], timeout=ANSWER_S)
+        return self._known
+
+    async def _ask(self) -> None:
+        try:
+            self._known = await self.depth()
+        except BrokerAway:
+            self._known = None
+        finally:
+            self._asked, self._asking = time.monotonic(), None
 
     async def send(self, run_ids: Sequence[str]) -> None:
         """Send a message for each of these tasks.
@@ -125,6 +172,8 @@ class Broker:
 
     def close(self) -> None:
         """Let go of the connections."""
+        if self._asking is not None:
+            self._asking.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
         with suppress(Exception):  # a connection that fails at its end is of no more use anyway
             self._app.close()
@@ -199,13 +248,9 @@ class CeleryDispatcher:
         self._woken.set()
         self._broker.close()
 
-    async def ready(self) -> bool:
-        """Whether the broker can be reached, for `/readyz`."""
-        try:
-            await self._broker.depth()
-        except BrokerAway:
-            return False
-        return True
+    async def look(self) -> DispatcherState:
+        depth = await self._broker.last_depth()
+        return DispatcherState(broker=depth is not None, messages=depth)
 
     # What is to be sent -----------------------------------------------------------------------------------------------
 

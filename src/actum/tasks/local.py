@@ -13,6 +13,7 @@ from contextlib import suppress
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Clock, Journal, TaskIndex
 from .children import LocalSettings, TaskChildren
+from .dispatcher import DispatcherState
 from .queue import TaskLimits
 from .sweep import DROP_S, SWEEP_S, sweep
 
@@ -77,6 +78,9 @@ class LocalDispatcher:
             except JournalError as error:  # a database that is away comes back
                 log.warning("the list of tasks can not be read: %s", error)
             await self._sleep()
+
+    async def look(self) -> DispatcherState:
+        return DispatcherState()
 
     async def close(self) -> None:
         self._is_closing = True

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Literal, Unpack
 
@@ -29,19 +29,18 @@ from ..core.interfaces import Clock, Facts, Journal, TaskIndex
 from ..core.message import UserMessage
 from ..core.pending import Pending
 from ..core.record import Ended, Entry, Requester, RunSummary, TaskQueued, new_id
-from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress
+from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
 from ..core.task_line import attempts_of, line_of, task_line
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
 from ..runs.runner import Runner
 from .attempt import verdict
 from .dispatcher import Dispatcher
+from .waits import TaskWaits, is_settled
 
 CANCEL_S = 10.0
 """So long a task that another process carries out is waited for after it was cancelled."""
 POLL_S = 0.05
-WAIT_POLL_S = 0.2
-"""Seconds between two looks at a task that is waited for."""
 KEY_TRIES = 100
 """So often the task of a unique key is looked for that another request is about to accept."""
 COUNTED_S = 1.0
@@ -122,6 +121,7 @@ class TaskQueue:
         self._dispatcher = dispatcher
         self._home = home
         self._can_build = can_build
+        self._waits = TaskWaits(self._states, clock)
         self._counted: dict[tuple[str, str | None], tuple[int, float]] = {}
 
     # Accepting --------------------------------------------------------------------------------------------------------
@@ -413,13 +413,23 @@ class TaskQueue:
         Raises:
             UnknownName: there is no such task of this user.
         """
-        until = self._clock.monotonic() + seconds
-        while True:
-            line = await self._line(run_id, tenant, principal)
-            left = until - self._clock.monotonic()
-            if line.is_finished or line.state == "waiting" or left <= 0:
-                return await self.look(run_id, tenant=tenant, principal=principal)
-            await self._clock.sleep(min(WAIT_POLL_S, left))
+        line = await self._line(run_id, tenant, principal)
+        if seconds > 0 and not is_settled(line.state):
+            limit = self._clock.timeout(seconds)
+            try:
+                async with limit:
+                    await self._waits.until_settled(run_id)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+        return await self.look(run_id, tenant=tenant, principal=principal)
+
+    async def _states(self, run_ids: Sequence[str]) -> Mapping[str, TaskState]:
+        """The states of tasks, for those who wait."""
+        if (index := self._journal.tasks) is not None:
+            return await index.states(run_ids)
+        lines = {run_id: line_of(run_id, await self._journal.read(run_id)) for run_id in run_ids}
+        return {run_id: line.state for run_id, line in lines.items() if line is not None}
 
     async def list(
         self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[TaskFilter]

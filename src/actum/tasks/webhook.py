@@ -34,7 +34,9 @@ log = logging.getLogger("actum.tasks")
 GIVEN_UP_S = 86_400.0
 """A message that has not arrived after this time is given up."""
 KEPT_S = 30 * 86_400.0
-"""A message that was given up is kept for so long."""
+"""A message that was given up is kept for so long,"""
+DROP_S = 3_600.0
+"""and those whose time is over are looked for once in this time."""
 BACKOFF = Backoff(base=5.0, factor=2.0, cap=3600.0, jitter=0.2)
 POLL_S = 1.0
 AT_ONCE = 32
@@ -58,12 +60,15 @@ class WebhookSender:
         fetcher: sends requests through the guard of addresses.
         secrets: the secrets of a user.
         clock: the time.
+        kept_s: a message that was given up is kept for so long, in seconds.
 
     Raises:
         UsageError: the journal has no list of tasks.
     """
 
-    def __init__(self, journal: Journal, fetcher: Fetcher, secrets: Secrets, *, clock: Clock) -> None:
+    def __init__(
+        self, journal: Journal, fetcher: Fetcher, secrets: Secrets, *, clock: Clock, kept_s: float = KEPT_S
+    ) -> None:
         if journal.tasks is None:
             raise UsageError("a journal in memory has no tasks, and so nobody to tell of their ends")
         self._journal = journal
@@ -71,6 +76,8 @@ class WebhookSender:
         self._fetcher = fetcher
         self._secrets = secrets
         self._clock = clock
+        self._kept_s = kept_s
+        self._dropped = -DROP_S
         self._jobs: dict[str, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
@@ -96,7 +103,9 @@ class WebhookSender:
                 continue
             job = self._jobs[message.id] = asyncio.create_task(self._tried(message.id), name=f"webhook {message.id}")
             job.add_done_callback(partial(self._forget, message.id))
-        await self._outbox.drop(now - KEPT_S)
+        if self._clock.monotonic() - self._dropped >= DROP_S:
+            self._dropped = self._clock.monotonic()
+            await self._outbox.drop(now - self._kept_s)
 
     def _forget(self, id: str, job: asyncio.Task[None]) -> None:
         self._jobs.pop(id, None)
