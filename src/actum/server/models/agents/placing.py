@@ -46,6 +46,8 @@ TURNS_MAX = 20
 """So many questions of a changed conversation, the latest, are looked for on record."""
 RUNS_MAX = 5
 """So many runs of one question, the latest, are looked at for the answer that a client tells."""
+UNSTORED = "store: false"
+"""The name of every run whose answer is not to be stored. It is no name of a caller: those are digests."""
 GO_ON = "Go on."
 """What the model is asked where a conversation ends with something else than words of the user."""
 
@@ -200,6 +202,7 @@ class Placing:
         told_before, question = words_of_turn(turn, who)
         said = [*turn.history, *turn.results, *turn.words]
         names = (again, history_name(secret, who, agent, said), question_name(secret, who, agent, question))
+        names += () if is_to_be_stored(asked) else (UNSTORED,)
         begin = Begin(start=start, question=question, told=told_before, names=names, conversation=turn.conversation)
         if turn.previous:
             ref = read_answer_id(turn.previous)
@@ -389,6 +392,11 @@ def again_from(recorded: Recorded) -> GoOn | Join:
     return GoOn(recorded, 0, {}) if recorded.is_over and ended and ended.status == "failed" else Join(recorded, 0)
 
 
+def is_to_be_stored(asked: ModelRequest) -> bool:
+    """Whether the client wants the answer kept."""
+    return asked.surface is not RESPONSES or asked.fields.get("store") is not False
+
+
 def is_repeat(asked: ModelRequest) -> bool:
     """Whether an official client says that it makes this request once more."""
     return asked.header("x-stainless-retry-count") not in ("", "0")
@@ -467,7 +475,7 @@ def door_fields(asked: ModelRequest) -> JsonObject:
     return {
         "surface": asked.surface.name,
         "model": asked.model,
-        "store": fields.get("store") is not False,
+        "store": is_to_be_stored(asked),
         "stream": asked.stream,
         **said,
     }
