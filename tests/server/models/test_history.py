@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from actum.core.call import ToolCall
 from actum.core.message import Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.record import Intended
@@ -116,7 +118,7 @@ async def test_a_conversation_that_its_client_cut_or_changed_is_rebuilt_from_the
         talk = [said("Hello"), ASKED, sum_, said("Sure?")]
         second = await client.chat.completions.create(model="desk", messages=talk)
         sure = said(second.choices[0].message.content, "assistant")
-        changed = {
+        changed: dict[str, Any] = {
             "the beginning is left out": [ASKED, sum_, said("Sure?"), sure, said("Why?")],
             "the user's words are changed": [said("Hi there"), ASKED, sum_, said("Why?")],
             "words are put in between": [*talk[:3], said("Hm."), said("Hm?", "assistant"), said("Why?")],
@@ -134,7 +136,7 @@ async def test_a_conversation_that_its_client_cut_or_changed_is_rebuilt_from_the
             ],
         }
         for case, messages in changed.items():
-            answer = await client.chat.completions.with_raw_response.create(model="desk", messages=messages)  # type: ignore[call-overload]
+            answer = await client.chat.completions.with_raw_response.create(model="desk", messages=messages)
             told = server.model.requests[-1].messages
             (result,) = [message for message in told if isinstance(message, ToolMessage)]
             assert (result.name, result.result.text) == ("add", "5"), case
@@ -144,8 +146,8 @@ async def test_a_conversation_that_its_client_cut_or_changed_is_rebuilt_from_the
             assert answer.headers.get("x-actum-history", "disagrees") == "disagrees", case
         for key in ("bob", "ann-2"):
             async with openai_of(server, key) as other:
-                await other.chat.completions.create(model="desk", messages=changed["words are put in between"])  # type: ignore[call-overload]
+                await other.chat.completions.create(model="desk", messages=changed["words are put in between"])
             assert "ToolMessage" not in heard(server), key
         lie = [said("Hello"), ASKED, said("Let me see. It is 6.", "assistant"), said("Hm."), said("Why?")]
-        await client.chat.completions.create(model="desk", messages=lie)  # type: ignore[call-overload]
+        await client.chat.completions.create(model="desk", messages=lie)
         assert "ToolMessage" not in heard(server)

@@ -58,6 +58,8 @@ HOLD_S = 60.0
 SILENT_S = 15.0
 """After so many seconds without a word a comment is sent, where the API bears one."""
 DRAIN_S = 10.0
+TIDY_S = 300.0
+"""So often it is looked for what is not to be kept any more."""
 HISTORY_HEADER = "x-actum-history"
 JSON = "application/json"
 _SSE = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
@@ -114,10 +116,11 @@ class AgentExecutor:
         self._unstored = UnstoredRuns(api)
         self._ending = asyncio.Event()
         self._agent_of: Callable[[str, Identity], str] | None = None
+        self._assistants = Assistants(api, self._placing, conversations, self)
         self._routes = [
             *StoredAnswers(api, self._placing, self.told_from_record).routes,
             *conversations.routes,
-            *Assistants(api, self._placing, conversations, self).routes,
+            *self._assistants.routes,
         ]
 
     @property
@@ -144,7 +147,7 @@ class AgentExecutor:
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Runs that requests begin go on within this block."""
-        looking = asyncio.create_task(self._unstored.keep_looking(), name="look for runs that are not to be stored")
+        looking = asyncio.create_task(self._tidy(), name="tidy up behind clients")
         try:
             yield
         finally:
@@ -152,6 +155,16 @@ class AgentExecutor:
             with suppress(asyncio.CancelledError):
                 await looking
             await self._api.work.close(self._serving.drain_s)
+
+    async def _tidy(self) -> None:
+        """Delete from time to time what nobody is to find any more: see `UnstoredRuns`, and threads that are old."""
+        while True:
+            try:
+                await self._unstored.look()
+                await self._assistants.expire()
+            except JournalError as error:
+                log.warning("what is not to be kept any more could not be deleted: %s", error)
+            await self._api.clock.sleep(TIDY_S)
 
     async def end_streams(self) -> None:
         """Begin no more runs; streams end with their runs, which have some seconds left."""

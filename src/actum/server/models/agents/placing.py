@@ -201,8 +201,9 @@ class Placing:
             raise UsageError("the messages: there is nothing to answer")
         told_before, question = words_of_turn(turn, who)
         said = [*turn.history, *turn.results, *turn.words]
-        names = (again, history_name(secret, who, agent, said), question_name(secret, who, agent, question))
-        names += () if is_to_be_stored(asked) else (UNSTORED,)
+        of_question = question_name(secret, who, agent, question)
+        unstored = () if is_to_be_stored(asked) else (UNSTORED,)
+        names = (again, history_name(secret, who, agent, said), of_question, *unstored)
         begin = Begin(start=start, question=question, told=told_before, names=names, conversation=turn.conversation)
         if turn.previous:
             ref = read_answer_id(turn.previous)

@@ -1,8 +1,8 @@
 """Runs whose answer the client does not want stored: `store: false` at the Responses API.
 
 The words of such a run are deleted from the record when its answer was told and nothing waits in the run. Where nobody
-came to do this, because the client hung up, a person answered elsewhere or the server was killed, a look every five
-minutes does, in any process that serves this journal. Ten minutes stay for a client that repeats its request.
+came to do this, because the client hung up, a person answered elsewhere or the server was killed, a look from time to
+time does, in any process that serves this journal. Ten minutes stay for a client that repeats its request.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from .placing import REPEAT_S, UNSTORED
 
 log = logging.getLogger("actum.server.models")
 
-LOOK_S = 300.0
-"""So often it is looked for runs that are left."""
 LOOK_MAX = 10_000
 """At so many runs, the latest, one look looks."""
 AT_ONCE = 50
@@ -35,15 +33,6 @@ class UnstoredRuns:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._refused: set[str] = set()
-
-    async def keep_looking(self) -> None:
-        """Look again and again, until cancelled."""
-        while True:
-            try:
-                await self.look()
-            except JournalError as error:
-                log.warning("runs that are not to be stored could not be looked for: %s", error)
-            await self._api.clock.sleep(LOOK_S)
 
     async def look(self) -> None:
         """Delete the words of each run that nobody carries out, and in which nothing happened for ten minutes."""
