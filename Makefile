@@ -8,7 +8,8 @@ PLACE := .venv/.place
 READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
 LOCAL_READY := .venv/.local-ready
-PEERS := tests/peers/package-lock.json tests/peers/mcp1.txt tests/peers/mcp2.txt
+PY_PEERS := langchain mcp1 mcp2 openai0
+PEERS := tests/peers/package-lock.json $(PY_PEERS:%=tests/peers/%.txt)
 UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
@@ -72,7 +73,7 @@ promote-embedded: $(READY) ## ship what was learned, if it is better on held-out
 
 lock: $(UV) ## pin what pyproject.toml asks for in constraints.txt; make lock UPGRADE=1 takes the newest
 	$(UV_COMPILE) pyproject.toml --group dev --group bench --group setup --output-file constraints.txt
-	for name in mcp1 mcp2; do $(UV_COMPILE) tests/peers/$$name.in --output-file tests/peers/$$name.txt; done
+	for name in $(PY_PEERS); do $(UV_COMPILE) tests/peers/$$name.in --output-file tests/peers/$$name.txt; done
 
 clean: ## remove .venv and everything else that was made here
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* dist

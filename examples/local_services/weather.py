@@ -19,6 +19,7 @@ TODAY = {
     "Beijing": ("sunny", 26),
     "Shanghai": ("light rain", 23),
     "Boston": ("cloudy", 12),
+    "Fuzhou": ("thunderstorms", 29),
 }
 LONG_AGO = {
     ("台北", "1979-01-18"): ("阴", 16),

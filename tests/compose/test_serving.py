@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import anthropic
 import httpx2
 import msgspec
+import openai
 import pytest
 
-from actum import tool
+from actum import Agent, tool
 from actum.call.limits.limits import Limits, ToolLimits
 from actum.compose.serving import Serving, open_doors, place_of
 from actum.compose.settings import ServeLimits, ServeSettings, Settings
@@ -23,6 +26,7 @@ from actum.server.api.api import GivenAgents
 from actum.server.house import HouseSettings
 from actum.server.metrics import Metrics
 from actum.server.web import ConnectionLimits
+from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from tests.web import serving
 
@@ -72,6 +76,28 @@ async def test_a_journal_that_is_closed_makes_the_server_not_ready_but_alive() -
         served = Serving(doors, ServeSettings(), Access(), journal=journal, metrics=Metrics())
         async with serving(served.house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
             assert [(await client.get(path)).status_code for path in ("/readyz", "/healthz")] == [status, 200]
+
+
+async def test_a_server_without_models_says_in_the_form_of_each_api_what_is_missing_in_its_settings() -> None:
+    journal, agent = MemoryJournal(), Agent(ScriptedModel([]))
+    doors = open_doors(Settings(), [], GivenAgents({"": agent}), journal, Identity())  # one agent, without a name
+    served = Serving(doors, ServeSettings(), Access(), journal=journal)
+    hint = re.escape("no models. Its operator names them in actum.toml: an agent as [agents.NAME]")
+    said: Any = [{"role": "user", "content": "Hi"}]
+    async with serving(served.house.app) as origin:
+        async with openai.AsyncOpenAI(base_url=f"{origin}/v1", api_key="x") as client:
+            with pytest.raises(openai.NotFoundError, match=hint):
+                await client.chat.completions.create(model="gpt-5", messages=said)
+            with pytest.raises(openai.NotFoundError, match=hint):
+                await client.responses.create(model="gpt-5", input="Hi")
+            assert [model async for model in client.models.list()] == []
+        async with anthropic.AsyncAnthropic(base_url=origin, api_key="x") as ant:
+            with pytest.raises(anthropic.NotFoundError, match=hint):
+                await ant.messages.create(model="claude", max_tokens=9, messages=said)
+        async with httpx2.AsyncClient(base_url=origin, trust_env=False) as web:
+            answer = await web.post("/v1beta/models/gemini-3:generateContent", json={"contents": []})
+            assert (answer.status_code, answer.json()["error"]["status"]) == (404, "NOT_FOUND")
+            assert (await web.get("/v1/runs")).status_code != 404  # our own API is there as before
 
 
 async def test_a_call_counts_towards_the_same_limits_whichever_door_it_came_through() -> None:

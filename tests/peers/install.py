@@ -1,9 +1,10 @@
-"""Programs of others that the tests talk MCP with, installed once into `.cache/peers`: nothing of the machine is used.
+"""Programs of others that the tests talk with, installed once into `.cache/peers`: nothing of the machine is used.
 
 `make setup` runs it; a test that finds it undone does it. Node comes out of a wheel, programs of npm by a lock file,
 programs of Python by lock files into environments of their own, since what they ask for would not fit ours.
 
-    npm/   node_modules of package-lock.json           mcp1/  mcp2/   environments of mcp1.txt and mcp2.txt
+    npm/     node_modules of package-lock.json
+    mcp1/    an environment of mcp1.txt; and so for each name in `ENVIRONMENTS`
 
 `make lock` writes the lock files of Python anew, `python -m tests.peers.install lock` that of npm.
 
@@ -25,6 +26,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PLACE = HERE.parents[1] / ".cache" / "peers"
+ENVIRONMENTS = ("langchain", "mcp1", "mcp2", "openai0")
+"""The environments of Python, each named as its lock file is."""
 WAIT_S = 600.0
 """How long one installation may take."""
 
@@ -36,8 +39,12 @@ def node() -> Path:
 
 def npm_bin(name: str) -> Path:
     """The script of a program of npm, to be run with `node()`: `mcp-inspector`, `mcp-server-everything`, ..."""
-    link = _installed("npm", "package-lock.json", _install_npm) / "node_modules" / ".bin" / name
-    return link.resolve(strict=True)
+    return (node_modules() / ".bin" / name).resolve(strict=True)
+
+
+def node_modules() -> Path:
+    """The packages of npm: what a program in CommonJS finds with `NODE_PATH`."""
+    return _installed("npm", "package-lock.json", _install_npm) / "node_modules"
 
 
 def conformance() -> Path:
@@ -56,7 +63,7 @@ def py_bin(environment: str, name: str) -> Path:
 def everything() -> None:
     """Install whatever is missing."""
     conformance()
-    for environment in ("mcp1", "mcp2"):
+    for environment in ENVIRONMENTS:
         py_bin(environment, "python")
 
 

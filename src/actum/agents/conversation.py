@@ -133,7 +133,18 @@ def said_in(recording: RunState) -> list[Message]:
     """
     started = recording.beginning()
     wording = Phrases.for_text(started.question)
-    messages = [*started.history, *in_turns(started.said, wording.noted)]
+    messages = [*started.history, *in_turns(started.said, wording.noted), *answered_in(recording)]
+    if messages and not (isinstance(messages[-1], Reply) and not messages[-1].calls):
+        ended = recording.ended
+        told = ended.text if ended is not None and ended.status in ("stopped", "paused") else ""
+        messages.append(Reply.of(told or wording.unanswered))
+    return messages
+
+
+def answered_in(recording: RunState) -> list[Message]:
+    """The replies of one run, the results of their calls, and what the user answered when the run asked."""
+    wording = Phrases.for_text(recording.beginning().question)
+    messages: list[Message] = []
     for number, replied in recording.replies:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):
@@ -145,10 +156,6 @@ def said_in(recording: RunState) -> list[Message]:
             for asked in recording.questions
             if asked.cause == number and asked.id in recording.answers
         )
-    if messages and not (isinstance(messages[-1], Reply) and not messages[-1].calls):
-        ended = recording.ended
-        told = ended.text if ended is not None and ended.status in ("stopped", "paused") else ""
-        messages.append(Reply.of(told or wording.unanswered))
     return messages
 
 

@@ -549,6 +549,9 @@ MESSAGES = {
     "{branch} branches off from {run} at {at}": "{branch} 从 {run} 的第 {at} 条记录处分支",
     "{count} of them have not ended, and could not be gone on with.": "其中 {count} 次还没有结束，遗忘后无法再继续。",
     "Branches and summaries that hold some of it: {names}": "含有其中部分内容的分支和总结：{names}",
+    "{count} assistants, threads and messages of this user are deleted, too.": (
+        "该用户的 {count} 个 assistant、thread 和消息也会被删除。"
+    ),
     "still being driven, and not forgotten: {names}": "还在执行，没有遗忘：{names}",
     "The record was damaged or changed: `actum journal verify` checks all of it.": (
         "记录已损坏或被改动：`actum journal verify` 会校验全部记录。"

@@ -16,6 +16,7 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Journal
+from ..core.kept_object import objects_of
 from ..core.record import Chain, Ended, Entry, Forgotten, Record, RunSummary, Started
 from ..journal.export import faults
 from ..journal.follow import follow, follow_all
@@ -107,6 +108,9 @@ def forget(
 ) -> int:
     """Delete for good what runs say, with the runs that their calls started.
 
+    With --principal alone, the assistants and threads of this user are deleted, too; with --older-than alone, threads
+    to which nobody has added a message since.
+
     The chain of hashes stays and still checks; that it was done, by whom and why is put on record. Branches of a run
     and summaries of its conversation are runs of their own: they are named, not deleted.
     """
@@ -122,9 +126,17 @@ def forget(
             options.tell_problems(terminal, found.problems)
             everything += [run for id_ in found.missing if (run := await summary(opened, id_)) is not None]
             chosen = await _chosen(opened, run_ids or [], until, principal, everything)
-            if chosen and not (yes or _agreed(terminal, chosen)):
+            of_user = principal if not (run_ids or older_than) else ""
+            kept = await objects_of(opened).count(of_user) if of_user else 0
+            if kept and not yes:
+                terminal.note(f"{kept} assistants, threads and messages of this user are deleted, too.")
+            if (chosen or kept) and not (yes or _agreed(terminal, chosen)):
                 return FAILED
             done = _Forgetting(copies=await _copies(opened, chosen, everything))
+            if kept:
+                done.objects = await objects_of(opened).forget(of_user)
+            elif until is not None and not (run_ids or principal):
+                done.objects = await objects_of(opened).expire("thread", until)
             for run in chosen:
                 try:
                     done.records += await opened.forget(run.run_id, who(), reason)
@@ -184,12 +196,14 @@ def _how_it_stands(run_id: str, last: Entry | None) -> str:
 
 
 class _Forgetting(Struct):
-    """What became of it: runs that were forgotten with so many records, that are being driven, that hold copies."""
+    """What became of it: runs that were forgotten with so many records, that are being driven, that hold copies; and
+    how many assistants, threads and messages were deleted."""
 
     copies: list[str]
     forgotten: list[str] = []
     busy: list[str] = []
     records: int = 0
+    objects: int = 0
 
 
 async def _chosen(
@@ -244,8 +258,9 @@ def _report(terminal: Terminal, done: _Forgetting, *, as_json: bool) -> int:
     """Tell what was deleted and what was not. The exit code."""
     if as_json:
         terminal.json(done)
-    elif done.forgotten:
-        terminal.text(f"forgotten: {len(done.forgotten)} runs, {done.records} records")
+    elif done.forgotten or done.objects:
+        more = f", {done.objects} assistants, threads and messages" if done.objects else ""
+        terminal.text(f"forgotten: {len(done.forgotten)} runs, {done.records} records{more}")
     elif not done.busy:
         terminal.note("Nothing is on record that fits.")
     if done.copies:

@@ -32,8 +32,9 @@ def open_models_door(
     journal: Journal,
     agents: Sequence[str] = (),
     executor: Executor | None = None,
-) -> ModelsDoor[ModelRoute] | None:
-    """The door of all model APIs; None where the settings name no model, and no agent can answer there.
+) -> ModelsDoor[ModelRoute]:
+    """The door of all model APIs. Where the settings name no model and no agent, every request is told so in the form
+    of its API, with what is to be written into the settings.
 
     Args:
         settings: as read.
@@ -58,8 +59,6 @@ def open_models_door(
             executing[name] = table.agent
         else:
             passing[name] = _route(name, table, settings.prices, environment)
-    if not passing and not executing:
-        return None
     for route in list(passing.values()):
         for upstream in route.upstreams:  # the name of an upstream is the name of a model, too
             if upstream.place.model != "*" and upstream.name not in passing and upstream.name not in executing:

@@ -106,7 +106,7 @@ def open_doors(
     executor = AgentExecutor(Api(runner, agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s))
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
     # Before our own API, which answers at all that is left below /v1.
-    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), *([models] if models is not None else []), api]
+    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), models, api]
 
 
 @asynccontextmanager

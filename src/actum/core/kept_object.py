@@ -1,6 +1,7 @@
 """Small objects that a server keeps for a caller beside the runs, such as an assistant or a message of a thread.
 
-This file knows no database and no server.
+A caller can keep only so many (`OBJECTS_MAX`, `OBJECTS_BYTES_MAX`). Objects are deleted with the run that took them up
+and with their user, by `Journal.forget` and `actum journal forget`. This file knows no database and no server.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from .errors import UsageError
 from .interfaces import Journal
 
 
@@ -23,6 +25,9 @@ class KeptObject(Struct, frozen=True, kw_only=True):
         parent: the object that this one belongs to, such as the thread of a message; empty where there is none.
         at: when the object was made, in seconds since 1970.
         payload: what the object says.
+        tenant, principal: the user that the object is kept for.
+        run_id: the run that has taken up what the object says; empty where there is none. With this run the object is
+            forgotten.
     """
 
     id: str
@@ -31,6 +36,19 @@ class KeptObject(Struct, frozen=True, kw_only=True):
     parent: str = ""
     at: float = 0.0
     payload: bytes = b"{}"
+    tenant: str = ""
+    principal: str = ""
+    run_id: str = ""
+
+
+OBJECTS_MAX = 10_000
+"""So many objects of one owner are kept."""
+OBJECTS_BYTES_MAX = 64 * 1024 * 1024
+"""So many bytes the payloads of one owner's objects may have together."""
+
+
+class ObjectsFull(UsageError):
+    """This owner has too many objects, or too large ones."""
 
 
 class ObjectStore(Protocol):
@@ -38,7 +56,11 @@ class ObjectStore(Protocol):
 
     async def put(self, kept: KeptObject) -> None:
         """Keep an object; an object of this id and this owner is replaced. An object of another owner stays as
-        it is. The object is on disk when this returns."""
+        it is. The object is on disk when this returns.
+
+        Raises:
+            ObjectsFull: there is no room for more objects of this owner.
+        """
 
     async def find(self, owner: str, kind: str, parent: str = "", id: str = "") -> Sequence[KeptObject]:
         """The objects of an owner, the oldest first.
@@ -57,6 +79,27 @@ class ObjectStore(Protocol):
             False where there was no such object.
         """
 
+    async def take_up(self, owner: str, ids: Sequence[str], run_id: str) -> None:
+        """A run takes up what these objects of an owner say: they are forgotten with this run."""
+
+    async def count(self, principal: str) -> int:
+        """How many objects are kept for this user, of whichever tenant."""
+
+    async def forget(self, principal: str) -> int:
+        """Delete all objects that are kept for this user, of whichever tenant.
+
+        Returns:
+            How many objects were deleted.
+        """
+
+    async def expire(self, kind: str, before: float) -> int:
+        """Delete the objects of a kind that were made before a moment, each with all that belongs to it. An object to
+        which something was added since is kept.
+
+        Returns:
+            How many objects were deleted.
+        """
+
 
 class MemoryObjects:
     """Objects in the memory of this process."""
@@ -67,8 +110,11 @@ class MemoryObjects:
     async def put(self, kept: KeptObject) -> None:
         """See `ObjectStore`."""
         before = self._kept.get(kept.id)
-        if before is None or before.owner == kept.owner:
-            self._kept[kept.id] = kept
+        if before is not None and before.owner != kept.owner:
+            return
+        own = [each for each in self._kept.values() if each.owner == kept.owner and each.id != kept.id]
+        check_room(len(own) + 1, sum(len(each.payload) for each in own) + len(kept.payload))
+        self._kept[kept.id] = kept
 
     async def find(self, owner: str, kind: str, parent: str = "", id: str = "") -> Sequence[KeptObject]:
         """See `ObjectStore`."""
@@ -84,6 +130,48 @@ class MemoryObjects:
             if kept.owner == owner and id in (kept.id, kept.parent):
                 del self._kept[kept.id]
         return found
+
+    async def take_up(self, owner: str, ids: Sequence[str], run_id: str) -> None:
+        """See `ObjectStore`."""
+        for id_ in ids:
+            if (kept := self._kept.get(id_)) is not None and kept.owner == owner:
+                self._kept[id_] = structs.replace(kept, run_id=run_id)
+
+    async def count(self, principal: str) -> int:
+        """See `ObjectStore`."""
+        return sum(1 for kept in self._kept.values() if kept.principal == principal)
+
+    async def forget(self, principal: str) -> int:
+        """See `ObjectStore`."""
+        return self._drop({kept.id for kept in self._kept.values() if kept.principal == principal})
+
+    async def expire(self, kind: str, before: float) -> int:
+        """See `ObjectStore`."""
+        fresh = {kept.parent for kept in self._kept.values() if kept.at >= before}
+        old = {kept.id for kept in self._kept.values() if kept.kind == kind and kept.at < before} - fresh
+        return self._drop(old | {kept.id for kept in self._kept.values() if kept.parent in old})
+
+    def drop_run(self, run_id: str) -> None:
+        """Delete what a run has taken up: the run is forgotten."""
+        self._drop({kept.id for kept in self._kept.values() if kept.run_id == run_id})
+
+    def _drop(self, ids: set[str]) -> int:
+        for id_ in ids:
+            del self._kept[id_]
+        return len(ids)
+
+
+def check_room(number: int, size: int) -> None:
+    """Whether an owner may keep so many objects with so many bytes.
+
+    Raises:
+        ObjectsFull: there is no room.
+    """
+    if number > OBJECTS_MAX or size > OBJECTS_BYTES_MAX:
+        raise ObjectsFull(
+            f"This key keeps too much: {OBJECTS_MAX} objects with {OBJECTS_BYTES_MAX} bytes are the limit. Delete "
+            "threads or assistants that are not needed any more."
+        )
 
 
 def objects_of(journal: Journal) -> ObjectStore:

@@ -16,6 +16,7 @@ from ..core.claim import Claims
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName
 from ..core.interfaces import Clock, RunFilter
+from ..core.kept_object import MemoryObjects
 from ..core.record import (
     GENESIS,
     OVER,
@@ -71,6 +72,7 @@ class MemoryJournal:
         self._runs_max = runs_max
         self.keys = MemoryKeys()
         self.sessions = MemorySessions()
+        self.objects = MemoryObjects()
 
     @property
     def counts(self) -> None:
@@ -249,6 +251,7 @@ class MemoryJournal:
             entries[:] = [msgspec.structs.replace(entry, payload=b"", salt=b"") for entry in entries]
             line = self._summaries.get(run_id)
             self.append(run_id, Forgotten(by, reason, line.tenant if line is not None else ""))
+            self.objects.drop_run(run_id)
             return told
 
     async def heads(self) -> list[SignedHead]:

@@ -427,6 +427,7 @@ class DatabaseJournal:
             lines = database.execute("SELECT tenant FROM runs WHERE run_id = ?", (run_id,))
             record = Forgotten(by, reason, _str(lines[0][0]) if lines else "")
             database.execute("UPDATE entries SET payload = ?, salt = ? WHERE run_id = ?", (b"", b"", run_id))
+            database.execute("DELETE FROM objects WHERE run_id = ?", (run_id,))
             self._write(database, run_id, record, seal(record, number, self._now(), head), head)
             assert isinstance(count, int)
             return count

@@ -214,6 +214,14 @@ SQLITE: Migrations = (
         "CREATE INDEX objects_by_owner ON objects (owner, kind, parent, place)",
         "CREATE INDEX objects_by_parent ON objects (parent)",
     ),
+    (
+        # Whose an object is, and the run that took it up: objects are forgotten with their user and with their run.
+        "ALTER TABLE objects ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE objects ADD COLUMN principal TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE objects ADD COLUMN run_id TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX objects_by_principal ON objects (principal)",
+        "CREATE INDEX objects_by_run ON objects (run_id)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -385,6 +393,14 @@ POSTGRES: Migrations = (
         )""",
         "CREATE INDEX objects_by_owner ON objects (owner, kind, parent, place)",
         "CREATE INDEX objects_by_parent ON objects (parent)",
+    ),
+    (
+        # Whose an object is, and the run that took it up: objects are forgotten with their user and with their run.
+        "ALTER TABLE objects ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE objects ADD COLUMN principal TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE objects ADD COLUMN run_id TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX objects_by_principal ON objects (principal)",
+        "CREATE INDEX objects_by_run ON objects (run_id)",
     ),
 )
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..core.kept_object import KeptObject
+from ..core.kept_object import KeptObject, check_room
 from .database import Database, Row
 from .writer import Writer
 
-_PUT = """INSERT INTO objects (id, owner, kind, parent, at, payload) VALUES (?, ?, ?, ?, ?, ?)
+_COLUMNS = "id, owner, kind, parent, at, payload, tenant, principal, run_id"
+_PUT = f"""INSERT INTO objects ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET payload = excluded.payload WHERE objects.owner = excluded.owner"""
-_FIND = "SELECT id, owner, kind, parent, at, payload FROM objects WHERE owner = ? AND kind = ? AND parent = ?"
+_FIND = f"SELECT {_COLUMNS} FROM objects WHERE owner = ? AND kind = ? AND parent = ?"
+_KEPT = "SELECT count(*), coalesce(sum(length(payload)), 0) FROM objects WHERE owner = ? AND id <> ?"
+_WITH_PARTS = "SELECT count(*) FROM objects WHERE id = ? OR parent = ?"
+_OLD = """SELECT id FROM objects WHERE kind = ? AND at < ?
+    AND NOT EXISTS (SELECT 1 FROM objects AS added WHERE added.parent = objects.id AND added.at >= ?)"""
 
 
 class DatabaseObjects:
@@ -28,7 +33,13 @@ class DatabaseObjects:
     async def put(self, kept: KeptObject) -> None:
         self._check_format()
         row = (kept.id, kept.owner, kept.kind, kept.parent, kept.at, kept.payload)
-        await self._writer.ask(lambda database: database.execute(_PUT, row), writes=True, durable=True)
+
+        def write(database: Database) -> None:
+            ((number, size),) = database.execute(_KEPT, (kept.owner, kept.id))
+            check_room(int(str(number)) + 1, int(str(size)) + len(kept.payload))
+            database.execute(_PUT, (*row, kept.tenant, kept.principal, kept.run_id))
+
+        await self._writer.ask(write, writes=True, durable=True)
 
     async def find(self, owner: str, kind: str, parent: str = "", id: str = "") -> Sequence[KeptObject]:
         self._check_format()
@@ -46,9 +57,48 @@ class DatabaseObjects:
 
         return await self._writer.ask(write, writes=True, durable=True)
 
+    async def take_up(self, owner: str, ids: Sequence[str], run_id: str) -> None:
+        self._check_format()
+
+        def write(database: Database) -> None:
+            for id_ in ids:
+                database.execute("UPDATE objects SET run_id = ? WHERE owner = ? AND id = ?", (run_id, owner, id_))
+
+        await self._writer.ask(write, writes=True, durable=True)
+
+    async def count(self, principal: str) -> int:
+        query = "SELECT count(*) FROM objects WHERE principal = ?"
+        ((number,),) = await self._writer.ask(lambda database: database.execute(query, (principal,)))
+        return int(str(number))
+
+    async def forget(self, principal: str) -> int:
+        self._check_format()
+
+        def write(database: Database) -> int:
+            ((number,),) = database.execute("SELECT count(*) FROM objects WHERE principal = ?", (principal,))
+            database.execute("DELETE FROM objects WHERE principal = ?", (principal,))
+            return int(str(number))
+
+        deleted = await self._writer.ask(write, writes=True, durable=True)
+        await self._writer.ask(lambda database: database.scrub(), aside=True)
+        return deleted
+
+    async def expire(self, kind: str, before: float) -> int:
+        self._check_format()
+
+        def write(database: Database) -> int:
+            count = 0
+            for (id_,) in database.execute(_OLD, (kind, before, before)):
+                ((number,),) = database.execute(_WITH_PARTS, (id_, id_))
+                database.execute("DELETE FROM objects WHERE id = ? OR parent = ?", (id_, id_))
+                count += int(str(number))
+            return count
+
+        return await self._writer.ask(write, writes=True, durable=True)
+
 
 def _kept(row: Row) -> KeptObject:
-    id_, owner, kind, parent, at, payload = row
+    id_, owner, kind, parent, at, payload, tenant, principal, run_id = row
     return KeptObject(
         id=str(id_),
         owner=str(owner),
@@ -56,4 +106,7 @@ def _kept(row: Row) -> KeptObject:
         parent=str(parent),
         at=float(str(at)),
         payload=payload if isinstance(payload, bytes) else b"{}",
+        tenant=str(tenant),
+        principal=str(principal),
+        run_id=str(run_id),
     )

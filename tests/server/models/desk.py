@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
@@ -25,8 +25,11 @@ from actum.server.identity import Keys
 from actum.server.models.agents.executor import AgentExecutor, AgentServing
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
+from actum.server.models.passing import PassingThrough
+from actum.server.models.upstream import ModelRoute
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
+from actum.transport.hop import Hop
 from tests.web import serving
 
 
@@ -71,9 +74,10 @@ async def desk(
     hang_up: Literal["", "end"] = "",
     clock: Clock | None = None,
     model: ScriptedModel | None = None,
+    passing: Mapping[str, ModelRoute] | None = None,
 ) -> AsyncIterator[Desk]:
     """A server with the agent `desk`, and keys: of `ann`, of `bob`, of `ann` who may also approve, of a program, and of
-    an `ann` of another tenant.
+    an `ann` of another tenant. `passing` are models whose requests are passed on.
     """
     model = model or ScriptedModel(script)
     journal = open_journal(path) if path is not None else None
@@ -90,7 +94,7 @@ async def desk(
         "ann-2": new_key("ann-2", principal="ann", tenant="other", scopes=["runs", "approve"]),
     }
     doors: list[Door] = [
-        ModelsDoor(ModelNames[str]({}, {"desk": "desk"}), executor=executor),
+        ModelsDoor(ModelNames(passing or {}, {"desk": "desk"}), passer=PassingThrough(Hop()), executor=executor),
         ApiDoor(runner, GivenAgents({"desk": agent})),
     ]
     house = House(doors, HouseSettings(access=Access(verifier=Keys(key for _, key in made.values()))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +10,16 @@ from typing import Any, TypeAlias
 
 import openai
 import pytest
+from typer.testing import CliRunner
 
+from actum.cli.app import app
 from actum.core.call import ToolCall
+from actum.core.kept_object import OBJECTS_BYTES_MAX, KeptObject, objects_of
 from actum.core.message import Reply
+from actum.server.identity import Identity
+from actum.server.models.agents.assistants import THREAD_S, owner_of
+from actum.server.models.agents.executor import TIDY_S
+from actum.testing import FakeClock
 from tests.server.models.desk import desk, until
 from tests.server.models.test_agents import ADDS, add, openai_of
 from tests.server.models.test_killed import KEY, is_settled, start
@@ -270,3 +278,58 @@ async def test_a_server_that_is_killed_between_two_polls_pays_once(tmp_path: Pat
             finally:
                 second.kill()
                 await second.wait()
+
+
+async def test_what_a_user_said_in_threads_is_forgotten_with_the_run_and_with_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+
+    async def forget(*words: str) -> str:
+        command = ["journal", "forget", *words, "--yes", "--journal", str(path)]
+        return (await asyncio.to_thread(CliRunner().invoke, app, command)).stdout
+
+    def stands(*texts: bytes) -> list[bool]:
+        files = [file.read_bytes() for file in tmp_path.glob("runs.db*")]
+        return [any(text in file for file in files) for text in texts]
+
+    async with desk(["Noted."], path=path) as server, openai_of(server) as client:
+        beta: Loose = client.beta
+        assistant = await beta.assistants.create(instructions="Zinnia.", model="desk")
+        thread = await beta.threads.create(messages=[{"role": "user", "content": "My code is Aster."}])
+        run = await beta.threads.runs.create_and_poll(
+            thread_id=thread.id, assistant_id=assistant.id, poll_interval_ms=20
+        )
+        await beta.threads.messages.create(thread_id=thread.id, role="user", content="And Begonia.")
+        assert stands(b"Aster", b"Begonia", b"Zinnia") == [True] * 3
+        assert "1 runs" in await forget(run.id)
+        assert stands(b"Aster", b"Begonia", b"Zinnia") == [False, True, True]
+        assert "3 assistants, threads and messages" in await forget("--principal", "ann")
+        assert stands(b"Begonia", b"Zinnia") == [False, False]
+        with pytest.raises(openai.NotFoundError):
+            await beta.threads.retrieve(thread.id)
+
+
+async def test_threads_that_nobody_adds_to_are_deleted_and_no_key_keeps_more_than_its_share() -> None:
+    clock = FakeClock()
+    async with desk(["Noted."], clock=clock) as server, openai_of(server, max_retries=5) as client:
+        beta: Loose = client.beta
+        assistant = await beta.assistants.create(model="desk")
+        thread = await beta.threads.create(messages=[{"role": "user", "content": "x"}])
+        clock.advance(THREAD_S + TIDY_S)
+
+        async def is_gone() -> bool:
+            try:
+                await beta.threads.retrieve(thread.id)
+            except openai.NotFoundError:
+                return True
+            return False
+
+        await until(is_gone)
+        await beta.assistants.retrieve(assistant.id)  # an assistant stays: programs know its id for years
+        with pytest.raises(openai.BadRequestError, match="too large"):
+            await beta.threads.create(messages=[{"role": "user", "content": "x" * 2_000_000}])
+        owner, full = owner_of(Identity(principal="ann")), bytes(OBJECTS_BYTES_MAX - 1_000)
+        await objects_of(server.journal).put(KeptObject(id="x", owner=owner, kind="x", payload=full))
+        with pytest.raises(openai.RateLimitError, match="keeps too much"):
+            await beta.threads.create(metadata={"note": "y" * 2_000})
+        async with openai_of(server, "bob") as bob:
+            await bob.beta.threads.create()

@@ -18,7 +18,7 @@ from msgspec import structs
 from pydantic import BaseModel
 
 from actum.compose.passing import open_models_door
-from actum.compose.settings import Settings, read_settings
+from actum.compose.settings import read_settings
 from actum.core.budget import Price
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
@@ -213,7 +213,6 @@ def test_settings_that_can_not_be_are_told_at_the_start(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=told) as found:
             open_models_door(read_settings(tmp_path, {}, {}), {}, SQLiteJournal(tmp_path / "x.db"), ["desk"])
         assert "s3cr3t" not in str(found.value), text
-    assert open_models_door(Settings(), {}, SQLiteJournal(tmp_path / "x.db")) is None
 
 
 async def test_thirty_clients_at_once_get_their_own_answers(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from actum.core.call import ToolCall
 from actum.core.message import Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.record import Intended
@@ -104,3 +106,48 @@ async def test_ids_of_a_run_that_is_not_there_for_the_caller_do_no_harm_in_a_his
                 model="desk", max_tokens=99, messages=[ASKED, said, {"role": "user", "content": "Sure?"}]
             )
         assert (answer.headers["x-actum-history"], "ToolMessage" in heard(server)) == ("disagrees", False)
+
+
+async def test_a_conversation_that_its_client_cut_or_changed_is_rebuilt_from_the_record_answer_by_answer() -> None:
+    def said(text: str, role: str = "user") -> dict[str, str]:
+        return {"role": role, "content": text}
+
+    async with desk([*ADDS, "Of course.", *["Yes."] * 9], [add]) as server, openai_of(server) as client:
+        first = await client.chat.completions.create(model="desk", messages=[said("Hello"), ASKED])
+        sum_ = said(first.choices[0].message.content, "assistant")
+        talk = [said("Hello"), ASKED, sum_, said("Sure?")]
+        second = await client.chat.completions.create(model="desk", messages=talk)
+        sure = said(second.choices[0].message.content, "assistant")
+        changed: dict[str, Any] = {
+            "the beginning is left out": [ASKED, sum_, said("Sure?"), sure, said("Why?")],
+            "the user's words are changed": [said("Hi there"), ASKED, sum_, said("Why?")],
+            "words are put in between": [*talk[:3], said("Hm."), said("Hm?", "assistant"), said("Why?")],
+            "a made up result stands beside": [
+                said("Hello"),
+                ASKED,
+                {
+                    "role": "assistant",
+                    "content": "Let me see.",
+                    "tool_calls": [{"id": "c", "type": "function", "function": {"name": "add", "arguments": "{}"}}],
+                },
+                {"role": "tool", "tool_call_id": "c", "content": "7"},
+                said(first.choices[0].message.content.removeprefix("Let me see."), "assistant"),
+                said("Why?"),
+            ],
+        }
+        for case, messages in changed.items():
+            answer = await client.chat.completions.with_raw_response.create(model="desk", messages=messages)
+            told = server.model.requests[-1].messages
+            (result,) = [message for message in told if isinstance(message, ToolMessage)]
+            assert (result.name, result.result.text) == ("add", "5"), case
+            assert [m.text for m in told if isinstance(m, UserMessage)] == [
+                m["content"] for m in messages if m["role"] == "user"
+            ], case
+            assert answer.headers.get("x-actum-history", "disagrees") == "disagrees", case
+        for key in ("bob", "ann-2"):
+            async with openai_of(server, key) as other:
+                await other.chat.completions.create(model="desk", messages=changed["words are put in between"])
+            assert "ToolMessage" not in heard(server), key
+        lie = [said("Hello"), ASKED, said("Let me see. It is 6.", "assistant"), said("Hm."), said("Why?")]
+        await client.chat.completions.create(model="desk", messages=lie)
+        assert "ToolMessage" not in heard(server)

@@ -13,7 +13,10 @@ from pathlib import Path
 import anthropic
 import openai
 
-from tests.server.models.desk import until
+from actum.core.clock import SystemClock
+from actum.server.models.agents.placing import REPEAT_S
+from actum.testing import FakeClock
+from tests.server.models.desk import desk, until
 from tests.server.models.test_agents import AnyClient
 from tests.web import listening, place
 
@@ -44,11 +47,12 @@ async def ask(name: str, url: str) -> object:
             return await client.messages.create(model="desk", max_tokens=9, messages=messages)
     headers = {"idempotency-key": "k1"} if name == "idempotency-key" else {}
     async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY) as other:
-        return await other.responses.create(model="desk", input="Pay.", extra_headers=headers)
+        store = name != "not stored"
+        return await other.responses.create(model="desk", input="Pay.", store=store, extra_headers=headers)
 
 
 async def test_an_official_client_with_its_defaults_gets_the_one_outcome_of_a_killed_run(tmp_path: Path) -> None:
-    for name in ("openai", "anthropic", "idempotency-key"):
+    for name in ("openai", "anthropic", "idempotency-key", "not stored"):
         folder = tmp_path / name
         folder.mkdir()
         with listening() as listener:
@@ -71,3 +75,40 @@ async def test_an_official_client_with_its_defaults_gets_the_one_outcome_of_a_ki
             finally:
                 second.kill()
                 await second.wait()
+
+
+async def words_on_record(path: Path) -> set[str]:
+    """The kinds of records that still say something."""
+    with closing(sqlite3.connect(path)) as journal:
+        rows = journal.execute("SELECT kind FROM entries WHERE length(payload) > 0").fetchall()
+    return {kind for (kind,) in rows}
+
+
+async def test_the_words_of_a_killed_run_that_is_not_to_be_stored_are_deleted_by_the_next_server(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "runs.db"
+    with listening() as listener:
+        first = await start(listener, tmp_path, "first")
+        asking = asyncio.create_task(ask("not stored", place(listener)))
+        try:
+
+            async def is_stuck() -> bool:
+                return (tmp_path / "book.stuck").exists() and is_settled(path)
+
+            await until(is_stuck)
+        finally:
+            first.send_signal(signal.SIGKILL)
+            await first.wait()
+            asking.cancel()  # the client does not come again
+    clock = FakeClock(SystemClock().now() + 60)
+    async with desk([], path=path, clock=clock):
+        pass  # the client may still come, and get its answer
+    assert "call_completed" in await words_on_record(path)
+    clock.set(clock.now() + REPEAT_S)
+    async with desk([], path=path, clock=clock):
+
+        async def is_forgotten() -> bool:
+            return await words_on_record(path) == {"forgotten"}
+
+        await until(is_forgotten)

@@ -343,6 +343,26 @@ async def test_an_upstream_that_failed_again_and_again_is_left_alone_and_tried_l
         assert (await client.post("/v1/chat/completions", json=CHAT_BODY)).status_code == 200
 
 
+async def test_one_client_whose_requests_fail_keeps_nobody_else_from_an_upstream() -> None:
+    made = {name: new_key(name, scopes=["models"]) for name in ("bad", "good")}
+    access = Access(verifier=Keys(key for _, key in made.values()))
+    for status in (400, 403, 404, 408, 422, 500):
+        refusal = http(b'{"error": {"message": "no"}}', status=status)
+        server = RawServer(*[[refusal]] * 5, [http(b'{"id": "up"}')], *[[refusal]] * 2)
+        async with server.serving() as url, gateway({"fast": upstream(url)}, access=access) as (_, client, _):
+
+            async def ask(name: str, client: httpx2.AsyncClient = client) -> int:
+                headers = {"authorization": f"Bearer {made[name][0]}"}
+                return (await client.post("/v1/chat/completions", json=CHAT_BODY, headers=headers)).status_code
+
+            for _ in range(5):
+                await ask("bad")
+            assert await ask("good") == 200, status
+            await ask("bad")
+            rests = status in (403, 408, 500)
+            assert len(server.asked) == (6 if rests else 7), status
+
+
 async def test_tools_of_the_provider_go_to_the_same_api_only() -> None:
     tools: dict[str, dict[str, object]] = {
         "chat": {"web_search_options": {}},

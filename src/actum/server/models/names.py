@@ -19,6 +19,10 @@ from ..identity import Identity
 
 NEAR_MAX = 3
 """So many names are suggested to a client that asked for a model that there is not."""
+NO_MODELS = (
+    "This server has no models. Its operator names them in actum.toml: an agent as [agents.NAME], or a model as "
+    '[models.NAME] with upstreams = ["openai:gpt-5-mini"].'
+)
 
 T = TypeVar("T")
 
@@ -90,6 +94,8 @@ class ModelNames(Generic[T]):
             meaning = next((each for _, pattern, each in self._patterns if pattern.fullmatch(name)), None)
         if meaning is not None and _may_use(who, name, meaning):
             return meaning
+        if not self._exact and not self._patterns:
+            raise UnknownName(NO_MODELS)
         near = difflib.get_close_matches(name, self.names(who), NEAR_MAX, 0.5)
         more = f" Did you mean {' or '.join(near)}?" if near else " GET /v1/models lists the models."
         raise UnknownName(f"There is no model {name[:200]!r} here, or your key may not use it.{more}")

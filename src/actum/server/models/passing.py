@@ -147,8 +147,11 @@ class PassingThrough:
     async def _ask_in_order(self, asked: ModelRequest, name: str, route: ModelRoute, line: _Line) -> _Opened | Response:
         """The answer of the first upstream that gives one; or why the last one gave none, in its own words."""
         last: ActumError | Response = ModelUnavailable("No server of this model can be asked now.", status=503)
-        for upstream in route.order(name, asked.identity.user):
+        user = asked.identity.user
+        caller = f"{user.tenant}\0{user.principal}"
+        for upstream in route.order(name, user):
             try:
+                self._breakers.check(upstream.name, self._clock.monotonic(), caller)
                 self._breakers.check(upstream.name, self._clock.monotonic())
             except Unavailable as resting:
                 if not line.tried:
@@ -162,7 +165,7 @@ class PassingThrough:
                 opened = await self._ask(asked, upstream, line)
             except UpstreamFailure as failure:
                 log.warning("%s gave no answer to request %s: %s", upstream.name, line.request_id, failure.trouble)
-                self._note(upstream, failure)
+                self._note(upstream, caller, failure)
                 last = failure.told or failure.error
                 if failure.trouble is None or failure.trouble not in route.fallback:
                     break
@@ -171,15 +174,21 @@ class PassingThrough:
             except asyncio.CancelledError:
                 raise
             else:
-                self._note(upstream, None)
+                self._note(upstream, caller, None)
                 return opened
         if isinstance(last, Response):
             return last
         raise last
 
-    def _note(self, upstream: ModelUpstream, failure: UpstreamFailure | None) -> None:
-        is_down = failure is not None and failure.trouble in RESTS
-        self._breakers.note(upstream.name, Unavailable("down") if is_down else None, self._clock.monotonic())
+    def _note(self, upstream: ModelUpstream, caller: str, failure: UpstreamFailure | None) -> None:
+        """How a request ended. What a request may have provoked counts for its caller alone: nobody can keep others
+        from an upstream."""
+        now, error = self._clock.monotonic(), None
+        if failure is not None and failure.trouble in RESTS:
+            error = Unavailable("down")
+        provoked = failure is not None and failure.provoked
+        self._breakers.note(upstream.name, error if provoked else None, now, caller)
+        self._breakers.note(upstream.name, None if provoked else error, now)
 
     async def _ask(self, asked: ModelRequest, upstream: ModelUpstream, line: _Line) -> _Opened:
         """The beginning of the answer of one upstream.
@@ -237,7 +246,7 @@ class PassingThrough:
             if not piece and not first:
                 raise _garbled()
             if watch.error is not None:
-                raise UpstreamFailure("trouble", watch.error)
+                raise UpstreamFailure("trouble", watch.error, provoked=True)
             if not piece:
                 break
         return _Opened(upstream, said, answer, dialect, watch=watch, first=first, raw=events)

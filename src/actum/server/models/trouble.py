@@ -18,6 +18,8 @@ from .upstream import ModelUpstream
 ERROR_BYTES_MAX = 1024 * 1024
 RESTS: frozenset[Trouble | None] = frozenset({"unreachable", "trouble", "garbled", "key"})
 """After such troubles in a row an upstream is left alone for a while. One that asks to slow down says itself when."""
+_PROVOKED = frozenset({403, 408, 425, 500, 501})
+"""Statuses that a request can provoke: 403 for a model, 408 by its length, 500 where a server has a defect."""
 _KEY_BYTES_MIN = 6
 _ABOUT_RETRIES = frozenset({"retry-after", "retry-after-ms", "x-should-retry"})
 
@@ -29,13 +31,18 @@ class UpstreamFailure(Exception):
         trouble: of which kind; None where the request itself is wrong, so that no other upstream is asked.
         error: what the client is told.
         told: the upstream's own answer, where the client speaks the same API and may see it.
+        provoked: the request itself may have caused this, such as one for a model that this server's account may not
+            use. Only the caller who made the request is kept from the upstream for a while, and nobody else.
     """
 
-    def __init__(self, trouble: Trouble | None, error: ModelError, told: Response | None = None) -> None:
+    def __init__(
+        self, trouble: Trouble | None, error: ModelError, told: Response | None = None, *, provoked: bool = False
+    ) -> None:
         super().__init__(str(error))
         self.trouble = trouble
         self.error = error
         self.told = told
+        self.provoked = provoked
 
 
 def failure_of_status(
@@ -53,9 +60,10 @@ def failure_of_status(
     """
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
     error = dialect.decode_error(answer.status, retry_after(headers, now), body)
-    trouble = _trouble(answer.status, error)
+    trouble, provoked = _trouble(answer.status, error), answer.status in _PROVOKED
     if trouble == "key":
-        return UpstreamFailure(trouble, ModelUnavailable("The model's own server refuses this server.", status=502))
+        refused = ModelUnavailable("The model's own server refuses this server.", status=502)
+        return UpstreamFailure(trouble, refused, provoked=provoked)
     if trouble == "garbled":
         return UpstreamFailure(trouble, ModelGarbled("The model's own server answers something else.", status=502))
     key = upstream.place.key
@@ -64,7 +72,7 @@ def failure_of_status(
     if same_api and _is_object(body) and not (len(key) >= _KEY_BYTES_MIN and key.encode() in body):
         passed = {name: value for name, value in headers.items() if name in _ABOUT_RETRIES}
         told = Response(body, answer.status, passed, "application/json")
-    return UpstreamFailure(trouble, error, told)
+    return UpstreamFailure(trouble, error, told, provoked=provoked)
 
 
 def failure_of_network(failure: HttpFailure) -> UpstreamFailure:

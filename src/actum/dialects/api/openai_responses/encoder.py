@@ -144,17 +144,20 @@ class ResponsesEncoder:
             self._event("response.in_progress", response=begun)
         return self._taken()
 
-    def show(self, item: JsonObject, between: Iterable[tuple[str, JsonObject]] = ()) -> bytes:
+    def show(
+        self, item: JsonObject, between: Iterable[tuple[str, JsonObject]] = (), begins: JsonObject | None = None
+    ) -> bytes:
         """The events for an item that is no part of a reply, such as a call that the server has made.
 
         Args:
             item: the whole item.
             between: events of the item that come before it is done: the kind of each, and its fields.
+            begins: the item as it is shown at its beginning; the whole item by default.
         """
         self._end()
         place = len(self._output)
         self._output.append(item)
-        self._event("response.output_item.added", output_index=place, item=item)
+        self._event("response.output_item.added", output_index=place, item=item if begins is None else begins)
         for kind, fields in between:
             self._event(kind, output_index=place, item_id=item["id"], **fields)
         self._event("response.output_item.done", output_index=place, item=item)

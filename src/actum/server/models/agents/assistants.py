@@ -25,7 +25,7 @@ from ....core.errors import ActumError, Busy, JournalError, ModelError, UnknownN
 from ....core.event import Event, RunResult
 from ....core.interfaces import Answer
 from ....core.json import Json, JsonObject
-from ....core.kept_object import KeptObject, objects_of
+from ....core.kept_object import KeptObject, ObjectsFull, objects_of
 from ....core.message import UserMessage
 from ....core.model_settings import ModelSettings
 from ....core.pending import Pending
@@ -39,17 +39,23 @@ from ...api.runs import cancel_elsewhere
 from ...api.work import RunJob
 from ...door import identity_of
 from ...identity import Identity
+from ..refused import DO_NOT_RETRY, Refused
 from .answer import Ending, Piece, ServerCall
 from .assistant_view import IS_ACTIVE, AssistantRun, EventWriter, event
+from .client_history import own_words
 from .conversations import Conversations
 from .endpoints import Methods, fields_of_body, forget, json_response, page_of
 from .ids import AnswerRef, read_approval_id, read_call_id
-from .placing import GO_ON, GoOn, Placing, may_approve, own_words
+from .placing import GO_ON, GoOn, Placing, may_approve
 from .telling import Telling
 
 _encode = msgspec.json.Encoder().encode
 _ASSISTANT = ("name", "description", "instructions", "metadata", "tools", "temperature", "top_p")
 _NOT_HERE = ("file_search", "code_interpreter")
+OBJECT_BYTES_MAX = 1024 * 1024
+"""So long an assistant, a thread or a message may be."""
+THREAD_S = 60 * 24 * 3600.0
+"""So long a thread is kept to which nobody adds a message. The record of its runs is the operator's to keep."""
 Events = asyncio.Queue[Event | None]
 
 
@@ -131,6 +137,10 @@ class Assistants:
             Route("/v1/vector_stores", absent),
             Route("/v1/vector_stores/{rest:path}", absent),
         ]
+
+    async def expire(self) -> None:
+        """Delete threads to which nobody has added a message for a long time."""
+        await self._objects.expire("thread", self._api.clock.now() - THREAD_S)
 
     # Assistants -------------------------------------------------------------------------------------------------------
 
@@ -381,6 +391,8 @@ class Assistants:
         agent = await self._carrier.with_tools(self._api.agents.get(wanted.agent), wanted.tools)
         start, events = Start(new_id("run")), Events() if body.get("stream") is True else None
         settings = read_settings(wanted)
+        # Before the run begins: where the server is killed in between, the messages are only new to the next run.
+        await self._objects.take_up(owner_of(who), _texts(wanted.door["messages"]), start.run_id)
 
         def carry_out(emit: Emit) -> Coroutine[object, object, RunResult]:
             return agent.run(
@@ -507,8 +519,15 @@ class Assistants:
             parent=parent,
             at=self._api.clock.now(),
             payload=_encode(told),
+            tenant=who.tenant,
+            principal=who.principal,
         )
-        await self._objects.put(kept)
+        if len(kept.payload) > OBJECT_BYTES_MAX:
+            raise UsageError(f"This {kind} is too large: {OBJECT_BYTES_MAX} bytes are the limit.")
+        try:
+            await self._objects.put(kept)
+        except ObjectsFull as full:
+            raise Refused(ModelError(str(full), status=429), DO_NOT_RETRY) from None
 
     async def _one(self, kind: str, id_: str, who: Identity) -> JsonObject:
         found = await self._objects.find(owner_of(who), kind, "", id_) if id_ else ()

@@ -29,7 +29,7 @@ from ....core.record import Ended
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
 from ....runs.runner import Emit
-from ...api.api import Api, wait_for
+from ...api.api import Api
 from ...api.problem import Refusal
 from ...api.records import POLL_S
 from ...api.work import RunJob
@@ -43,11 +43,12 @@ from .conversations import Conversations
 from .endpoints import refused
 from .ids import AnswerRef
 from .items import answer_fold
-from .placing import REPEAT_S, Begin, GoOn, Place, Placing, door_fields, under_way
+from .placing import Begin, GoOn, Place, Placing, door_fields, is_to_be_stored, under_way
 from .secret import NameSecret
 from .stored import StoredAnswers
 from .telling import Telling
 from .turn import RUN_HEADER, AskedTurn, read_turn
+from .unstored import UnstoredRuns
 from .writers import AnswerWriter, comment, open_writer
 
 log = logging.getLogger("actum.server.models")
@@ -57,6 +58,8 @@ HOLD_S = 60.0
 SILENT_S = 15.0
 """After so many seconds without a word a comment is sent, where the API bears one."""
 DRAIN_S = 10.0
+TIDY_S = 300.0
+"""So often it is looked for what is not to be kept any more."""
 HISTORY_HEADER = "x-actum-history"
 JSON = "application/json"
 _SSE = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
@@ -110,13 +113,14 @@ class AgentExecutor:
         secret = NameSecret(api.journal)
         conversations = Conversations(api, secret)
         self._placing = Placing(api, secret, conversations)
-        self._forgetting: dict[str, asyncio.Task[None]] = {}
+        self._unstored = UnstoredRuns(api)
         self._ending = asyncio.Event()
         self._agent_of: Callable[[str, Identity], str] | None = None
+        self._assistants = Assistants(api, self._placing, conversations, self)
         self._routes = [
             *StoredAnswers(api, self._placing, self.told_from_record).routes,
             *conversations.routes,
-            *Assistants(api, self._placing, conversations, self).routes,
+            *self._assistants.routes,
         ]
 
     @property
@@ -143,13 +147,24 @@ class AgentExecutor:
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Runs that requests begin go on within this block."""
+        looking = asyncio.create_task(self._tidy(), name="tidy up behind clients")
         try:
             yield
         finally:
+            looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await looking
             await self._api.work.close(self._serving.drain_s)
-            for run_id, task in list(self._forgetting.items()):
-                task.cancel()
-                await self._forget(run_id)
+
+    async def _tidy(self) -> None:
+        """Delete from time to time what nobody is to find any more: see `UnstoredRuns`, and threads that are old."""
+        while True:
+            try:
+                await self._unstored.look()
+                await self._assistants.expire()
+            except JournalError as error:
+                log.warning("what is not to be kept any more could not be deleted: %s", error)
+            await self._api.clock.sleep(TIDY_S)
 
     async def end_streams(self) -> None:
         """Begin no more runs; streams end with their runs, which have some seconds left."""
@@ -175,7 +190,7 @@ class AgentExecutor:
 
     async def _answer(self, asked: ModelRequest, turn: AskedTurn, agent: str, place: Place) -> Response:
         who, fields = asked.identity, asked.fields
-        is_stored = asked.surface is not RESPONSES or fields.get("store") is not False
+        is_stored = is_to_be_stored(asked)
         in_background = asked.surface is RESPONSES and fields.get("background") is True
         if in_background and not is_stored:
             raise UsageError("background: an answer that is not stored can not be asked for later")
@@ -455,37 +470,12 @@ class AgentExecutor:
         job = self._api.work.get(answering.run_id)
         if job is not None and answering.ends:
             job.cancel()
-        if not answering.is_stored:
-            self._forget_later(answering.run_id)
 
     async def _delivered(self, answering: Answering, ending: Ending) -> None:
         """The answer was told to its end. An answer that is not to be stored leaves no words on record once nothing
         waits in its run."""
         if not answering.is_stored and ending.how in ("done", "stopped", "failed", "cancelled"):
-            await self._forget(answering.run_id)
-
-    def _forget_later(self, run_id: str) -> None:
-        """A client that lost its answer may ask for it once more: until then the run is kept."""
-
-        async def forget() -> None:
-            await self._api.clock.sleep(REPEAT_S)
-            while (job := self._api.work.get(run_id)) is not None:
-                await wait_for(job)
-            await self._forget(run_id)
-
-        if run_id not in self._forgetting:
-            self._forgetting[run_id] = asyncio.create_task(forget(), name=f"forget {run_id}")
-
-    async def _forget(self, run_id: str) -> None:
-        self._forgetting.pop(run_id, None)
-        entries = await self._api.journal.read(run_id)
-        if not entries or not isinstance(latest := entries[-1].record, Ended) or latest.status == "paused":
-            return  # something waits in it, or it was forgotten
-        with suppress(UnknownName, Busy):
-            try:
-                await self._api.journal.forget(run_id, by="models door", reason="store: false")
-            except UsageError as error:
-                log.warning("run %s is not to be stored and can not be forgotten: %s", run_id, error)
+            await self._unstored.forget(answering.run_id)
 
 
 def both(emit: Emit, events: asyncio.Queue[Event | None] | None) -> Emit:

@@ -33,6 +33,11 @@ def history_name(secret: bytes, who: Identity, agent: str, messages: Sequence[Me
     return name_of("history", secret, who, [agent, *_essence(messages)])
 
 
+def question_name(secret: bytes, who: Identity, agent: str, question: UserMessage) -> str:
+    """The name of every run that answers this question, whatever was said before it."""
+    return name_of("question", secret, who, [agent, *_essence([question])])
+
+
 def request_name(secret: bytes, who: Identity, path: str, body: bytes) -> str:
     """The name of the run that a request begins, so that the same request finds the run when it comes again."""
     return name_of("request", secret, who, [path, hashlib.sha256(body).hexdigest()])

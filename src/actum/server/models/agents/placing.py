@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from ....agents.conversation import answered_in
 from ....core.call import TextPart
 from ....core.errors import ModelError, UnknownName, UsageError
 from ....core.interfaces import Answer
 from ....core.json import JsonObject
-from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from ....core.message import Message, Reply, ToolMessage, UserMessage
 from ....core.pending import Pending
 from ....core.record import Ended, InputGiven, new_id
 from ....dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
-from ....runs.wording import Phrases
 from ...api.api import Api, Start
 from ...api.problem import Refusal
 from ...api.records import Recorded
@@ -32,8 +32,9 @@ from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest
 from ..surface import RESPONSES
 from .answer import AnswerFold, Piece, Said
+from .client_history import claimed_history, own_words, turns_of, up_to_answer
 from .conversations import Conversations
-from .history import asked_before, history_name, name_of, request_name, squeezed
+from .history import asked_before, history_name, name_of, question_name, request_name, squeezed
 from .ids import AskRef, read_answer_id, read_approval_id, read_call_id
 from .secret import NameSecret
 from .turn import AskedTurn
@@ -41,6 +42,12 @@ from .writers import told
 
 REPEAT_S = 600.0
 """For so many seconds after a run began, a client that repeats the request by itself joins the run."""
+TURNS_MAX = 20
+"""So many questions of a changed conversation, the latest, are looked for on record."""
+RUNS_MAX = 5
+"""So many runs of one question, the latest, are looked at for the answer that a client tells."""
+UNSTORED = "store: false"
+"""The name of every run whose answer is not to be stored. It is no name of a caller: those are digests."""
 GO_ON = "Go on."
 """What the model is asked where a conversation ends with something else than words of the user."""
 
@@ -194,7 +201,9 @@ class Placing:
             raise UsageError("the messages: there is nothing to answer")
         told_before, question = words_of_turn(turn, who)
         said = [*turn.history, *turn.results, *turn.words]
-        names = (again, history_name(secret, who, agent, said))
+        of_question = question_name(secret, who, agent, question)
+        unstored = () if is_to_be_stored(asked) else (UNSTORED,)
+        names = (again, history_name(secret, who, agent, said), of_question, *unstored)
         begin = Begin(start=start, question=question, told=told_before, names=names, conversation=turn.conversation)
         if turn.previous:
             ref = read_answer_id(turn.previous)
@@ -214,8 +223,10 @@ class Placing:
                 return question_answered
             return msgspec.structs.replace(begin, after=before_run.run_id)
         own_tools = {tool.name for tool in await self._api.agents.get(agent).list_tools()}
-        claims = claimed_history([*turn.history, *turn.results], who, own_tools, question.text)
-        disagrees = any(isinstance(message, Reply | ToolMessage) for message in [*turn.history, *turn.results])
+        told = [*turn.history, *turn.results]
+        recorded = await self._recorded_turns(told, who, agent, secret)
+        claims = claimed_history(told, who, own_tools, question.text, recorded)
+        disagrees = any(isinstance(message, Reply | ToolMessage) for message in told)
         return msgspec.structs.replace(begin, messages=claims, disagrees=disagrees)
 
     async def _answered_before(
@@ -230,10 +241,26 @@ class Placing:
                 return recorded
         return None
 
-    async def _named(self, name: str, who: Identity, since_s: float = 0.0) -> list[Recorded]:
+    async def _recorded_turns(
+        self, said: Sequence[Message], who: Identity, agent: str, secret: bytes
+    ) -> dict[int, Sequence[Message]]:
+        """What the record has of a conversation that is not on record as a whole, because its client left out or
+        changed a part of it: by the number of the first reply to a question, all that the run of this question said and
+        did up to the answer that the client tells.
+        """
+        found: dict[int, Sequence[Message]] = {}
+        for turn in turns_of(said)[-TURNS_MAX:]:
+            name = question_name(secret, who, agent, turn.question)
+            for recorded in await self._named(name, who, limit=RUNS_MAX):
+                if turn.answer in answers_of(recorded):
+                    found[turn.begins] = up_to_answer(answered_in(recorded.state), turn)
+                    break
+        return found
+
+    async def _named(self, name: str, who: Identity, since_s: float = 0.0, limit: int = 20) -> list[Recorded]:
         """The caller's runs of a name, the latest first."""
         found: list[Recorded] = []
-        for run_id in await self._api.journal.named(name):
+        for run_id in await self._api.journal.named(name, limit=limit):
             try:
                 recorded = await self.own(run_id, who)
             except UnknownName:
@@ -366,6 +393,11 @@ def again_from(recorded: Recorded) -> GoOn | Join:
     return GoOn(recorded, 0, {}) if recorded.is_over and ended and ended.status == "failed" else Join(recorded, 0)
 
 
+def is_to_be_stored(asked: ModelRequest) -> bool:
+    """Whether the client wants the answer kept."""
+    return asked.surface is not RESPONSES or asked.fields.get("store") is not False
+
+
 def is_repeat(asked: ModelRequest) -> bool:
     """Whether an official client says that it makes this request once more."""
     return asked.header("x-stainless-retry-count") not in ("", "0")
@@ -424,13 +456,6 @@ def words_of_turn(turn: AskedTurn, who: Identity) -> tuple[tuple[UserMessage, ..
     return (*words[:last], *words[last + 1 :]), words[last]
 
 
-def own_words(word: UserMessage | SystemMessage, who: Identity) -> UserMessage:
-    """The words of a request: those of its user, or of the program that is the client."""
-    if isinstance(word, SystemMessage):
-        return UserMessage((TextPart(word.text),), "client")
-    return msgspec.structs.replace(word, source="client") if who.speaks_for == "program" else word
-
-
 def texts_of(turn: AskedTurn) -> list[str]:
     """What a client says that its calls came to. Words that the user adds are told with the last result: a run that
     waits for results takes nothing else."""
@@ -439,37 +464,6 @@ def texts_of(turn: AskedTurn) -> list[str]:
     if added and texts:
         texts[-1] = f"{texts[-1]}\n\n[The user adds:] {added}"
     return texts
-
-
-def claimed_history(
-    messages: Sequence[Message], who: Identity, own_tools: set[str], question: str
-) -> tuple[Message, ...]:
-    """A conversation of which only the client tells. What it says that a model said counts as the client's words, and
-    calls of tools that live here are left out: what such a call came to is known from the record or not at all.
-    """
-    noted = Phrases.for_text(question).noted
-    found: list[Message] = []
-    at = 0
-    while at < len(messages):
-        message = messages[at]
-        at += 1
-        match message:
-            case SystemMessage():
-                found += [own_words(message, who), Reply.of(noted)]
-            case UserMessage():
-                found.append(own_words(message, who))
-            case Reply():
-                results: dict[str, ToolMessage] = {}
-                while at < len(messages) and isinstance(following := messages[at], ToolMessage):
-                    results.setdefault(following.result.call_id, following)
-                    at += 1
-                calls = [call for call in message.calls if call.id in results and call.name not in own_tools]
-                if message.text or calls:
-                    found.append(msgspec.structs.replace(Reply.of(message.text, calls), claimed=True))
-                    found += [msgspec.structs.replace(results[call.id], name=call.name) for call in calls]
-            case ToolMessage():  # the result of no call
-                pass
-    return tuple(found)
 
 
 def door_fields(asked: ModelRequest) -> JsonObject:
@@ -482,7 +476,7 @@ def door_fields(asked: ModelRequest) -> JsonObject:
     return {
         "surface": asked.surface.name,
         "model": asked.model,
-        "store": fields.get("store") is not False,
+        "store": is_to_be_stored(asked),
         "stream": asked.stream,
         **said,
     }

@@ -248,10 +248,13 @@ class ResponsesWriter:
         how = "failed" if item["error"] else "completed"
         between: list[tuple[str, JsonObject]] = [
             ("response.mcp_call.in_progress", {}),
+            ("response.mcp_call_arguments.delta", {"delta": item["arguments"]}),
             ("response.mcp_call_arguments.done", arguments),
             (f"response.mcp_call.{how}", {}),
         ]
-        return self._encoder.show(item, between)
+        # Clients put the arguments together from the deltas, as they come from OpenAI: none stand at the beginning.
+        begins = {**item, "arguments": "", "output": None, "error": None, "status": "in_progress"}
+        return self._encoder.show(item, between, begins)
 
     def end(self, ending: Ending) -> bytes:
         only_approvals = all(pending.kind == "approval" for pending, _ in ending.waiting)
