@@ -1,7 +1,8 @@
 """What an API answered, as the result of a call or as the error that it means. Pure.
 
 An API's words are a stranger's: hidden characters are removed, and what an error says is short. Secrets are taken out
-before a text is cut, since the beginning of a secret is not found any more.
+before a text is cut, since the beginning of a secret is not found any more. Texts of a good answer are cleaned of
+secrets by the call path; what the call path does not look into (files, their names and types) is looked into here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ...core.call import MediaPart, TextPart, ToolResult
 from ...core.errors import CallTimeout, RateLimited, ToolError, Unavailable
 from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ...core.redaction import Redaction
+from ...core.secret_matcher import VALUE_LENGTH_MIN, matcher
 from ...protocols.openapi.model import ApiOperation
 from ...protocols.plain_text import plain, plain_json
 from ...transport.fetcher import Fetched
@@ -32,6 +34,7 @@ NOTED = ("etag", "last-modified", "content-length", "content-type", "allow")
 _SHORT = range(1, WORDS_CHARS_MAX)
 """What is longer is left out whole: to cut it could leave the beginning of a secret that is then not found."""
 _NEXT = re.compile(r"<([^<>]*)>([^<>]*)")
+_PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]{4,}")
 _REL_NEXT = re.compile(r';\s*rel\s*=\s*"?(?:[^";]*\s)?next(?:\s[^";]*)?"?', re.IGNORECASE)
 
 
@@ -62,15 +65,11 @@ def result_of(answer: Fetched, operation: ApiOperation, call_id: str, secrets: C
             content.append(TextPart(plain(answer.body.decode("utf-8", "replace"))))
             notes.append("The API says that this is JSON, and it is not.")
     elif (text := _as_text(answer.body, kind, charset)) is not None:
-        content.append(TextPart(plain(text)))
+        # A wrong character set would hide a secret from the call path, and not from a reader of the bytes.
+        is_hidden = charset.lower() not in ("utf-8", "us-ascii") and holds_secret(answer.body, secrets)
+        content.append(TextPart(plain(answer.body.decode("utf-8", "replace") if is_hidden else text)))
     else:
-        if any(secret.encode() in answer.body for secret in secrets if secret):
-            raise ToolError("The API answered with a file that holds a credential; it is not handed on.", effect="done")
-        content.append(
-            MediaPart(
-                kind or "application/octet-stream", data=answer.body, name=plain(name) if len(name) in _SHORT else ""
-            )
-        )
+        content.append(_file(answer.body, kind, name, secrets))
     if structured:
         value = plain_json(value)
         notes += _next_in_body(value, answer.url, operation)
@@ -111,6 +110,37 @@ def refuse(answer: Fetched, now: float, secrets: Collection[str] = ()) -> NoRetu
     if status in (401, 403):
         raise ToolError(f"The API does not let this credential do that ({words}).")
     raise ToolError(f"The API refused the request ({words}).", retry_after=later)
+
+
+def holds_secret(data: bytes, secrets: Collection[str]) -> bool:
+    """Whether bytes hold a secret: as it is in the usual character sets, or in a form that `secret_matcher` finds.
+
+    What is compressed or encrypted is not looked into.
+    """
+    known = frozenset(secret for secret in secrets if len(secret) >= VALUE_LENGTH_MIN)
+    for secret in known:
+        forms = [secret.encode(name, "replace") for name in ("utf-8", "utf-16-le", "utf-16-be")]
+        if any(form in data for form in forms) or (
+            all(ord(sign) < 256 for sign in secret) and secret.encode("latin-1") in data
+        ):
+            return True
+    texts = b"\0".join(_PRINTABLE.findall(data)).decode("ascii")
+    return bool(known and texts and matcher(known).find(texts))
+
+
+def _file(data: bytes, kind: str, name: str, secrets: Collection[str]) -> MediaPart:
+    """A body that is no text, without secrets: none is looked for in files once they are on record.
+
+    Raises:
+        ToolError: the file holds a secret.
+    """
+    if holds_secret(data, secrets):
+        raise ToolError("The API answered with a file that holds a credential; it is not handed on.", effect="done")
+    said = plain(name) if len(name) in _SHORT else ""
+    kind = "" if holds_secret(kind.encode(), [each.lower() for each in secrets]) else kind
+    return MediaPart(
+        kind or "application/octet-stream", data=data, name="" if holds_secret(said.encode(), secrets) else said
+    )
 
 
 def _kind(headers: Mapping[str, str]) -> tuple[str, str, str]:

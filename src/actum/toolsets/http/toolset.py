@@ -9,6 +9,7 @@ What is not done here: waiting for a limit, trying again, cutting long results. 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Never
 
@@ -33,6 +34,8 @@ from .credentials import ApiCredentials, Keep
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 ANSWER_S_MAX = 60.0
+LARGE = 2**20
+"""An answer of more bytes is read in a thread, so that other calls go on."""
 SCHEMA_TOOL = "get_schema"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -102,7 +105,8 @@ class ApiToolset:
             answer = await self._send(operation, dressed)
         if answer.status < 300 or answer.status == 304:
             # The next page is worked out from the address without its credentials.
-            return result_of(answer._replace(url=request.url), operation, call.id, secrets)
+            told = (answer._replace(url=request.url), operation, call.id, secrets)
+            return await asyncio.to_thread(result_of, *told) if len(answer.body) > LARGE else result_of(*told)
         refuse(answer, self._clock.now(), secrets)
 
     async def aclose(self) -> None:
