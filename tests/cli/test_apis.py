@@ -178,3 +178,48 @@ def test_a_document_that_can_not_be_used_is_refused_in_words_of_its_own(run: Run
     bad = (("--secret", "key"), ("--secret", "nothing=x"), ("--oauth-client", "x"), ("--only", "nothing"))
     for more in (*bad, ("--name", "../x"), ("--server", "file:///etc")):
         assert run("tools", "add", "openapi", "good.json", "--name", "x", "--yes", *more).exit_code == 2, more
+
+
+@pytest.mark.usefixtures("key")
+def test_an_api_of_many_operations_is_offered_as_a_search_unless_a_person_says_otherwise(run: Run, home: Path) -> None:
+    paths = {f"/thing{number}": {"get": {"operationId": f"get_thing{number}"}} for number in range(101)}
+    many: JsonObject = {"openapi": "3.1.0", "info": {"title": "Many", "version": "1"}, "paths": paths}
+    many["servers"] = [{"url": "https://many.example"}]
+    (home / "many.json").write_text(json.dumps(many))
+
+    def offered(*more: str) -> int:
+        added = run("tools", "add", "openapi", "many.json", "--name", "many", "--yes", *more)
+        assert added.exit_code == 0, added.stderr
+        assert ("offered a search" in " ".join(added.stderr.split())) is (len(more) < 1 or more[0] == "--search"), more
+        return len(json.loads(run("tools", "list", "--json", "--tools", "openapi:many").stdout))
+
+    assert offered() == 3
+    assert offered("--all") == 101
+    assert offered("--only", "get_thing1*") == 12
+    assert offered("--search", "--only", "get_thing1*") == 3
+    assert run("tools", "update", "many", "--yes").exit_code == 0
+    assert len(json.loads(run("tools", "list", "--json", "--tools", "openapi:many").stdout)) == 3
+    assert run("tools", "add", "openapi", "many.json", "--name", "x", "--yes", "--all", "--search").exit_code == 2
+
+
+def test_which_arguments_go_outward_is_proposed_and_holds_only_when_accepted(run: Run, home: Path) -> None:
+    adding = ("tools", "add", "http", "tell", "https://x.example/{room}", "-X", "POST", "--body", '{"a": "{text}"}')
+
+    def sinks(*more: str) -> object:
+        added = run(*adding, "--yes", *more)
+        assert added.exit_code == 0, added.stderr
+        assert "outward" in added.stdout
+        (tool,) = json.loads(run("tools", "list", "--json", "--tools", "http:tell").stdout)
+        return tool.get("sinks")
+
+    assert sinks() is None
+    assert sinks("--accept-sinks") == ["room"]
+
+
+def test_a_part_of_the_answer_can_be_picked(run: Run, home: Path, pets: tuple[str, list[str]]) -> None:
+    origin, _ = pets
+    assert run("tools", "add", "http", "where", f"{origin}/x", "--pick", "path", "--yes").exit_code == 0
+    called = run("call", "where", "--tools", "http:where", "--yes")
+    assert called.stdout.strip().strip('"') == "/x"
+    bad = run("tools", "add", "http", "where", f"{origin}/x", "--pick", "a[", "--yes")
+    assert (bad.exit_code, "no JMESPath expression" in " ".join(bad.stderr.split())) == (2, True)

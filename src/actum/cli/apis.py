@@ -37,6 +37,9 @@ SecretFlag = Annotated[
         "--secret", metavar="WHERE=SECRET", help="The secret with the credential of a scheme of the document."
     ),
 ]
+SinksFlag = Annotated[
+    bool, typer.Option("--accept-sinks", help="Accept which arguments are shown to say where something goes.")
+]
 KeyFlag = Annotated[
     str, typer.Option("--idempotency-header", metavar="NAME", help="The API takes an idempotency key in this header.")
 ]
@@ -56,12 +59,21 @@ def add_openapi(
         str, typer.Option("--oauth-client", metavar="ID[:SECRET]", help="The client for OAuth 2.0 client credentials.")
     ] = "",
     idempotency_header: KeyFlag = "",
+    offer_all: Annotated[
+        bool, typer.Option("--all", help="Offer each operation as a tool, however many there are.")
+    ] = False,
+    search: Annotated[
+        bool, typer.Option("--search", help="Offer a search among the operations instead of each of them.")
+    ] = False,
+    sinks: SinksFlag = False,
     yes: YesFlag = False,
 ) -> int:
     """Add an API from its document. Its operations are used with --tools openapi:NAME.
 
     For instance: actum tools add openapi https://api.example.com/openapi.json --name example --only pets
     """
+    if offer_all and search:
+        raise UsageError("give --all or --search, not both")
     terminal, egress = Terminal(), options.egress()
     wanted = ApiChoice(
         said(name),
@@ -70,6 +82,7 @@ def add_openapi(
         _pairs(secret, "--secret"),
         said(oauth_client),
         said(idempotency_header),
+        True if search else False if offer_all else None,
     )
     store = api_store(os.environ)
 
@@ -79,11 +92,13 @@ def add_openapi(
 
     setup = asyncio.run(read())
     _show(terminal, setup, setup.held())
-    if len(setup.api.operations) > MANY and not wanted.only:
+    if setup.search:
+        terminal.note(tr("The model is offered a search among these tools. --only chooses some, --all offers each."))
+    elif len(setup.api.operations) > MANY:
         terminal.note(tr("These are many tools for one prompt: choose with --only."))
     if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
-    store.put(setup.approving())
+    store.put(_with_sinks(terminal, setup, accepted=sinks, yes=yes).approving())
     terminal.note(tr("Added. Use it with --tools openapi:{name}", name=setup.name))
     return DONE
 
@@ -108,6 +123,10 @@ def add_http(
         list[str] | None, typer.Option("--effects", metavar="EFFECT", help="What a call does, such as read or send.")
     ] = None,
     idempotency_header: KeyFlag = "",
+    pick: Annotated[
+        str, typer.Option("--pick", metavar="JMESPATH", help="The part of a JSON answer that the model sees.")
+    ] = "",
+    sinks: SinksFlag = False,
     curl: Annotated[str, typer.Option("--curl", metavar="LINE", help="Take all of it from a cURL line.")] = "",
     yes: YesFlag = False,
 ) -> int:
@@ -133,12 +152,13 @@ def add_http(
         description=said(description) or endpoint.description,
         effects=_effects(effects),
         idempotency_header=said(idempotency_header),
+        pick=said(pick),
     )
     setup = setup_of(endpoint)
     _show(terminal, setup, [setup.name])
     if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
-    api_store(os.environ).put(setup)
+    api_store(os.environ).put(_with_sinks(terminal, setup, accepted=sinks, yes=yes))
     for each in secrets:
         terminal.note(tr("Set its credential: actum secrets set {name}", name=each))
     terminal.note(tr("Added. Use it with --tools http:{name}", name=setup.name))
@@ -151,7 +171,9 @@ def update(name: ApiName, yes: YesFlag = False) -> int:
     before = store.get(said(name))
     if not before.source:
         raise UsageError("this is an endpoint that was described by hand: add it again to change it")
-    wanted = ApiChoice(before.name, before.only, before.server, idempotency_header=before.idempotency_header)
+    wanted = ApiChoice(
+        before.name, before.only, before.server, idempotency_header=before.idempotency_header, search=before.search
+    )
 
     async def read() -> ApiSetup | None:
         found = await read_source(before.source, egress, before.etag)
@@ -187,6 +209,8 @@ def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
             terminal.line("tool", styled((operation.tool.name, "bold yellow")), "yellow")
             terminal.line("request", shown(f"{operation.method} {setup.address_of(operation)}{operation.path}"))
             terminal.line("does", shown(operation.tool.description))
+            if operation.proposed_sinks and not operation.tool.reads_only:
+                terminal.line("outward", shown(", ".join(operation.proposed_sinks)))
     cost = sum(len(msgspec.json.encode([each.tool.description, each.tool.parameters])) for each in setup.api.operations)
     count = str(len(setup.api.operations))
     terminal.line("tools", tr("{count}, about {tokens} tokens", count=count, tokens=str(cost // BYTES_PER_TOKEN)))
@@ -199,6 +223,17 @@ def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
         terminal.line("sends", shown(scheme + at))
     for scheme, kind in schemes_without(setup).items():
         terminal.note(tr("no credential is set up for {scheme} ({kind}): --secret", scheme=shown(scheme), kind=kind))
+
+
+def _with_sinks(terminal: Terminal, setup: ApiSetup, *, accepted: bool, yes: bool) -> ApiSetup:
+    """The API with the arguments that say where something goes, if a person accepts the proposal. Otherwise an approval
+    for a whole run covers the same arguments alone.
+    """
+    proposed = any(each.proposed_sinks and not each.tool.reads_only for each in setup.api.operations)
+    if proposed and not accepted and not yes and terminal.person:
+        question = "do the arguments shown as outward, and no others, say where something goes?  [y]es  [n]o: "
+        accepted = (terminal.ask(question) or "").strip().lower() in ("y", "yes")
+    return msgspec.structs.replace(setup, sinks=accepted)
 
 
 def _agreed(terminal: Terminal, question: str, *, yes: bool) -> bool:

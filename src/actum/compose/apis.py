@@ -21,13 +21,14 @@ from ..core.json import JsonObject
 from ..core.secret_store import SecretValue
 from ..core.user import User
 from ..protocols.openapi.model import ApiDocument, ApiOperation, BadDocument
-from ..protocols.openapi.reading import DocumentReader, argument_schema
+from ..protocols.openapi.reading import DocumentReader, argument_schema, result_schemas
 from ..protocols.openapi.references import Load
 from ..protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
 from ..protocols.openapi.text import BYTES_MAX, read_text
 from ..storage.apis import ApiStore
 from ..storage.place import state_folder
 from ..toolsets.http.credentials import Keep
+from ..toolsets.http.finder import ApiFinder
 from ..toolsets.http.toolset import ApiToolset
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
@@ -37,7 +38,7 @@ from .secrets import secret_file
 
 READ_S_MAX = 60.0
 MANY = 100
-"""With more operations than this, a person has to choose: providers refuse more than 128 tools."""
+"""More operations are not offered each by itself, unless a person says so: providers refuse more than 128 tools."""
 
 
 class ApiChoice(NamedTuple):
@@ -51,6 +52,7 @@ class ApiChoice(NamedTuple):
         oauth_client: for schemes of OAuth 2.0: the client's id, and behind a colon the name of the secret with its
             password.
         idempotency_header: the header in which the API takes an idempotency key.
+        search: whether the model finds operations by searching; None where that depends on how many there are.
     """
 
     name: str
@@ -59,6 +61,7 @@ class ApiChoice(NamedTuple):
     secrets: Mapping[str, str] = {}
     oauth_client: str = ""
     idempotency_header: str = ""
+    search: bool | None = None
 
 
 class DocumentSource(NamedTuple):
@@ -80,8 +83,8 @@ def api_store(environment: Mapping[str, str]) -> ApiStore:
     return ApiStore(state_folder(environment) / "apis")
 
 
-def open_api(name: str, environment: Mapping[str, str], egress: Egress) -> ApiToolset:
-    """The tools of an API that was set up.
+def open_api(name: str, environment: Mapping[str, str], egress: Egress) -> ApiToolset | ApiFinder:
+    """The tools of an API that was set up, or a search among them.
 
     Raises:
         UnknownName: there is none of this name.
@@ -93,7 +96,8 @@ def open_api(name: str, environment: Mapping[str, str], egress: Egress) -> ApiTo
         store.set(secret, SecretValue(value), owner)
 
     keeping: Keep = keep
-    return ApiToolset(api_store(environment).get(name), egress=egress, keep=keeping)
+    toolset = ApiToolset(api_store(environment).get(name), egress=egress, keep=keeping)
+    return ApiFinder(toolset) if toolset.setup.search else toolset
 
 
 async def read_source(source: str, egress: Egress, etag: str = "") -> DocumentSource:
@@ -149,7 +153,7 @@ async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: 
         read = asyncio.run_coroutine_threadsafe(read_source(address, egress), loop).result(READ_S_MAX)
         return read_text(read.content)
 
-    api, whole = await asyncio.to_thread(_read, document, found.address, load, wanted.only)
+    api, whole, results = await asyncio.to_thread(_read, document, found.address, load, wanted.only)
     server = _server(wanted.server, api)
     setup = ApiSetup(
         name=wanted.name,
@@ -161,6 +165,8 @@ async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: 
         server=server,
         credentials=_credentials(wanted, api),
         idempotency_header=wanted.idempotency_header,
+        results=results,
+        search=wanted.search if wanted.search is not None else len(api.operations) > MANY and not wanted.only,
         whole=whole,
     )
     return msgspec.structs.replace(setup, origins=_origins(setup))
@@ -171,13 +177,17 @@ def updated(before: ApiSetup, after: ApiSetup) -> ApiSetup:
     nowhere that was not confirmed before.
     """
     return msgspec.structs.replace(
-        after, approved=before.approved, origins=before.origins, credentials=before.credentials
+        after,
+        approved=before.approved,
+        origins=before.origins,
+        credentials=before.credentials,
+        sinks=before.sinks,
     )
 
 
 def _read(
     document: JsonObject, address: str, load: Load, only: Sequence[str]
-) -> tuple[ApiDocument, dict[str, JsonObject]]:
+) -> tuple[ApiDocument, dict[str, JsonObject], JsonObject]:
     reader = DocumentReader(document, address, load)
     api = reader.api()
     chosen = tuple(each for each in api.operations if not only or any(_is_meant(each, one) for one in only))
@@ -185,7 +195,7 @@ def _read(
         known = ", ".join(sorted({tag for each in api.operations for tag in each.tags})[:20])
         raise UsageError(f"no operation was chosen; the tags of the document are: {known or 'none'}")
     whole = {each.tool.name: argument_schema(reader, each) for each in chosen if each.cut}
-    return msgspec.structs.replace(api, operations=chosen), whole
+    return msgspec.structs.replace(api, operations=chosen), whole, result_schemas(reader, chosen)
 
 
 def _is_meant(operation: ApiOperation, pattern: str) -> bool:
