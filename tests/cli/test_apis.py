@@ -182,7 +182,7 @@ def test_a_document_that_can_not_be_used_is_refused_in_words_of_its_own(run: Run
 
 @pytest.mark.usefixtures("key")
 def test_an_api_of_many_operations_is_offered_as_a_search_unless_a_person_says_otherwise(run: Run, home: Path) -> None:
-    paths = {f"/thing{number}": {"get": {"operationId": f"get_thing{number}"}} for number in range(101)}
+    paths: JsonObject = {f"/thing{number}": {"get": {"operationId": f"get_thing{number}"}} for number in range(101)}
     many: JsonObject = {"openapi": "3.1.0", "info": {"title": "Many", "version": "1"}, "paths": paths}
     many["servers"] = [{"url": "https://many.example"}]
     (home / "many.json").write_text(json.dumps(many))

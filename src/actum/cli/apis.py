@@ -7,29 +7,48 @@ from __future__ import annotations
 
 import asyncio
 import os
+import webbrowser
 from collections.abc import Sequence
 from typing import Annotated, cast, get_args
 
 import msgspec
 import typer
 
-from ..compose.apis import MANY, ApiChoice, api_store, read_source, set_up, updated
+from ..compose.apis import (
+    MANY,
+    ApiChoice,
+    api_logins,
+    api_store,
+    log_in,
+    login_of,
+    read_source,
+    set_up,
+    updated,
+)
 from ..core.errors import UsageError
 from ..core.json import Json, JsonProblem, parse
 from ..core.tool import Effects
+from ..core.user import User
 from ..protocols.openapi.endpoint import EndpointTemplate, from_curl, setup_of
 from ..protocols.openapi.setup import ApiSetup, OAuthCredential
 from ..protocols.plain_text import shown
+from ..storage.tokens import Granted
 from ..toolsets.http.credentials import schemes_without
+from ..toolsets.http.token import ApiLogin
+from ..transport.loopback import Loopback
 from . import options
 from .language import tr
+from .login import Open, TerminalLogin
 from .run import DONE, FAILED
-from .show.terminal import Terminal, said, styled
+from .show.terminal import Terminal, said, styled, who
 
 app = typer.Typer(help="Add an API: a whole document, or one HTTP endpoint.", no_args_is_help=True)
 
 BYTES_PER_TOKEN = 4
 ApiName = Annotated[str, typer.Argument(metavar="NAME", help="What the API is called here.")]
+SchemeFlag = Annotated[str, typer.Option("--scheme", metavar="NAME", help="The security scheme, where there are some.")]
+UserFlag = Annotated[str, typer.Option("--user", metavar="NAME", help="Who logs in, where it is not you.")]
+TenantFlag = Annotated[str, typer.Option("--tenant", metavar="NAME", help="The tenant of the user.")]
 YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
 SecretFlag = Annotated[
     list[str] | None,
@@ -56,8 +75,9 @@ def add_openapi(
     server: Annotated[str, typer.Option("--server", metavar="URL", help="The base address of the API.")] = "",
     secret: SecretFlag = None,
     oauth_client: Annotated[
-        str, typer.Option("--oauth-client", metavar="ID[:SECRET]", help="The client for OAuth 2.0 client credentials.")
+        str, typer.Option("--oauth-client", metavar="ID[:SECRET]", help="The client for OAuth 2.0 and OpenID Connect.")
     ] = "",
+    login: Annotated[bool, typer.Option("--login", help="Each user logs in, as with `actum tools login`.")] = False,
     idempotency_header: KeyFlag = "",
     offer_all: Annotated[
         bool, typer.Option("--all", help="Offer each operation as a tool, however many there are.")
@@ -83,6 +103,7 @@ def add_openapi(
         said(oauth_client),
         said(idempotency_header),
         True if search else False if offer_all else None,
+        login,
     )
     store = api_store(os.environ)
 
@@ -93,13 +114,15 @@ def add_openapi(
     setup = asyncio.run(read())
     _show(terminal, setup, setup.held())
     if setup.search:
-        terminal.note(tr("The model is offered a search among these tools. --only chooses some, --all offers each."))
+        terminal.note(tr("The model is offered a search among these tools: see --only and --all."))
     elif len(setup.api.operations) > MANY:
         terminal.note(tr("These are many tools for one prompt: choose with --only."))
     if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
     store.put(_with_sinks(terminal, setup, accepted=sinks, yes=yes).approving())
     terminal.note(tr("Added. Use it with --tools openapi:{name}", name=setup.name))
+    if any(isinstance(each, OAuthCredential) and each.login_url for each in setup.credentials.values()):
+        terminal.note(tr("Each user logs in: actum tools login {name}", name=setup.name))
     return DONE
 
 
@@ -202,6 +225,56 @@ def remove(name: ApiName) -> int:
     return FAILED
 
 
+def login(
+    name: ApiName,
+    scheme: SchemeFlag = "",
+    user: UserFlag = "",
+    tenant: TenantFlag = "",
+    port: Annotated[int, typer.Option("--port", help="Where the browser comes back to; 0 for any port.")] = 0,
+    paste: Annotated[bool, typer.Option("--paste", help="The browser runs on another machine.")] = False,
+) -> int:
+    """Log in at an API, in a browser. Nothing opens without a yes."""
+    terminal = Terminal()
+    owner = User(said(tenant), said(user) or who())
+    wanted = login_of(api_store(os.environ).get(said(name)), said(scheme), owner, os.environ)
+    granted = asyncio.run(by_browser(wanted, terminal, port=port, paste=paste))
+    terminal.note(tr("{user} is logged in at {site}.", user=owner.principal, site=granted.issuer))
+    return DONE
+
+
+async def by_browser(
+    wanted: ApiLogin, terminal: Terminal, *, port: int = 0, paste: bool = False, open_link: Open = webbrowser.open
+) -> Granted:
+    """A user logs in, in a browser of this machine or of another.
+
+    Raises:
+        LoginFailed, Unavailable: as by `compose.apis.log_in`.
+    """
+    async with Loopback(port) as loopback:
+        person = TerminalLogin(terminal, loopback, paste=paste, open_link=open_link)
+        return await log_in(wanted, person, api_logins(os.environ), options.egress())
+
+
+def logout(name: ApiName, scheme: SchemeFlag = "", user: UserFlag = "", tenant: TenantFlag = "") -> int:
+    """Forget the log-in at an API. Its issuer is not told."""
+    terminal = Terminal()
+    owner = User(said(tenant), said(user) or who())
+    setup, store = api_store(os.environ).get(said(name)), api_logins(os.environ)
+    found = [
+        granted
+        for each, credential in setup.credentials.items()
+        if isinstance(credential, OAuthCredential) and each == (said(scheme) or each)
+        if (granted := store.granted(owner, setup.login_place(each, credential))) is not None
+    ]
+    for granted in found:
+        store.drop(granted)
+    if not found:
+        terminal.error(tr("{user} was not logged in at {name}.", user=owner.principal, name=setup.name))
+        return FAILED
+    terminal.note(tr("{user} is logged out of {name}.", user=owner.principal, name=setup.name))
+    return DONE
+
+
 def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
     """What a person looks at before an API is used."""
     for operation in setup.api.operations:
@@ -221,6 +294,9 @@ def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
     for scheme, credential in setup.credentials.items():
         at = f" ({credential.token_url})" if isinstance(credential, OAuthCredential) else f" = {credential.secret}"
         terminal.line("sends", shown(scheme + at))
+        if isinstance(credential, OAuthCredential) and credential.login_url:
+            scopes = f": {' '.join(credential.scopes)}" if credential.scopes else ""
+            terminal.line("log-in", shown(credential.login_url + scopes))
     for scheme, kind in schemes_without(setup).items():
         terminal.note(tr("no credential is set up for {scheme} ({kind}): --secret", scheme=shown(scheme), kind=kind))
 

@@ -50,6 +50,11 @@ WORDS = {
     # APIs
     "These are many tools for one prompt: choose with --only.": "对一个提示词来说工具太多：请用 --only 选择。",
     "Added. Use it with --tools openapi:{name}": "已添加。使用方法：--tools openapi:{name}",
+    "Each user logs in: actum tools login {name}": "每个用户自己登录：actum tools login {name}",
+    "{user} is logged in at {site}.": "{user} 已登录 {site}。",
+    "{user} was not logged in at {name}.": "{user} 没有登录 {name}。",
+    "{user} is logged out of {name}.": "{user} 已退出 {name}。",
+    "The model is offered a search among these tools: see --only and --all.": "模型得到的是搜索：见 --only 与 --all。",
     "Added. Use it with --tools http:{name}": "已添加。使用方法：--tools http:{name}",
     "Set its credential: actum secrets set {name}": "请设置它的凭据：actum secrets set {name}",
     "Nothing has changed.": "没有变化。",
@@ -508,6 +513,14 @@ HELP = {
     "What the API is called here.": "API 在这里的名称。",
     "The secret with the credential of a scheme of the document.": "文档中某个安全方案的凭据所在的密钥名称。",
     "The API takes an idempotency key in this header.": "API 在这个请求头里接受幂等键。",
+    "The client for OAuth 2.0 and OpenID Connect.": "用于 OAuth 2.0 和 OpenID Connect 的客户端。",
+    "Each user logs in, as with `actum tools login`.": "每个用户自己登录，如 `actum tools login`。",
+    "The security scheme, where there are some.": "安全方案（有多个时指定）。",
+    "Who logs in, where it is not you.": "登录者，若不是你自己。",
+    "The tenant of the user.": "用户所属的租户。",
+    "Where the browser comes back to; 0 for any port.": "浏览器返回的端口；0 表示任意端口。",
+    "Log in at an API, in a browser. Nothing opens without a yes.": "在浏览器中登录 API。未经同意不会打开任何页面。",
+    "Forget the log-in at an API. Its issuer is not told.": "忘记在某个 API 的登录。签发方不会被告知。",
     "The part of a JSON answer that the model sees.": "JSON 回答中给模型看的部分。",
     "Accept which arguments are shown to say where something goes.": "接受所显示的、说明内容发往何处的参数。",
     "Offer each operation as a tool, however many there are.": "无论有多少操作，都把每个操作作为一个工具提供。",
@@ -515,7 +528,6 @@ HELP = {
     "The OpenAPI or Swagger document.": "OpenAPI 或 Swagger 文档。",
     "Only operations with this name, tag, or 'METHOD /path'.": "只用有这个名称、标签或 'METHOD /path' 的操作。",
     "The base address of the API.": "API 的基础地址。",
-    "The client for OAuth 2.0 client credentials.": "用于 OAuth 2.0 客户端凭据的客户端。",
     (
         "Add an API from its document. Its operations are used with --tools openapi:NAME. For instance: actum tools "
         "add openapi https://api.example.com/openapi.json --name example --only pets"

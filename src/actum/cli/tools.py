@@ -28,6 +28,8 @@ app = typer.Typer(help="List tools, show one, print its schema, check them.", in
 app.add_typer(apis.app, name="add")
 app.command("update")(apis.update)
 app.command("rm")(apis.remove)
+app.command("login")(apis.login)
+app.command("logout")(apis.logout)
 
 ToolName = Annotated[str, typer.Argument(help="The tool's name.")]
 

@@ -38,6 +38,8 @@ class OAuthCredential(Struct, frozen=True, tag="oauth", omit_defaults=True):
         client_secret: the name of the secret that holds its password there; empty for a public client.
         refresh_token: the name of the secret that holds a refresh token. Empty for the grant `client_credentials`.
         scopes: what is asked for.
+        login_url: the page at which each user logs in, as a person confirmed it (authorization code). Empty where no
+            user does.
     """
 
     token_url: str
@@ -45,6 +47,7 @@ class OAuthCredential(Struct, frozen=True, tag="oauth", omit_defaults=True):
     client_secret: str = ""
     refresh_token: str = ""
     scopes: tuple[str, ...] = ()
+    login_url: str = ""
 
 
 Credential = SecretCredential | OAuthCredential
@@ -90,6 +93,13 @@ class ApiSetup(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sinks: bool = False
     whole: dict[str, JsonObject] = {}
     approved: dict[str, str] = {}
+
+    def login_place(self, scheme: str, credential: OAuthCredential) -> str:
+        """The name under which the log-ins of users for a scheme are kept. An API that is added again under the same
+        name, with other servers or another endpoint, does not get the log-ins of the one before.
+        """
+        bound = _encoder.encode([credential.login_url, credential.token_url, credential.client_id, self.origins])
+        return f"api:{self.name}:{scheme}:{hashlib.sha256(bound).hexdigest()[:32]}"
 
     def address_of(self, operation: ApiOperation) -> str:
         """The base address of an operation's requests.

@@ -27,6 +27,7 @@ from ...protocols.openapi.asking import asked_by
 from ...protocols.openapi.model import ApiOperation, BadDocument
 from ...protocols.openapi.request import BuiltRequest, build_request
 from ...protocols.openapi.setup import ApiSetup, OAuthCredential, argument_of, filled, tool_of
+from ...storage.tokens import TokenStore
 from ...transport.egress import Egress
 from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import AddressRefused, Guard, origin
@@ -52,6 +53,7 @@ class ApiToolset:
         fetcher: sends the requests; by default one that reaches the confirmed origins.
         clock: for the end of tokens and for dates in `Retry-After`.
         keep: keeps a new refresh token.
+        logins: what users were granted who logged in.
 
     Attributes:
         setup: as given.
@@ -67,6 +69,7 @@ class ApiToolset:
         fetcher: Fetcher | None = None,
         clock: Clock | None = None,
         keep: Keep | None = None,
+        logins: TokenStore | None = None,
     ) -> None:
         self.setup = setup
         held = set(setup.held())
@@ -80,7 +83,7 @@ class ApiToolset:
         self._fetcher = fetcher or Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=ANSWER_S_MAX)
         self._clock = clock or SystemClock()
         self._results = ResultSchemas(setup.results)
-        self._credentials = ApiCredentials(setup, self._fetcher, clock=self._clock, keep=keep)
+        self._credentials = ApiCredentials(setup, self._fetcher, clock=self._clock, keep=keep, logins=logins)
 
     @property
     def generation(self) -> int:
