@@ -98,7 +98,11 @@ def test_an_api_is_added_called_and_its_credential_is_shown_nowhere(
     assert asked == ["/pets/Rex%2F2"]
     results.append(run("call", "get_pet", "name=missing", "--tools", "openapi:pets", "--yes"))
     assert results[1].exit_code == 1
-    results += [run("journal", "export"), run("tools", "list", "--tools", "openapi:pets"), run("audit", "--json")]
+    results += [
+        run("journal", "export", "--all"),
+        run("tools", "list", "--tools", "openapi:pets"),
+        run("audit", "--json"),
+    ]
     everything = "".join(each.stdout + each.stderr for each in results)
     everything += "".join(path.read_text("utf-8", "replace") for path in home.rglob("*") if path.is_file())
     forms = (HUSH, quote(HUSH, safe=""), base64.b64encode(HUSH.encode()).decode(), HUSH.encode().hex())
