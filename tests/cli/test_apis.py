@@ -227,3 +227,45 @@ def test_a_part_of_the_answer_can_be_picked(run: Run, home: Path, pets: tuple[st
     assert called.stdout.strip().strip('"') == "/x"
     bad = run("tools", "add", "http", "where", f"{origin}/x", "--pick", "a[", "--yes")
     assert (bad.exit_code, "no JMESPath expression" in " ".join(bad.stderr.split())) == (2, True)
+
+
+@pytest.mark.row("T8")
+def test_what_could_be_tools_is_listed_and_not_added(run: Run, home: Path) -> None:
+    (home / "apis").mkdir()
+    (home / "apis" / "pets.json").write_text(document("https://a.example"))
+    found = run("tools", "discover", "apis")
+    assert found.exit_code == 0
+    assert "actum tools add openapi apis/pets.json --name pets" in " ".join(found.stdout.split())
+    assert "get_pet, other" in " ".join(found.stdout.split())
+    assert json.loads(run("tools", "discover", "apis", "--json").stdout)[-1]["count"] == 2
+    assert run("tools", "list", "--tools", "openapi:pets").exit_code == 2, "nothing was added"
+    assert run("tools", "discover", "no-such-place").exit_code == 2
+
+
+def test_what_a_tool_costs_the_prompt_is_shown_before_and_after_it_is_shortened(run: Run, home: Path) -> None:
+    deep: JsonObject = {"type": "object", "properties": {f"field{n}": {"type": "string"} for n in range(600)}}
+    body: JsonObject = {"content": {"application/json": {"schema": {"type": "object", "properties": {"deep": deep}}}}}
+    whole = json.loads(document("https://a.example"))
+    whole["paths"]["/deep"] = {"post": {"operationId": "deep", "requestBody": body}}
+    (home / "deep.json").write_text(json.dumps(whole))
+    assert run("tools", "add", "openapi", "deep.json", "--name", "deep", "--yes").exit_code == 0
+    costs = {
+        each["tool"]: each
+        for each in json.loads(run("tools", "list", "--tokens", "--json", "--tools", "openapi:deep").stdout)
+    }
+    assert costs["deep"]["whole"] > 4_000
+    assert costs["deep"]["told"] < 500
+    assert costs["other"]["whole"] == costs["other"]["told"]
+    assert "tokens, as told" in run("tools", "list", "--tokens", "--tools", "openapi:deep").stdout
+
+
+def test_the_doctor_lists_the_apis_and_what_they_lack(run: Run, home: Path) -> None:
+    (home / "pets.json").write_text(document("https://a.example"))
+    run("tools", "add", "openapi", "pets.json", "--name", "pets", "--yes")
+    run("tools", "add", "openapi", "pets.json", "--name", "good", "--yes", "--secret", "key=pets_key")
+    (home / "pets.json").write_text(document("https://a.example", "Another thing."))
+    run("tools", "update", "good")
+    found = [each for each in json.loads(run("doctor", "--json").stdout) if each["about"] == "api"]
+    assert [each["verdict"] for each in found] == ["warn", "warn"]
+    assert "good: 1 tool at https://a.example:443; 1 more are held" in found[0]["found"]
+    assert "no credential is set up for key" in found[1]["found"]
