@@ -21,8 +21,8 @@ from actum.server.issuer import Issuer as Trusted
 from actum.server.issuer import SignedTokens
 from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock
+from actum.toolsets.login import LoginFailed
 from actum.toolsets.mcp.auth import OAuth
-from actum.toolsets.mcp.error import LoginFailed
 from tests.issuer import Issuer
 from tests.web import listening, place, serving
 

@@ -98,7 +98,11 @@ def test_an_api_is_added_called_and_its_credential_is_shown_nowhere(
     assert asked == ["/pets/Rex%2F2"]
     results.append(run("call", "get_pet", "name=missing", "--tools", "openapi:pets", "--yes"))
     assert results[1].exit_code == 1
-    results += [run("journal", "export"), run("tools", "list", "--tools", "openapi:pets"), run("audit", "--json")]
+    results += [
+        run("journal", "export", "--all"),
+        run("tools", "list", "--tools", "openapi:pets"),
+        run("audit", "--json"),
+    ]
     everything = "".join(each.stdout + each.stderr for each in results)
     everything += "".join(path.read_text("utf-8", "replace") for path in home.rglob("*") if path.is_file())
     forms = (HUSH, quote(HUSH, safe=""), base64.b64encode(HUSH.encode()).decode(), HUSH.encode().hex())
@@ -178,3 +182,90 @@ def test_a_document_that_can_not_be_used_is_refused_in_words_of_its_own(run: Run
     bad = (("--secret", "key"), ("--secret", "nothing=x"), ("--oauth-client", "x"), ("--only", "nothing"))
     for more in (*bad, ("--name", "../x"), ("--server", "file:///etc")):
         assert run("tools", "add", "openapi", "good.json", "--name", "x", "--yes", *more).exit_code == 2, more
+
+
+@pytest.mark.usefixtures("key")
+def test_an_api_of_many_operations_is_offered_as_a_search_unless_a_person_says_otherwise(run: Run, home: Path) -> None:
+    paths: JsonObject = {f"/thing{number}": {"get": {"operationId": f"get_thing{number}"}} for number in range(101)}
+    many: JsonObject = {"openapi": "3.1.0", "info": {"title": "Many", "version": "1"}, "paths": paths}
+    many["servers"] = [{"url": "https://many.example"}]
+    (home / "many.json").write_text(json.dumps(many))
+
+    def offered(*more: str) -> int:
+        added = run("tools", "add", "openapi", "many.json", "--name", "many", "--yes", *more)
+        assert added.exit_code == 0, added.stderr
+        assert ("offered a search" in " ".join(added.stderr.split())) is (len(more) < 1 or more[0] == "--search"), more
+        return len(json.loads(run("tools", "list", "--json", "--tools", "openapi:many").stdout))
+
+    assert offered() == 3
+    assert offered("--all") == 101
+    assert offered("--only", "get_thing1*") == 12
+    assert offered("--search", "--only", "get_thing1*") == 3
+    assert run("tools", "update", "many", "--yes").exit_code == 0
+    assert len(json.loads(run("tools", "list", "--json", "--tools", "openapi:many").stdout)) == 3
+    assert run("tools", "add", "openapi", "many.json", "--name", "x", "--yes", "--all", "--search").exit_code == 2
+
+
+def test_which_arguments_go_outward_is_proposed_and_holds_only_when_accepted(run: Run, home: Path) -> None:
+    adding = ("tools", "add", "http", "tell", "https://x.example/{room}", "-X", "POST", "--body", '{"a": "{text}"}')
+
+    def sinks(*more: str) -> object:
+        added = run(*adding, "--yes", *more)
+        assert added.exit_code == 0, added.stderr
+        assert "outward" in added.stdout
+        (tool,) = json.loads(run("tools", "list", "--json", "--tools", "http:tell").stdout)
+        return tool.get("sinks")
+
+    assert sinks() is None
+    assert sinks("--accept-sinks") == ["room"]
+
+
+def test_a_part_of_the_answer_can_be_picked(run: Run, home: Path, pets: tuple[str, list[str]]) -> None:
+    origin, _ = pets
+    assert run("tools", "add", "http", "where", f"{origin}/x", "--pick", "path", "--yes").exit_code == 0
+    called = run("call", "where", "--tools", "http:where", "--yes")
+    assert called.stdout.strip().strip('"') == "/x"
+    bad = run("tools", "add", "http", "where", f"{origin}/x", "--pick", "a[", "--yes")
+    assert (bad.exit_code, "no JMESPath expression" in " ".join(bad.stderr.split())) == (2, True)
+
+
+@pytest.mark.row("T8")
+def test_what_could_be_tools_is_listed_and_not_added(run: Run, home: Path) -> None:
+    (home / "apis").mkdir()
+    (home / "apis" / "pets.json").write_text(document("https://a.example"))
+    found = run("tools", "discover", "apis")
+    assert found.exit_code == 0
+    assert "actum tools add openapi apis/pets.json --name pets" in " ".join(found.stdout.split())
+    assert "get_pet, other" in " ".join(found.stdout.split())
+    assert json.loads(run("tools", "discover", "apis", "--json").stdout)[-1]["count"] == 2
+    assert run("tools", "list", "--tools", "openapi:pets").exit_code == 2, "nothing was added"
+    assert run("tools", "discover", "no-such-place").exit_code == 2
+
+
+def test_what_a_tool_costs_the_prompt_is_shown_before_and_after_it_is_shortened(run: Run, home: Path) -> None:
+    deep: JsonObject = {"type": "object", "properties": {f"field{n}": {"type": "string"} for n in range(600)}}
+    body: JsonObject = {"content": {"application/json": {"schema": {"type": "object", "properties": {"deep": deep}}}}}
+    whole = json.loads(document("https://a.example"))
+    whole["paths"]["/deep"] = {"post": {"operationId": "deep", "requestBody": body}}
+    (home / "deep.json").write_text(json.dumps(whole))
+    assert run("tools", "add", "openapi", "deep.json", "--name", "deep", "--yes").exit_code == 0
+    costs = {
+        each["tool"]: each
+        for each in json.loads(run("tools", "list", "--tokens", "--json", "--tools", "openapi:deep").stdout)
+    }
+    assert costs["deep"]["whole"] > 4_000
+    assert costs["deep"]["told"] < 500
+    assert costs["other"]["whole"] == costs["other"]["told"]
+    assert "tokens, as told" in run("tools", "list", "--tokens", "--tools", "openapi:deep").stdout
+
+
+def test_the_doctor_lists_the_apis_and_what_they_lack(run: Run, home: Path) -> None:
+    (home / "pets.json").write_text(document("https://a.example"))
+    run("tools", "add", "openapi", "pets.json", "--name", "pets", "--yes")
+    run("tools", "add", "openapi", "pets.json", "--name", "good", "--yes", "--secret", "key=pets_key")
+    (home / "pets.json").write_text(document("https://a.example", "Another thing."))
+    run("tools", "update", "good")
+    found = [each for each in json.loads(run("doctor", "--json").stdout) if each["about"] == "api"]
+    assert [each["verdict"] for each in found] == ["warn", "warn"]
+    assert "good: 1 tool at https://a.example:443; 1 more are held" in found[0]["found"]
+    assert "no credential is set up for key" in found[1]["found"]

@@ -7,35 +7,57 @@ from __future__ import annotations
 
 import asyncio
 import os
+import webbrowser
 from collections.abc import Sequence
 from typing import Annotated, cast, get_args
 
 import msgspec
 import typer
 
-from ..compose.apis import MANY, ApiChoice, api_store, read_source, set_up, updated
+from ..compose.apis import (
+    MANY,
+    ApiChoice,
+    api_logins,
+    api_store,
+    log_in,
+    login_of,
+    read_source,
+    set_up,
+    updated,
+)
 from ..core.errors import UsageError
 from ..core.json import Json, JsonProblem, parse
 from ..core.tool import Effects
+from ..core.user import User
 from ..protocols.openapi.endpoint import EndpointTemplate, from_curl, setup_of
 from ..protocols.openapi.setup import ApiSetup, OAuthCredential
 from ..protocols.plain_text import shown
+from ..storage.tokens import Granted
 from ..toolsets.http.credentials import schemes_without
+from ..toolsets.http.token import ApiLogin
+from ..transport.loopback import Loopback
 from . import options
 from .language import tr
+from .login import Open, TerminalLogin
 from .run import DONE, FAILED
-from .show.terminal import Terminal, said, styled
+from .show.terminal import Terminal, said, styled, who
 
 app = typer.Typer(help="Add an API: a whole document, or one HTTP endpoint.", no_args_is_help=True)
 
 BYTES_PER_TOKEN = 4
 ApiName = Annotated[str, typer.Argument(metavar="NAME", help="What the API is called here.")]
+SchemeFlag = Annotated[str, typer.Option("--scheme", metavar="NAME", help="The security scheme, where there are some.")]
+UserFlag = Annotated[str, typer.Option("--user", metavar="NAME", help="Who logs in, where it is not you.")]
+TenantFlag = Annotated[str, typer.Option("--tenant", metavar="NAME", help="The tenant of the user.")]
 YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
 SecretFlag = Annotated[
     list[str] | None,
     typer.Option(
         "--secret", metavar="WHERE=SECRET", help="The secret with the credential of a scheme of the document."
     ),
+]
+SinksFlag = Annotated[
+    bool, typer.Option("--accept-sinks", help="Accept which arguments are shown to say where something goes.")
 ]
 KeyFlag = Annotated[
     str, typer.Option("--idempotency-header", metavar="NAME", help="The API takes an idempotency key in this header.")
@@ -53,15 +75,25 @@ def add_openapi(
     server: Annotated[str, typer.Option("--server", metavar="URL", help="The base address of the API.")] = "",
     secret: SecretFlag = None,
     oauth_client: Annotated[
-        str, typer.Option("--oauth-client", metavar="ID[:SECRET]", help="The client for OAuth 2.0 client credentials.")
+        str, typer.Option("--oauth-client", metavar="ID[:SECRET]", help="The client for OAuth 2.0 and OpenID Connect.")
     ] = "",
+    login: Annotated[bool, typer.Option("--login", help="Each user logs in, as with `actum tools login`.")] = False,
     idempotency_header: KeyFlag = "",
+    offer_all: Annotated[
+        bool, typer.Option("--all", help="Offer each operation as a tool, however many there are.")
+    ] = False,
+    search: Annotated[
+        bool, typer.Option("--search", help="Offer a search among the operations instead of each of them.")
+    ] = False,
+    sinks: SinksFlag = False,
     yes: YesFlag = False,
 ) -> int:
     """Add an API from its document. Its operations are used with --tools openapi:NAME.
 
     For instance: actum tools add openapi https://api.example.com/openapi.json --name example --only pets
     """
+    if offer_all and search:
+        raise UsageError("give --all or --search, not both")
     terminal, egress = Terminal(), options.egress()
     wanted = ApiChoice(
         said(name),
@@ -70,6 +102,8 @@ def add_openapi(
         _pairs(secret, "--secret"),
         said(oauth_client),
         said(idempotency_header),
+        True if search else False if offer_all else None,
+        login,
     )
     store = api_store(os.environ)
 
@@ -79,12 +113,16 @@ def add_openapi(
 
     setup = asyncio.run(read())
     _show(terminal, setup, setup.held())
-    if len(setup.api.operations) > MANY and not wanted.only:
+    if setup.search:
+        terminal.note(tr("The model is offered a search among these tools: see --only and --all."))
+    elif len(setup.api.operations) > MANY:
         terminal.note(tr("These are many tools for one prompt: choose with --only."))
     if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
-    store.put(setup.approving())
+    store.put(_with_sinks(terminal, setup, accepted=sinks, yes=yes).approving())
     terminal.note(tr("Added. Use it with --tools openapi:{name}", name=setup.name))
+    if any(isinstance(each, OAuthCredential) and each.login_url for each in setup.credentials.values()):
+        terminal.note(tr("Each user logs in: actum tools login {name}", name=setup.name))
     return DONE
 
 
@@ -108,6 +146,10 @@ def add_http(
         list[str] | None, typer.Option("--effects", metavar="EFFECT", help="What a call does, such as read or send.")
     ] = None,
     idempotency_header: KeyFlag = "",
+    pick: Annotated[
+        str, typer.Option("--pick", metavar="JMESPATH", help="The part of a JSON answer that the model sees.")
+    ] = "",
+    sinks: SinksFlag = False,
     curl: Annotated[str, typer.Option("--curl", metavar="LINE", help="Take all of it from a cURL line.")] = "",
     yes: YesFlag = False,
 ) -> int:
@@ -133,12 +175,13 @@ def add_http(
         description=said(description) or endpoint.description,
         effects=_effects(effects),
         idempotency_header=said(idempotency_header),
+        pick=said(pick),
     )
     setup = setup_of(endpoint)
     _show(terminal, setup, [setup.name])
     if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
-    api_store(os.environ).put(setup)
+    api_store(os.environ).put(_with_sinks(terminal, setup, accepted=sinks, yes=yes))
     for each in secrets:
         terminal.note(tr("Set its credential: actum secrets set {name}", name=each))
     terminal.note(tr("Added. Use it with --tools http:{name}", name=setup.name))
@@ -151,7 +194,9 @@ def update(name: ApiName, yes: YesFlag = False) -> int:
     before = store.get(said(name))
     if not before.source:
         raise UsageError("this is an endpoint that was described by hand: add it again to change it")
-    wanted = ApiChoice(before.name, before.only, before.server, idempotency_header=before.idempotency_header)
+    wanted = ApiChoice(
+        before.name, before.only, before.server, idempotency_header=before.idempotency_header, search=before.search
+    )
 
     async def read() -> ApiSetup | None:
         found = await read_source(before.source, egress, before.etag)
@@ -180,6 +225,56 @@ def remove(name: ApiName) -> int:
     return FAILED
 
 
+def login(
+    name: ApiName,
+    scheme: SchemeFlag = "",
+    user: UserFlag = "",
+    tenant: TenantFlag = "",
+    port: Annotated[int, typer.Option("--port", help="Where the browser comes back to; 0 for any port.")] = 0,
+    paste: Annotated[bool, typer.Option("--paste", help="The browser runs on another machine.")] = False,
+) -> int:
+    """Log in at an API, in a browser. Nothing opens without a yes."""
+    terminal = Terminal()
+    owner = User(said(tenant), said(user) or who())
+    wanted = login_of(api_store(os.environ).get(said(name)), said(scheme), owner, os.environ)
+    granted = asyncio.run(by_browser(wanted, terminal, port=port, paste=paste))
+    terminal.note(tr("{user} is logged in at {site}.", user=owner.principal, site=granted.issuer))
+    return DONE
+
+
+async def by_browser(
+    wanted: ApiLogin, terminal: Terminal, *, port: int = 0, paste: bool = False, open_link: Open = webbrowser.open
+) -> Granted:
+    """A user logs in, in a browser of this machine or of another.
+
+    Raises:
+        LoginFailed, Unavailable: as by `compose.apis.log_in`.
+    """
+    async with Loopback(port) as loopback:
+        person = TerminalLogin(terminal, loopback, paste=paste, open_link=open_link)
+        return await log_in(wanted, person, api_logins(os.environ), options.egress())
+
+
+def logout(name: ApiName, scheme: SchemeFlag = "", user: UserFlag = "", tenant: TenantFlag = "") -> int:
+    """Forget the log-in at an API. Its issuer is not told."""
+    terminal = Terminal()
+    owner = User(said(tenant), said(user) or who())
+    setup, store = api_store(os.environ).get(said(name)), api_logins(os.environ)
+    found = [
+        granted
+        for each, credential in setup.credentials.items()
+        if isinstance(credential, OAuthCredential) and each == (said(scheme) or each)
+        if (granted := store.granted(owner, setup.login_place(each, credential))) is not None
+    ]
+    for granted in found:
+        store.drop(granted)
+    if not found:
+        terminal.error(tr("{user} was not logged in at {name}.", user=owner.principal, name=setup.name))
+        return FAILED
+    terminal.note(tr("{user} is logged out of {name}.", user=owner.principal, name=setup.name))
+    return DONE
+
+
 def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
     """What a person looks at before an API is used."""
     for operation in setup.api.operations:
@@ -187,6 +282,8 @@ def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
             terminal.line("tool", styled((operation.tool.name, "bold yellow")), "yellow")
             terminal.line("request", shown(f"{operation.method} {setup.address_of(operation)}{operation.path}"))
             terminal.line("does", shown(operation.tool.description))
+            if operation.proposed_sinks and not operation.tool.reads_only:
+                terminal.line("outward", shown(", ".join(operation.proposed_sinks)))
     cost = sum(len(msgspec.json.encode([each.tool.description, each.tool.parameters])) for each in setup.api.operations)
     count = str(len(setup.api.operations))
     terminal.line("tools", tr("{count}, about {tokens} tokens", count=count, tokens=str(cost // BYTES_PER_TOKEN)))
@@ -197,8 +294,22 @@ def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
     for scheme, credential in setup.credentials.items():
         at = f" ({credential.token_url})" if isinstance(credential, OAuthCredential) else f" = {credential.secret}"
         terminal.line("sends", shown(scheme + at))
+        if isinstance(credential, OAuthCredential) and credential.login_url:
+            scopes = f": {' '.join(credential.scopes)}" if credential.scopes else ""
+            terminal.line("log-in", shown(credential.login_url + scopes))
     for scheme, kind in schemes_without(setup).items():
         terminal.note(tr("no credential is set up for {scheme} ({kind}): --secret", scheme=shown(scheme), kind=kind))
+
+
+def _with_sinks(terminal: Terminal, setup: ApiSetup, *, accepted: bool, yes: bool) -> ApiSetup:
+    """The API with the arguments that say where something goes, if a person accepts the proposal. Otherwise an approval
+    for a whole run covers the same arguments alone.
+    """
+    proposed = any(each.proposed_sinks and not each.tool.reads_only for each in setup.api.operations)
+    if proposed and not accepted and not yes and terminal.person:
+        question = "do the arguments shown as outward, and no others, say where something goes?  [y]es  [n]o: "
+        accepted = (terminal.ask(question) or "").strip().lower() in ("y", "yes")
+    return msgspec.structs.replace(setup, sinks=accepted)
 
 
 def _agreed(terminal: Terminal, question: str, *, yes: bool) -> bool:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from rich.cells import set_cell_size
 
 from ..compose.agents import list_tools, open_agents
+from ..compose.apis import api_store
 from ..compose.journals import journal_place
 from ..compose.mcp import find_servers, mcp_tokens
 from ..compose.models import make_model
@@ -36,6 +37,7 @@ from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
 from ..sandbox.layers import INSTEAD, landlock_abi, layers
 from ..storage.tokens import PLAIN_ADVICE
+from ..toolsets.http.credentials import schemes_without
 from ..toolsets.wrappers import label_problems
 from ..transport.egress import EgressRules
 from . import options
@@ -124,6 +126,8 @@ async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[Check
     for finding in await _tasks(settings):
         take(finding)
     take(await _tools(settings))
+    for finding in _apis():
+        take(finding)
     for finding in _egress(settings.egress, os.environ):
         take(finding)
     for name in settings.agents:
@@ -288,6 +292,31 @@ async def _tools(settings: Settings) -> CheckFinding:
     if problems := problems_of(loaded):
         return CheckFinding("warn", "tools", "; ".join(problems), "see docs/sandbox.md")
     return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")
+
+
+def _apis() -> list[CheckFinding]:
+    """The APIs that were added: how many tools each has, and what they lack."""
+    store = api_store(os.environ)
+    found: list[CheckFinding] = []
+    for name in store.names():
+        try:
+            setup = store.get(name)
+        except ActumError as error:
+            found.append(CheckFinding("bad", "api", str(error), f"actum tools rm {name}"))
+            continue
+        held, without = setup.held(), schemes_without(setup)
+        told = f"{name}: {counted(len(setup.api.operations) - len(held), 'tool')} at {', '.join(setup.origins)}"
+        if held:
+            told = f"{told}; {len(held)} more are held, since they are new or have changed"
+            found.append(CheckFinding("warn", "api", told, f"actum tools update {name}"))
+        elif without and not setup.credentials:
+            advice = f"add it again with --secret {min(without)}=SECRET"
+            found.append(
+                CheckFinding("warn", "api", f"{told}; no credential is set up for {', '.join(without)}", advice)
+            )
+        else:
+            found.append(CheckFinding("ok", "api", told))
+    return found
 
 
 async def _agent(settings: Settings, name: str) -> CheckFinding:

@@ -11,23 +11,31 @@ import msgspec
 import typer
 
 from ..compose import agents
+from ..compose.discovery import discover
 from ..core.json import Json, JsonObject
+from ..core.token_estimate import TOKEN_BYTES
 from ..core.tool import Tool
+from ..protocols.plain_text import shown
+from ..runs.given_tools import sort_out
 from ..schema.signature import ToolWarning
 from ..toolsets.function.function import FunctionTool
-from ..toolsets.wrappers import label_problems
+from ..toolsets.http.toolset import ApiToolset
+from ..toolsets.wrappers import innermost, label_problems
 from . import apis, options
 from .call import find_tool
 from .dialects import as_told
+from .language import tr
 from .options import JsonFlag, McpFlag, ToolsFlag
 from .run import DONE, FAILED
-from .show.terminal import Terminal, styled
+from .show.terminal import Terminal, said, styled
 
 app = typer.Typer(help="List tools, show one, print its schema, check them.", invoke_without_command=True)
 
 app.add_typer(apis.app, name="add")
 app.command("update")(apis.update)
 app.command("rm")(apis.remove)
+app.command("login")(apis.login)
+app.command("logout")(apis.logout)
 
 ToolName = Annotated[str, typer.Argument(help="The tool's name.")]
 
@@ -40,9 +48,19 @@ def tools(context: typer.Context) -> None:
 
 
 @app.command("list")
-def list_tools(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False) -> None:
+def list_tools(
+    tools: ToolsFlag = None,
+    mcp: McpFlag = None,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Show what each tool costs the prompt, whole and as it is told.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
     """List the tools, with what using them does."""
     terminal = Terminal()
+    if tokens:
+        _show_costs(terminal, _costs(terminal, tools, mcp), as_json=as_json)
+        return
     found = _listed(terminal, tools, mcp)
     if as_json:
         terminal.json(found)
@@ -117,6 +135,75 @@ def show_tools(terminal: Terminal, tools: Sequence[Tool]) -> None:
     """A table of tools."""
     rows = [(tool.name, effects(tool), _summary(tool)) for tool in tools]
     terminal.table("tool", "effects", "what it does", rows=rows)
+
+
+class ToolCost(msgspec.Struct, frozen=True):
+    """What a tool costs a prompt, in tokens, estimated from its bytes.
+
+    Attributes:
+        tool: its name.
+        whole: with all of its schema.
+        told: as a model is told of it.
+    """
+
+    tool: str
+    whole: int
+    told: int
+
+
+def _costs(terminal: Terminal, tools: list[str] | None, mcp: list[str] | None) -> list[ToolCost]:
+    async def command() -> list[ToolCost]:
+        settings = options.read(tools=tools, mcp=mcp)
+        async with options.tools(settings, terminal) as loaded:
+            toolsets, _ = sort_out(loaded.tools)
+            inside = [each for toolset in toolsets for each in innermost(toolset)]
+            setups = [each.setup for each in inside if isinstance(each, ApiToolset)]
+            whole = {name: schema for setup in setups for name, schema in setup.whole.items()}
+            listed = await agents.list_tools(loaded.tools, settings.tool_labels)
+        return [
+            ToolCost(tool.name, _tokens(tool, whole.get(tool.name, tool.parameters)), _tokens(tool, tool.parameters))
+            for tool in listed
+        ]
+
+    return asyncio.run(command())
+
+
+def _tokens(tool: Tool, parameters: JsonObject) -> int:
+    said = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return -(-len(msgspec.json.encode(said)) // TOKEN_BYTES)
+
+
+def _show_costs(terminal: Terminal, costs: list[ToolCost], *, as_json: bool) -> None:
+    if as_json:
+        terminal.json(costs)
+        return
+    rows = [(each.tool, str(each.whole), str(each.told)) for each in costs]
+    total = ("", str(sum(each.whole for each in costs)), str(sum(each.told for each in costs)))
+    terminal.table("tool", "tokens, whole", "tokens, as told", rows=[*rows, total])
+
+
+@app.command("discover")
+def discover_tools(
+    place: Annotated[str, typer.Argument(metavar="[FOLDER | MODULE]", help="Where to look.")] = "",
+    as_json: JsonFlag = False,
+) -> int:
+    """Find what could be tools. Nothing is run or added."""
+    terminal = Terminal()
+    found = discover(said(place))
+    if as_json:
+        terminal.json(found)
+        return DONE
+    for each in found:
+        terminal.line(each.kind, styled((shown(each.source), "bold yellow")), "yellow")
+        if each.problem:
+            terminal.line("refused", shown(each.problem), "red")
+            continue
+        more = f" (+{each.count - len(each.names)})" if each.count > len(each.names) else ""
+        terminal.line("tools", shown(", ".join(each.names)) + more)
+        terminal.line("use", shown(each.use))
+    if not found:
+        terminal.note(tr("Nothing here could be tools."))
+    return DONE if found else FAILED
 
 
 def _summary(tool: Tool) -> str:

@@ -16,28 +16,33 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from ..core.clock import SystemClock
 from ..core.errors import UsageError
-from ..core.json import JsonObject
+from ..core.json import Json, JsonObject
 from ..core.secret_store import SecretValue
 from ..core.user import User
-from ..protocols.openapi.model import ApiDocument, ApiOperation, BadDocument
-from ..protocols.openapi.reading import DocumentReader, argument_schema
+from ..protocols.openapi.model import ApiDocument, ApiOperation, BadDocument, SecurityScheme
+from ..protocols.openapi.reading import DocumentReader, argument_schema, result_schemas
 from ..protocols.openapi.references import Load
 from ..protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
 from ..protocols.openapi.text import BYTES_MAX, read_text
 from ..storage.apis import ApiStore
-from ..storage.place import state_folder
+from ..storage.place import state_folder, tokens_path
+from ..storage.tokens import Granted, TokenStore
 from ..toolsets.http.credentials import Keep
+from ..toolsets.http.finder import ApiFinder
+from ..toolsets.http.token import ApiLogin
 from ..toolsets.http.toolset import ApiToolset
+from ..toolsets.login import Person
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
-from ..transport.guard import Guard, origin
+from ..transport.guard import Guard, is_here, origin
 from ..transport.http import HttpFailure
-from .secrets import secret_file
+from .secrets import open_secrets, secret_file
 
 READ_S_MAX = 60.0
 MANY = 100
-"""With more operations than this, a person has to choose: providers refuse more than 128 tools."""
+"""More operations are not offered each by itself, unless a person says so: providers refuse more than 128 tools."""
 
 
 class ApiChoice(NamedTuple):
@@ -48,9 +53,11 @@ class ApiChoice(NamedTuple):
         only: patterns of operations: of a tool's name, a tag, or `METHOD /path`; empty for all.
         server: the base address, instead of those of the document.
         secrets: by security scheme, the name of the secret with its credential.
-        oauth_client: for schemes of OAuth 2.0: the client's id, and behind a colon the name of the secret with its
-            password.
+        oauth_client: for schemes of OAuth 2.0 and OpenID Connect: the client's id, and behind a colon the name of the
+            secret with its password.
+        login: each user logs in, even where the program could ask for a token by itself.
         idempotency_header: the header in which the API takes an idempotency key.
+        search: whether the model finds operations by searching; None where that depends on how many there are.
     """
 
     name: str
@@ -59,6 +66,8 @@ class ApiChoice(NamedTuple):
     secrets: Mapping[str, str] = {}
     oauth_client: str = ""
     idempotency_header: str = ""
+    search: bool | None = None
+    login: bool = False
 
 
 class DocumentSource(NamedTuple):
@@ -80,8 +89,64 @@ def api_store(environment: Mapping[str, str]) -> ApiStore:
     return ApiStore(state_folder(environment) / "apis")
 
 
-def open_api(name: str, environment: Mapping[str, str], egress: Egress) -> ApiToolset:
-    """The tools of an API that was set up.
+def api_logins(environment: Mapping[str, str]) -> TokenStore:
+    """What users were granted who logged in at APIs."""
+    return TokenStore(tokens_path(environment), vault=secret_file(environment), warns=True)
+
+
+async def log_in(login: ApiLogin, person: Person, store: TokenStore, egress: Egress) -> Granted:
+    """Let a user log in at an API, and keep what the user is granted.
+
+    Raises:
+        LoginFailed: the person or the endpoint said no.
+        Unavailable: the token endpoint can not be reached now.
+    """
+    endpoint = login.credential.token_url
+    fetcher = Fetcher(Guard(named=[endpoint], egress=egress))
+    try:
+        granted = await login.by(person, fetcher, SystemClock().now())
+    finally:
+        await fetcher.aclose()
+    store.keep(granted)
+    return granted
+
+
+def login_of(setup: ApiSetup, scheme: str, user: User, environment: Mapping[str, str]) -> ApiLogin:
+    """The log-in of a user at an API.
+
+    Args:
+        setup: the API.
+        scheme: the security scheme; empty where there is one to log in at.
+        user: who logs in.
+        environment: where the secrets are.
+
+    Raises:
+        UsageError: there is nothing to log in at, more than one and none was named, or the client's secret is missing.
+    """
+    known = {
+        name: each
+        for name, each in setup.credentials.items()
+        if isinstance(each, OAuthCredential) and each.login_url and (not scheme or name == scheme)
+    }
+    if len(known) != 1:
+        names = ", ".join(known)
+        raise UsageError(
+            f"there are several schemes to log in at: name one with --scheme: {names}"
+            if known
+            else f"{setup.name} has nothing to log in at: add it with --oauth-client"
+        )
+    ((name, credential),) = known.items()
+    password = ""
+    if credential.client_secret:
+        found = open_secrets(environment).of(user).get(credential.client_secret)
+        if found is None:
+            raise UsageError(f"set the secret of the client first: actum secrets set {credential.client_secret}")
+        password = found
+    return ApiLogin(setup, name, credential, password, user)
+
+
+def open_api(name: str, environment: Mapping[str, str], egress: Egress) -> ApiToolset | ApiFinder:
+    """The tools of an API that was set up, or a search among them.
 
     Raises:
         UnknownName: there is none of this name.
@@ -93,7 +158,9 @@ def open_api(name: str, environment: Mapping[str, str], egress: Egress) -> ApiTo
         store.set(secret, SecretValue(value), owner)
 
     keeping: Keep = keep
-    return ApiToolset(api_store(environment).get(name), egress=egress, keep=keeping)
+    logins = api_logins(environment)
+    toolset = ApiToolset(api_store(environment).get(name), egress=egress, keep=keeping, logins=logins)
+    return ApiFinder(toolset) if toolset.setup.search else toolset
 
 
 async def read_source(source: str, egress: Egress, etag: str = "") -> DocumentSource:
@@ -149,8 +216,9 @@ async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: 
         read = asyncio.run_coroutine_threadsafe(read_source(address, egress), loop).result(READ_S_MAX)
         return read_text(read.content)
 
-    api, whole = await asyncio.to_thread(_read, document, found.address, load, wanted.only)
+    api, whole, results = await asyncio.to_thread(_read, document, found.address, load, wanted.only)
     server = _server(wanted.server, api)
+    credentials = await _credentials(wanted, api, egress)
     setup = ApiSetup(
         name=wanted.name,
         source=source,
@@ -159,8 +227,10 @@ async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: 
         api=api,
         only=wanted.only,
         server=server,
-        credentials=_credentials(wanted, api),
+        credentials=credentials,
         idempotency_header=wanted.idempotency_header,
+        results=results,
+        search=wanted.search if wanted.search is not None else len(api.operations) > MANY and not wanted.only,
         whole=whole,
     )
     return msgspec.structs.replace(setup, origins=_origins(setup))
@@ -171,13 +241,17 @@ def updated(before: ApiSetup, after: ApiSetup) -> ApiSetup:
     nowhere that was not confirmed before.
     """
     return msgspec.structs.replace(
-        after, approved=before.approved, origins=before.origins, credentials=before.credentials
+        after,
+        approved=before.approved,
+        origins=before.origins,
+        credentials=before.credentials,
+        sinks=before.sinks,
     )
 
 
 def _read(
     document: JsonObject, address: str, load: Load, only: Sequence[str]
-) -> tuple[ApiDocument, dict[str, JsonObject]]:
+) -> tuple[ApiDocument, dict[str, JsonObject], JsonObject]:
     reader = DocumentReader(document, address, load)
     api = reader.api()
     chosen = tuple(each for each in api.operations if not only or any(_is_meant(each, one) for one in only))
@@ -185,7 +259,7 @@ def _read(
         known = ", ".join(sorted({tag for each in api.operations for tag in each.tags})[:20])
         raise UsageError(f"no operation was chosen; the tags of the document are: {known or 'none'}")
     whole = {each.tool.name: argument_schema(reader, each) for each in chosen if each.cut}
-    return msgspec.structs.replace(api, operations=chosen), whole
+    return msgspec.structs.replace(api, operations=chosen), whole, result_schemas(reader, chosen)
 
 
 def _is_meant(operation: ApiOperation, pattern: str) -> bool:
@@ -215,22 +289,75 @@ def _origins(setup: ApiSetup) -> tuple[str, ...]:
     )
 
 
-def _credentials(wanted: ApiChoice, api: ApiDocument) -> dict[str, Credential]:
+async def _credentials(wanted: ApiChoice, api: ApiDocument, egress: Egress) -> dict[str, Credential]:
     found: dict[str, Credential] = {}
     for named, secret in wanted.secrets.items():
         if named not in api.schemes:
             known = ", ".join(api.schemes) or "none"
             raise UsageError(f"the document has no security scheme {named!r}; it has: {known}")
         found[named] = SecretCredential(secret)
-    client, _, password = wanted.oauth_client.partition(":")
-    for name, scheme in api.schemes.items() if client else ():
-        flow = scheme.flows.get("clientCredentials")
-        address = flow.get("tokenUrl") if isinstance(flow, dict) else None
-        if name not in found and isinstance(address, str) and address.startswith("https://"):
-            found[name] = OAuthCredential(address, client, password)
-    if client and not any(isinstance(each, OAuthCredential) for each in found.values()):
-        raise UsageError("the document has no OAuth 2.0 flow for client credentials with an https:// token endpoint")
+    for name, scheme in api.schemes.items() if wanted.oauth_client else ():
+        credential = await _oauth(wanted, api, scheme, egress) if name not in found else None
+        if credential is not None:
+            found[name] = credential
+    if wanted.oauth_client and not any(isinstance(each, OAuthCredential) for each in found.values()):
+        raise UsageError(
+            "the document has no OAuth 2.0 flow that can be used (client credentials, or a log-in by authorization "
+            "code), with https:// addresses"
+        )
     return found
+
+
+async def _oauth(wanted: ApiChoice, api: ApiDocument, scheme: SecurityScheme, egress: Egress) -> OAuthCredential | None:
+    """How tokens are got for a scheme: by the program itself where the document offers that, else by a log-in."""
+    client, _, password = wanted.oauth_client.partition(":")
+    asked = {
+        scope
+        for one in api.operations
+        for needed in one.security
+        for each in needed
+        if each.scheme == scheme.name
+        for scope in each.scopes
+    }
+    if scheme.discovery:
+        issuer = await _issuer(scheme.discovery, egress)
+        page, endpoint = issuer.authorization_endpoint, issuer.token_endpoint
+        asked |= {"openid", *({"offline_access"} & set(issuer.scopes_supported))}
+    else:
+        program = scheme.flows.get("clientCredentials")
+        if isinstance(program, dict) and not wanted.login and _is_safe(program.get("tokenUrl")):
+            return OAuthCredential(str(program["tokenUrl"]), client, password)
+        person = scheme.flows.get("authorizationCode")
+        if not isinstance(person, dict):
+            return None
+        page, endpoint = str(person.get("authorizationUrl")), str(person.get("tokenUrl"))
+    if not (_is_safe(page) and _is_safe(endpoint)):
+        return None
+    return OAuthCredential(endpoint, client, password, scopes=tuple(sorted(asked)), login_url=page)
+
+
+class _Issuer(msgspec.Struct, frozen=True):
+    """The settings of an issuer (OpenID Connect Discovery 1.0)."""
+
+    authorization_endpoint: str = ""
+    token_endpoint: str = ""
+    scopes_supported: tuple[str, ...] = ()
+
+
+async def _issuer(address: str, egress: Egress) -> _Issuer:
+    """The settings of an issuer; empty ones where it has none that can be used."""
+    if not _is_safe(address):
+        return _Issuer()
+    read = await read_source(address, egress)
+    try:
+        return msgspec.json.decode(read.content, type=_Issuer)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise UsageError(f"the settings of OpenID Connect at {address} can not be read") from None
+
+
+def _is_safe(address: Json) -> bool:
+    """Whether a credential may be sent there: encrypted, or on this machine."""
+    return isinstance(address, str) and (address.startswith("https://") or is_here(address))
 
 
 def _fetcher(source: str, egress: Egress) -> Fetcher:

@@ -110,6 +110,12 @@ class ScriptToolset:
         self._look()
         return not self._scripts
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the scripts that are tools."""
+        self._look()
+        return list(self._scripts)
+
     async def list_tools(self) -> Sequence[Tool]:
         """The scripts that are tools, by the names of their files."""
         self._look()

@@ -14,7 +14,7 @@ from actum.cli.mcp.login import log_in, log_out
 from actum.cli.show.terminal import Terminal
 from actum.core.errors import UsageError
 from actum.protocols.mcp.config import McpAuth, McpServer
-from actum.toolsets.mcp.error import LoginFailed
+from actum.toolsets.login import LoginFailed
 from tests.issuer import Issuer
 from tests.logins import World, worlds
 

@@ -14,8 +14,8 @@ from actum.core.errors import Unavailable
 from actum.core.user import User
 from actum.server.issuer import Issuer as Trusted
 from actum.server.issuer import SignedTokens
+from actum.toolsets.login import LoginNeeded
 from actum.toolsets.mcp.auth import OAuth
-from actum.toolsets.mcp.error import LoginNeeded
 from actum.transport.fetcher import Fetcher
 from actum.transport.guard import Guard
 from tests.issuer import claims_of

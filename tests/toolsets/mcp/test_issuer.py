@@ -12,7 +12,7 @@ from actum.core.user import User
 from actum.protocols.mcp.config import McpAuth
 from actum.server.issuer import Issuer as Trusted
 from actum.server.issuer import SignedTokens
-from actum.toolsets.mcp.error import LoginNeeded
+from actum.toolsets.login import LoginNeeded
 from tests.logins import Browser, World, fails, worlds
 
 

@@ -21,17 +21,15 @@ from actum.server.issuer import SignedTokens
 from actum.server.mcp.http import McpDoor
 from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock
+from actum.toolsets.login import LoginFailed, LoginNeeded, Person
 from actum.toolsets.mcp.auth import OAuth
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import (
     REFUSED_HERE,
-    LoginFailed,
-    LoginNeeded,
     McpError,
     keep,
     told,
 )
-from actum.toolsets.mcp.grants import Person
 from tests.issuer import Issuer
 from tests.logins import Browser
 from tests.web import listening, place, serving

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from urllib.parse import parse_qsl, urlsplit
 
+import jmespath
 import msgspec
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ from ...core.errors import UsageError
 from ...core.json import Json, JsonObject, JsonProblem, parse
 from ...core.secret_values import is_secret_name
 from ...core.tool import Effects
-from .reading import read_api
+from .reading import may_be_sink, read_api
 from .setup import ApiSetup, SecretCredential
 
 _SECRET_WORD = re.compile(r"(?i)(?<![a-z])(api-?key|key|token|secret|auth|password|passwd|session|sig|signature)$")
@@ -46,6 +47,7 @@ class EndpointTemplate(Struct, frozen=True, kw_only=True):
         secrets: where a credential stands (`bearer`, `basic`, `header:NAME`, `query:NAME`) by the name of its secret.
         effects: what a call does, where the method does not say so rightly.
         idempotency_header: the header in which the API takes an idempotency key; empty where it takes none.
+        pick: a JMESPath expression that picks the part of a JSON answer that a model sees; empty for all.
     """
 
     name: str
@@ -58,6 +60,7 @@ class EndpointTemplate(Struct, frozen=True, kw_only=True):
     secrets: dict[str, str] = {}
     effects: frozenset[Effects] | None = None
     idempotency_header: str = ""
+    pick: str = ""
 
 
 def setup_of(endpoint: EndpointTemplate) -> ApiSetup:
@@ -66,6 +69,7 @@ def setup_of(endpoint: EndpointTemplate) -> ApiSetup:
     Raises:
         UsageError: the description can not be used; the message says which part.
     """
+    _check_pick(endpoint.pick)
     written = _Request(endpoint)
     api = read_api(written.document())
     if not api.operations:
@@ -85,15 +89,27 @@ def setup_of(endpoint: EndpointTemplate) -> ApiSetup:
             "additionalProperties": False,
         },
     )
+    in_path = {found[0] for found in _PLACE.findall(read.path)}
+    sinks = tuple(name for name in written.types if name in in_path or may_be_sink(name))
+    operation = msgspec.structs.replace(read, tool=tool, proposed_sinks=sinks)
     setup = ApiSetup(
         name=endpoint.name,
-        api=msgspec.structs.replace(api, operations=(msgspec.structs.replace(read, tool=tool),)),
+        api=msgspec.structs.replace(api, operations=(operation,)),
         origins=(written.server,),
         credentials={scheme: SecretCredential(secret) for scheme, secret in endpoint.secrets.items()},
         idempotency_header=endpoint.idempotency_header,
         templates={endpoint.name: template},
+        picks={endpoint.name: endpoint.pick} if endpoint.pick else {},
     )
     return setup.approving()
+
+
+def _check_pick(expression: str) -> None:
+    try:
+        if expression:
+            jmespath.compile(expression)
+    except jmespath.exceptions.JMESPathError as problem:
+        raise UsageError(f"{expression[:100]!r} is no JMESPath expression: {str(problem).splitlines()[0]}") from None
 
 
 class _Request:

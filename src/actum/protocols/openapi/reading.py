@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from urllib.parse import urljoin
 
@@ -87,6 +87,28 @@ def response_schema(reader: DocumentReader, response: ApiResponse) -> JsonObject
 def argument_schema(reader: DocumentReader, operation: ApiOperation) -> JsonObject:
     """The schema of an operation's arguments with nothing cut."""
     return reader.plan(reader.documents.at(operation.pointer), operation.method, operation.path)[1]
+
+
+def result_schemas(reader: DocumentReader, operations: Sequence[ApiOperation]) -> JsonObject:
+    """The schemas of the JSON that operations answer with when all is well, together, so that parts are held once.
+
+    Returns:
+        A schema with `properties` by tool and status, as in `get_pet 200`, and `$defs`; see `schema.part_of`.
+    """
+    members: JsonObject = {}
+    for operation in operations:
+        for response in operation.responses:
+            is_json = response.schema and not response.streamed and _kind(response.media_type) == "json"
+            if is_json and response.status[:1] in ("2", "d"):
+                with suppress(BadDocument, RecursionError):
+                    node = reader.documents.at(response.schema)
+                    members[f"{operation.tool.name} {response.status.upper()}"] = reader.schemas.converted(
+                        node, "response"
+                    )
+    try:
+        return reader.schemas.closed({"properties": members}, "response") if members else {}
+    except (BadDocument, RecursionError):
+        return {}
 
 
 class DocumentReader:
@@ -573,6 +595,11 @@ def _with_own_names(operations: list[ApiOperation]) -> tuple[ApiOperation, ...]:
         )
         for operation in operations
     )
+
+
+def may_be_sink(name: str) -> bool:
+    """Whether the name of an argument suggests that the argument says where something goes or who gets it."""
+    return bool(_SINK.search(name))
 
 
 def _sinks(parameters: tuple[ApiParameter, ...], body: RequestBody | None, tool: Tool) -> tuple[str, ...]:

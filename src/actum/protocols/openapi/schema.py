@@ -189,6 +189,24 @@ class Schemas:
 _GONE = "\0gone"
 
 
+def part_of(pool: JsonObject, name: str) -> JsonObject | None:
+    """One property of a schema as a schema of its own, with the `$defs` that it needs; None where there is none."""
+    properties, defs = pool.get("properties"), pool.get("$defs")
+    schema = properties.get(name) if isinstance(properties, dict) else None
+    if not isinstance(schema, dict):
+        return None
+    known = defs if isinstance(defs, dict) else {}
+    needed: JsonObject = {}
+    todo: list[Json] = [schema]
+    while todo:
+        for ref in references_of(todo.pop()):
+            part = ref.rpartition("/")[2]
+            if part not in needed and part in known:
+                needed[part] = known[part]
+                todo.append(known[part])
+    return {**schema, "$defs": needed} if needed else schema
+
+
 def references_of(schema: Json) -> list[str]:
     """The references in a converted schema, in their order, each as often as it stands there."""
     found: list[str] = []

@@ -38,6 +38,8 @@ class OAuthCredential(Struct, frozen=True, tag="oauth", omit_defaults=True):
         client_secret: the name of the secret that holds its password there; empty for a public client.
         refresh_token: the name of the secret that holds a refresh token. Empty for the grant `client_credentials`.
         scopes: what is asked for.
+        login_url: the page at which each user logs in, as a person confirmed it (authorization code). Empty where no
+            user does.
     """
 
     token_url: str
@@ -45,6 +47,7 @@ class OAuthCredential(Struct, frozen=True, tag="oauth", omit_defaults=True):
     client_secret: str = ""
     refresh_token: str = ""
     scopes: tuple[str, ...] = ()
+    login_url: str = ""
 
 
 Credential = SecretCredential | OAuthCredential
@@ -65,6 +68,10 @@ class ApiSetup(Struct, frozen=True, kw_only=True, omit_defaults=True):
         credentials: by the name of the security scheme.
         idempotency_header: the header in which the API takes an idempotency key; empty where it takes none.
         templates: for an endpoint: the arguments of its request, in which `{name}` stands for an argument of the tool.
+        picks: for an endpoint: a JMESPath expression that picks the part of the answer that a model sees.
+        results: the schemas of answers, as `reading.result_schemas` gives them.
+        search: the model is not told of each operation, but finds operations by searching.
+        sinks: a person accepted the proposal which arguments say where something goes.
         whole: the whole schema of the arguments, for operations whose tool has a shortened one.
         approved: by tool, the digest of the operation that a person has seen; others are held.
     """
@@ -80,8 +87,19 @@ class ApiSetup(Struct, frozen=True, kw_only=True, omit_defaults=True):
     credentials: dict[str, Credential] = {}
     idempotency_header: str = ""
     templates: dict[str, JsonObject] = {}
+    picks: dict[str, str] = {}
+    results: JsonObject = {}
+    search: bool = False
+    sinks: bool = False
     whole: dict[str, JsonObject] = {}
     approved: dict[str, str] = {}
+
+    def login_place(self, scheme: str, credential: OAuthCredential) -> str:
+        """The name under which the log-ins of users for a scheme are kept. An API that is added again under the same
+        name, with other servers or another endpoint, does not get the log-ins of the one before.
+        """
+        bound = _encoder.encode([credential.login_url, credential.token_url, credential.client_id, self.origins])
+        return f"api:{self.name}:{scheme}:{hashlib.sha256(bound).hexdigest()[:32]}"
 
     def address_of(self, operation: ApiOperation) -> str:
         """The base address of an operation's requests.
@@ -101,8 +119,8 @@ class ApiSetup(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """SHA-256 of all that decides what a call of an operation does, hexadecimal."""
         schemes = {each.scheme: self.api.schemes.get(each.scheme) for needed in operation.security for each in needed}
         shown = msgspec.structs.replace(operation, pointer="", responses=())
-        template = self.templates.get(operation.tool.name)
-        return hashlib.sha256(_encoder.encode(_all_fields([shown, schemes, self.server, template]))).hexdigest()
+        template, pick = self.templates.get(operation.tool.name), self.picks.get(operation.tool.name)
+        return hashlib.sha256(_encoder.encode(_all_fields([shown, schemes, self.server, template, pick]))).hexdigest()
 
     def approving(self) -> ApiSetup:
         """The same, after a person has looked at all of its operations."""
@@ -121,10 +139,15 @@ def _all_fields(value: object) -> object:
 
 
 def tool_of(setup: ApiSetup, operation: ApiOperation) -> Tool:
-    """An operation as a model is offered it. Where the API takes an idempotency key, a repeated call does no harm."""
+    """An operation as a model is offered it. Where the API takes an idempotency key, a repeated call does no harm.
+    Arguments that may say where something goes are declared only where a person accepted them, and never to be none:
+    without the declaration an approval covers the same arguments alone.
+    """
     tool = operation.tool
-    if setup.idempotency_header and not tool.repeatable:
-        return msgspec.structs.replace(tool, idempotent=True)
+    sinks = operation.proposed_sinks if setup.sinks and operation.proposed_sinks else tool.sinks
+    keyed = bool(setup.idempotency_header) and not tool.repeatable
+    if keyed or sinks != tool.sinks:
+        return msgspec.structs.replace(tool, idempotent=tool.idempotent or keyed, sinks=sinks)
     return tool
 
 
@@ -146,6 +169,16 @@ def filled(template: Json, arguments: JsonObject) -> Json:
             return _PLACE.sub(lambda found: _text(arguments.get(found[1])), template)
         case _:
             return template
+
+
+def argument_of(template: Json) -> str:
+    """The argument that alone fills a template; empty where it has other text, or no argument.
+
+    >>> argument_of("{page}"), argument_of("page {page}")
+    ('page', '')
+    """
+    found = _PLACE.fullmatch(template) if isinstance(template, str) else None
+    return found[1] if found else ""
 
 
 def _text(value: Json) -> str:

@@ -1,23 +1,27 @@
 """What an API answered, as the result of a call or as the error that it means. Pure.
 
 An API's words are a stranger's: hidden characters are removed, and what an error says is short. Secrets are taken out
-before a text is cut, since the beginning of a secret is not found any more.
+before a text is cut, since the beginning of a secret is not found any more. Texts of a good answer are cleaned of
+secrets by the call path; what the call path does not look into (files, their names and types) is looked into here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from email.message import Message
 from typing import NoReturn
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
-from msgspec import UNSET
+import jmespath
+from msgspec import UNSET, Struct
 
 from ...core.call import MediaPart, TextPart, ToolResult
 from ...core.errors import CallTimeout, RateLimited, ToolError, Unavailable
 from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ...core.redaction import Redaction
+from ...core.secret_matcher import VALUE_LENGTH_MIN, matcher
+from ...protocols.openapi.asking import VALUE_CHARS_MAX, AskedBy
 from ...protocols.openapi.model import ApiOperation
 from ...protocols.plain_text import plain, plain_json
 from ...transport.fetcher import Fetched
@@ -32,17 +36,37 @@ NOTED = ("etag", "last-modified", "content-length", "content-type", "allow")
 _SHORT = range(1, WORDS_CHARS_MAX)
 """What is longer is left out whole: to cut it could leave the beginning of a secret that is then not found."""
 _NEXT = re.compile(r"<([^<>]*)>([^<>]*)")
+_PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]{4,}")
 _REL_NEXT = re.compile(r';\s*rel\s*=\s*"?(?:[^";]*\s)?next(?:\s[^";]*)?"?', re.IGNORECASE)
 
 
-def result_of(answer: Fetched, operation: ApiOperation, call_id: str, secrets: Collection[str] = ()) -> ToolResult:
+class AskedOperation(Struct, frozen=True, kw_only=True):
+    """What was asked, as far as an answer is read by it.
+
+    Attributes:
+        operation: the operation.
+        query: the arguments of the tool by the query parameters that they fill; for the next page.
+        find: the tool and the arguments that ask for an address of the same API; None where there is none.
+        problems: what is wrong with a JSON answer of a status, by the document.
+        pick: a JMESPath expression for the part of the answer that a model sees; empty for all.
+        secrets: what was sent as a credential.
+    """
+
+    operation: ApiOperation
+    query: Mapping[str, str] = {}
+    find: Callable[[str], AskedBy | None] = lambda address: None
+    problems: Callable[[int, Json], Sequence[str]] = lambda status, value: ()
+    pick: str = ""
+    secrets: Collection[str] = ()
+
+
+def result_of(answer: Fetched, asked: AskedOperation, call_id: str) -> ToolResult:
     """The result that a good answer is.
 
     Args:
         answer: with a status below 300, or 304.
-        operation: what was asked, to tell how the next page is asked for.
+        asked: what was asked.
         call_id: of the call.
-        secrets: what was sent as a credential.
 
     Raises:
         ToolError: the answer is a file that repeats a credential.
@@ -51,9 +75,9 @@ def result_of(answer: Fetched, operation: ApiOperation, call_id: str, secrets: C
     value: Json = None
     structured = False
     content: list[TextPart | MediaPart] = []
-    notes = _notes(answer, operation)
+    notes = _notes(answer, asked)
     if not answer.body:
-        content.append(TextPart(_without_body(answer, operation)))
+        content.append(TextPart(_without_body(answer, asked.operation)))
     elif _is_json(kind):
         try:
             value, _ = parse(answer.body, keep_last=True)
@@ -62,18 +86,17 @@ def result_of(answer: Fetched, operation: ApiOperation, call_id: str, secrets: C
             content.append(TextPart(plain(answer.body.decode("utf-8", "replace"))))
             notes.append("The API says that this is JSON, and it is not.")
     elif (text := _as_text(answer.body, kind, charset)) is not None:
-        content.append(TextPart(plain(text)))
+        # A wrong character set would hide a secret from the call path, and not from a reader of the bytes.
+        is_hidden = charset.lower() not in ("utf-8", "us-ascii") and holds_secret(answer.body, asked.secrets)
+        content.append(TextPart(plain(answer.body.decode("utf-8", "replace") if is_hidden else text)))
     else:
-        if any(secret.encode() in answer.body for secret in secrets if secret):
-            raise ToolError("The API answered with a file that holds a credential; it is not handed on.", effect="done")
-        content.append(
-            MediaPart(
-                kind or "application/octet-stream", data=answer.body, name=plain(name) if len(name) in _SHORT else ""
-            )
-        )
+        content.append(_file(answer.body, kind, name, asked.secrets))
     if structured:
         value = plain_json(value)
-        notes += _next_in_body(value, answer.url, operation)
+        notes += _next_in_body(value, answer.url, asked)
+        problems = asked.problems(answer.status, value)
+        notes += [f"The answer is not as the API's document says: {each}" for each in problems]
+        value = _picked(value, asked.pick, notes)
     if notes:
         if structured:
             content.append(TextPart(dumps(value)))
@@ -113,6 +136,49 @@ def refuse(answer: Fetched, now: float, secrets: Collection[str] = ()) -> NoRetu
     raise ToolError(f"The API refused the request ({words}).", retry_after=later)
 
 
+def _picked(value: Json, expression: str, notes: list[str]) -> Json:
+    """The part of an answer that a person wants a model to see; all of the answer where there is no such part."""
+    if not expression:
+        return value
+    try:
+        found: Json = jmespath.search(expression, value)
+    except jmespath.exceptions.JMESPathError:
+        notes.append("The part of the answer that was to be picked can not be picked; this is the whole answer.")
+        return value
+    return found
+
+
+def holds_secret(data: bytes, secrets: Collection[str]) -> bool:
+    """Whether bytes hold a secret: as it is in the usual character sets, or in a form that `secret_matcher` finds.
+
+    What is compressed or encrypted is not looked into.
+    """
+    known = frozenset(secret for secret in secrets if len(secret) >= VALUE_LENGTH_MIN)
+    for secret in known:
+        forms = [secret.encode(name, "replace") for name in ("utf-8", "utf-16-le", "utf-16-be")]
+        if any(form in data for form in forms) or (
+            all(ord(sign) < 256 for sign in secret) and secret.encode("latin-1") in data
+        ):
+            return True
+    texts = b"\0".join(_PRINTABLE.findall(data)).decode("ascii")
+    return bool(known and texts and matcher(known).find(texts))
+
+
+def _file(data: bytes, kind: str, name: str, secrets: Collection[str]) -> MediaPart:
+    """A body that is no text, without secrets: none is looked for in files once they are on record.
+
+    Raises:
+        ToolError: the file holds a secret.
+    """
+    if holds_secret(data, secrets):
+        raise ToolError("The API answered with a file that holds a credential; it is not handed on.", effect="done")
+    said = plain(name) if len(name) in _SHORT else ""
+    kind = "" if holds_secret(kind.encode(), [each.lower() for each in secrets]) else kind
+    return MediaPart(
+        kind or "application/octet-stream", data=data, name="" if holds_secret(said.encode(), secrets) else said
+    )
+
+
 def _kind(headers: Mapping[str, str]) -> tuple[str, str, str]:
     """Media type, character set and file name that an answer says."""
     head = Message()
@@ -149,19 +215,34 @@ def _without_body(answer: Fetched, operation: ApiOperation) -> str:
     return "\n".join([f"HTTP {answer.status}", *heads])
 
 
-def _notes(answer: Fetched, operation: ApiOperation) -> list[str]:
+def _notes(answer: Fetched, asked: AskedOperation) -> list[str]:
     """What is to be told beside the body: that the work goes on, and that there are more pages."""
     notes: list[str] = []
     if answer.status == 202:
-        notes.append("The API has taken the request and has not finished (HTTP 202); ask again later how it went.")
+        notes.append(f"The API has taken the request and has not finished (HTTP 202). {_later(answer, asked)}")
     for link, attributes in _NEXT.findall(answer.headers.get("link", "")[:8192]):
         if _REL_NEXT.search(attributes):
-            notes += _page(link, answer.url, operation)
+            notes += _page(link, answer.url, asked)
             break
     return notes
 
 
-def _next_in_body(value: Json, url: str, operation: ApiOperation) -> list[str]:
+def _later(answer: Fetched, asked: AskedOperation) -> str:
+    """How is asked later how a request went."""
+    seconds = answer.headers.get("retry-after", "").strip()
+    when = f"after {int(seconds)} seconds" if re.fullmatch("[0-9]{1,6}", seconds) else "later"
+    place = answer.headers.get("location", "").strip()
+    there = _inside(place, answer.url) if place else None
+    if place and there is None:
+        return f"Ask again {when}; where, the API says by an address of another server, which is not followed."
+    call = asked.find(there) if there else None
+    if call is not None:
+        return f"Ask {when} how it went: call {call.tool} with {_shown(call.arguments)}."
+    unknown = "; no tool of this API asks at the address that it names"
+    return f"Ask again {when} how it went{unknown if there else ''}."
+
+
+def _next_in_body(value: Json, url: str, asked: AskedOperation) -> list[str]:
     """The next page, where the body has its address in a field `next`."""
     if not isinstance(value, dict):
         return []
@@ -169,28 +250,42 @@ def _next_in_body(value: Json, url: str, operation: ApiOperation) -> list[str]:
     found = value.get("next") or (links.get("next") if isinstance(links, dict) else None)
     if isinstance(found, dict):
         found = found.get("href")
-    return _page(found, url, operation) if isinstance(found, str) and found else []
+    return _page(found, url, asked) if isinstance(found, str) and found else []
 
 
-def _page(link: str, url: str, operation: ApiOperation) -> list[str]:
-    """How the next page is asked for, by the arguments of the tool. Nothing is followed by itself."""
-    try:
-        there = urlsplit(urljoin(url, link))
-        if origin(there.geturl()) != origin(url):
-            return ["There are more results, at another server; the link is not followed."]
-    except ValueError:
-        return []
-    by_name = {plan.name: plan.argument for plan in operation.parameters if plan.where == "query"}
-    before = parse_qsl(urlsplit(url).query)
+def _page(link: str, url: str, asked: AskedOperation) -> list[str]:
+    """How the next page is asked for, by the arguments of a tool. Nothing is followed by itself."""
+    address = _inside(link, url)
+    if address is None:
+        return ["There are more results, at another server; the link is not followed."]
+    here, there = urlsplit(url), urlsplit(address)
+    before = parse_qsl(here.query)
     after = [pair for pair in parse_qsl(there.query) if pair not in before]
     if (
-        there.path != urlsplit(url).path
-        or not after
-        or any(name not in by_name or len(value) > 2000 for name, value in after)
+        there.path == here.path
+        and after
+        and all(name in asked.query and len(value) <= VALUE_CHARS_MAX for name, value in after)
     ):
-        return ["There are more results."]
-    arguments: JsonObject = {by_name[name]: plain(value) for name, value in after}
-    return [f"There are more results: call {operation.tool.name} again with the same arguments and {dumps(arguments)}."]
+        arguments: JsonObject = {asked.query[name]: value for name, value in after}
+        name = asked.operation.tool.name
+        return [f"There are more results: call {name} again with the same arguments and {_shown(arguments)}."]
+    call = asked.find(address)
+    if call is not None:
+        return [f"There are more results: call {call.tool} with {_shown(call.arguments)}."]
+    return ["There are more results."]
+
+
+def _inside(link: str, url: str) -> str | None:
+    """An address that an API names, absolute; None where it is of another server, or no address."""
+    try:
+        address = urljoin(url, link)
+        return address if origin(address) == origin(url) else None
+    except ValueError:
+        return None
+
+
+def _shown(arguments: JsonObject) -> str:
+    return dumps(plain_json(arguments))
 
 
 def _said(answer: Fetched, secrets: Collection[str]) -> str:

@@ -1,8 +1,9 @@
 """The credentials of an API's requests: looked up for the user of the call, put in at the moment of sending.
 
 Secrets come from the call's own context, so each user and tenant has their own. An access token lives in the memory of
-this process, by user; calls that find it ended wait for one request that brings a new one. Every value that is sent,
-and every token that an endpoint gives, is concealed in the run.
+this process, by user; calls that find it ended wait for one request that brings a new one. What a user was granted at a
+log-in is kept in `storage.tokens`, for this user alone. Every value that is sent, and every token that an endpoint
+gives, is concealed in the run.
 
 Limits: no mutual TLS, no DPoP.
 """
@@ -12,25 +13,25 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Callable, Mapping
-from urllib.parse import quote, urlencode
 from weakref import WeakKeyDictionary
 
-import msgspec
 from msgspec import Struct
 
 from ...core.clock import SystemClock
-from ...core.errors import InvalidArguments, ToolError, Unavailable, UnknownName
+from ...core.errors import InvalidArguments, ToolError, UnknownName
 from ...core.interfaces import Clock, Context
 from ...core.user import User
 from ...protocols.openapi.request import BuiltRequest, CredentialSlot, with_credentials
 from ...protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
+from ...storage.tokens import Granted, TokenStore
 from ...transport.fetcher import Fetcher
-from ...transport.http import HttpFailure
+from ..login import LoginNeeded
+from .token import ApiLogin, ApiToken, NoToken, ask_token, basic_code
 
 EARLY_S = 15.0
 """A token is asked for anew so long before it ends."""
-USUAL_S = 300.0
-"""How long a token is used whose endpoint does not say when it ends."""
+REFUSED_MAX = 200
+"""So many tokens that an API refused before their end are remembered, so that a newer one is asked for."""
 
 Keep = Callable[[str, str, User], None]
 """Keeps a new value of a secret: its name, the value, whose it is."""
@@ -42,15 +43,6 @@ class _Token(Struct, frozen=True):
     ends: float
 
 
-class _Granted(Struct, frozen=True):
-    """The answer of a token endpoint (RFC 6749 section 5.1)."""
-
-    access_token: str
-    token_type: str = "bearer"
-    expires_in: float | str | None = None
-    refresh_token: str = ""
-
-
 class ApiCredentials:
     """What shows to an API who asks.
 
@@ -59,15 +51,24 @@ class ApiCredentials:
         fetcher: reaches the token endpoints.
         clock: for the end of tokens.
         keep: keeps a refresh token that an endpoint gave in the place of another; None where nothing can be kept.
+        logins: what users were granted who logged in; None where nobody can have logged in.
     """
 
     def __init__(
-        self, setup: ApiSetup, fetcher: Fetcher, *, clock: Clock | None = None, keep: Keep | None = None
+        self,
+        setup: ApiSetup,
+        fetcher: Fetcher,
+        *,
+        clock: Clock | None = None,
+        keep: Keep | None = None,
+        logins: TokenStore | None = None,
     ) -> None:
         self._setup = setup
         self._fetcher = fetcher
         self._clock = clock or SystemClock()
         self._keep = keep
+        self._logins = logins
+        self._refused: dict[str, None] = {}
         self._tokens: dict[_Owner, _Token] = {}
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[_Owner, asyncio.Lock]] = WeakKeyDictionary()
 
@@ -106,6 +107,10 @@ class ApiCredentials:
             known = self._tokens.get(owner)
             if known is not None and known.value in refused:
                 del self._tokens[owner]
+        if owners:
+            self._refused.update(dict.fromkeys(refused))
+            for oldest in list(self._refused)[:-REFUSED_MAX]:
+                del self._refused[oldest]
         return bool(owners)
 
     def _chosen(self, request: BuiltRequest) -> tuple[CredentialSlot, ...]:
@@ -126,6 +131,8 @@ class ApiCredentials:
         credential: Credential = self._setup.credentials[scheme]
         if isinstance(credential, SecretCredential):
             return _secret(credential.secret, context)
+        if credential.login_url:
+            return await self._of_login(scheme, credential, context)
         return await self._token(scheme, credential, context)
 
     def _owner(self, scheme: str, context: Context) -> _Owner:
@@ -143,38 +150,67 @@ class ApiCredentials:
                 if credential.refresh_token:
                     refresh = _secret(credential.refresh_token, context)  # another call may have got a new one
                 granted = await self._ask(credential, password, refresh, context)
-                known = self._tokens[owner] = _Token(granted.access_token, self._clock.now() + _seconds(granted))
+                known = self._tokens[owner] = _Token(granted.access_token, self._clock.now() + granted.seconds)
             return known.value
 
-    async def _ask(self, credential: OAuthCredential, password: str, refresh: str, context: Context) -> _Granted:
+    async def _ask(self, credential: OAuthCredential, password: str, refresh: str, context: Context) -> ApiToken:
         form = {"grant_type": "refresh_token", "refresh_token": refresh} if refresh else {}
         form = form or {"grant_type": "client_credentials"}
-        if credential.scopes:
+        if credential.scopes and not credential.login_url:
             form["scope"] = " ".join(credential.scopes)
-        headers = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
         if password:
-            pair = f"{quote(credential.client_id, safe='')}:{quote(password, safe='')}"
-            code = base64.b64encode(pair.encode()).decode()
-            context.conceal(code)
-            headers["authorization"] = f"Basic {code}"
-        else:
-            form["client_id"] = credential.client_id
-        try:
-            answer = await self._fetcher.post(credential.token_url, headers, urlencode(form).encode())
-        except HttpFailure as failure:
-            raise Unavailable(f"The token endpoint of {self._setup.name} gave no answer: {failure}") from None
-        if answer.status >= 500 or answer.status == 429:
-            raise Unavailable(f"The token endpoint of {self._setup.name} failed (HTTP {answer.status}).")
-        granted = _granted(answer.body) if answer.status == 200 else None
-        if granted is None:
-            raise ToolError(
-                f"The token endpoint of {self._setup.name} gives no token (HTTP {answer.status}). A person has to set "
-                "up its credential again."
-            )
+            context.conceal(basic_code(credential, password))
+        granted = await ask_token(self._fetcher, self._setup.name, credential, password, form)
         context.conceal(granted.access_token, granted.refresh_token)
         if granted.refresh_token and granted.refresh_token != refresh and credential.refresh_token and self._keep:
             self._keep(credential.refresh_token, granted.refresh_token, context.user)
         return granted
+
+    async def _of_login(self, scheme: str, credential: OAuthCredential, context: Context) -> str:
+        """The token of the call's own user, who has logged in.
+
+        Raises:
+            LoginNeeded: this user has not, or has to do so again.
+            Unavailable: the token endpoint can not be reached now.
+        """
+        login = ApiLogin(self._setup, scheme, credential, "", context.user)
+        place, store = self._setup.login_place(scheme, credential), self._logins
+        granted = store.granted(context.user, place) if store else None
+        if store is None or granted is None:
+            raise self._login_needed()
+        if self._is_over(granted):
+            async with store.turn(context.user, place):
+                granted = store.granted(context.user, place)
+                if granted is not None and self._is_over(granted):  # no other call, and no other process, was faster
+                    granted = await self._renewed(login, granted, store, context)
+            if granted is None:
+                raise self._login_needed()
+        context.conceal(granted.access_token, granted.refresh_token)
+        return granted.access_token
+
+    async def _renewed(self, login: ApiLogin, old: Granted, store: TokenStore, context: Context) -> Granted | None:
+        """A newer token in place of this one; None where the user has to log in again."""
+        if not old.refresh_token:
+            return None
+        credential = login.credential
+        password = _secret(credential.client_secret, context) if credential.client_secret else ""
+        context.conceal(old.access_token, old.refresh_token)
+        try:
+            token = await self._ask(credential, password, old.refresh_token, context)
+        except NoToken as refused:
+            if refused.error == "invalid_grant":
+                store.drop(old)
+            return None
+        new = login.granted(token, self._clock.now(), old)
+        store.keep(new)
+        return new
+
+    def _is_over(self, granted: Granted) -> bool:
+        return granted.expires_at - EARLY_S <= self._clock.now() or granted.access_token in self._refused
+
+    def _login_needed(self) -> LoginNeeded:
+        name = self._setup.name
+        return LoginNeeded(f"{name} wants a log-in: the user has to run `actum tools login {name}`.")
 
 
 def _secret(name: str, context: Context) -> str:
@@ -184,23 +220,6 @@ def _secret(name: str, context: Context) -> str:
         raise ToolError(
             f"The secret {name!r} that this API needs is not set. A person sets it with `actum secrets set {name}`."
         ) from None
-
-
-def _granted(body: bytes) -> _Granted | None:
-    """A token that can be used; None for any other answer."""
-    try:
-        found = msgspec.json.decode(body, type=_Granted)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return None
-    return found if found.token_type.lower() == "bearer" and found.access_token else None
-
-
-def _seconds(granted: _Granted) -> float:
-    try:
-        seconds = float(granted.expires_in) if granted.expires_in is not None else USUAL_S
-    except ValueError:
-        return USUAL_S
-    return seconds if 0 <= seconds <= 86_400 * 365 else USUAL_S
 
 
 def schemes_without(setup: ApiSetup) -> Mapping[str, str]:

@@ -9,7 +9,9 @@ What is not done here: waiting for a limit, trying again, cutting long results. 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Never
 
 import msgspec
@@ -21,18 +23,23 @@ from ...core.errors import CallTimeout, PermissionDenied, ResourceLimit, ToolErr
 from ...core.interfaces import Clock, Context
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
+from ...protocols.openapi.asking import asked_by
 from ...protocols.openapi.model import ApiOperation, BadDocument
 from ...protocols.openapi.request import BuiltRequest, build_request
-from ...protocols.openapi.setup import ApiSetup, OAuthCredential, filled, tool_of
+from ...protocols.openapi.setup import ApiSetup, OAuthCredential, argument_of, filled, tool_of
+from ...storage.tokens import TokenStore
 from ...transport.egress import Egress
 from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import AddressRefused, Guard, origin
 from ...transport.http import HttpFailure
-from .answer import refuse, result_of
+from .answer import AskedOperation, refuse, result_of
 from .credentials import ApiCredentials, Keep
+from .results import ResultSchemas
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 ANSWER_S_MAX = 60.0
+LARGE = 2**20
+"""An answer of more bytes is read in a thread, so that other calls go on."""
 SCHEMA_TOOL = "get_schema"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -46,9 +53,12 @@ class ApiToolset:
         fetcher: sends the requests; by default one that reaches the confirmed origins.
         clock: for the end of tokens and for dates in `Retry-After`.
         keep: keeps a new refresh token.
+        logins: what users were granted who logged in.
 
     Attributes:
         setup: as given.
+        operations, tools: by name, those that a person approved.
+        schema_tool: the tool that shows what was left out of the schemas of others; None where nothing was.
     """
 
     def __init__(
@@ -59,19 +69,21 @@ class ApiToolset:
         fetcher: Fetcher | None = None,
         clock: Clock | None = None,
         keep: Keep | None = None,
+        logins: TokenStore | None = None,
     ) -> None:
         self.setup = setup
         held = set(setup.held())
-        self._operations = {each.tool.name: each for each in setup.api.operations if each.tool.name not in held}
-        self._tools = [tool_of(setup, each) for each in self._operations.values()]
-        shortened = [name for name in self._operations if name in setup.whole]
-        self._schema_tool = _schema_tool(setup.name, shortened) if shortened else None
+        self.operations = {each.tool.name: each for each in setup.api.operations if each.tool.name not in held}
+        self.tools = {name: tool_of(setup, each) for name, each in self.operations.items()}
+        shortened = [name for name in self.operations if name in setup.whole]
+        self.schema_tool = _schema_tool(setup.name, shortened) if shortened else None
         self._origins = frozenset(origin(each) for each in setup.origins)
         endpoints = [each.token_url for each in setup.credentials.values() if isinstance(each, OAuthCredential)]
         guard = Guard(named=[*setup.origins, *endpoints], egress=egress)
         self._fetcher = fetcher or Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=ANSWER_S_MAX)
         self._clock = clock or SystemClock()
-        self._credentials = ApiCredentials(setup, self._fetcher, clock=self._clock, keep=keep)
+        self._results = ResultSchemas(setup.results)
+        self._credentials = ApiCredentials(setup, self._fetcher, clock=self._clock, keep=keep, logins=logins)
 
     @property
     def generation(self) -> int:
@@ -80,7 +92,7 @@ class ApiToolset:
 
     async def list_tools(self) -> Sequence[Tool]:
         """The operations that a person approved."""
-        return [*self._tools, *([self._schema_tool] if self._schema_tool else [])]
+        return [*self.tools.values(), *([self.schema_tool] if self.schema_tool else [])]
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Send one request and read its whole answer.
@@ -88,9 +100,9 @@ class ApiToolset:
         Raises:
             CallError: as `core.errors` says; `effect` tells whether the request may have had its effect.
         """
-        if self._schema_tool is not None and call.name == self._schema_tool.name:
+        if self.schema_tool is not None and call.name == self.schema_tool.name:
             return ToolResult(call.id, structured=self._schema_at(call.arguments))
-        operation = self._operations.get(call.name)
+        operation = self.operations.get(call.name)
         if operation is None:
             raise UnknownTool(f"There is no tool {call.name!r}.")
         request = self._built(operation, call.arguments, context)
@@ -102,12 +114,30 @@ class ApiToolset:
             answer = await self._send(operation, dressed)
         if answer.status < 300 or answer.status == 304:
             # The next page is worked out from the address without its credentials.
-            return result_of(answer._replace(url=request.url), operation, call.id, secrets)
+            told = (answer._replace(url=request.url), self._asked(operation, secrets), call.id)
+            return await asyncio.to_thread(result_of, *told) if len(answer.body) > LARGE else result_of(*told)
         refuse(answer, self._clock.now(), secrets)
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
         await self._fetcher.aclose()
+
+    def _asked(self, operation: ApiOperation, secrets: Sequence[str]) -> AskedOperation:
+        """What was asked, for reading the answer."""
+        name = operation.tool.name
+        template = self.setup.templates.get(name)
+        query = {plan.name: plan.argument for plan in operation.parameters if plan.where == "query"}
+        if template is not None:  # the arguments of an endpoint's tool have names of their own
+            said = {parameter: argument_of(template.get(argument)) for parameter, argument in query.items()}
+            query = {parameter: argument for parameter, argument in said.items() if argument}
+        return AskedOperation(
+            operation=operation,
+            query=query,
+            find=partial(asked_by, self.setup, self.operations.values()),
+            problems=partial(self._results.problems, name),
+            pick=self.setup.picks.get(name, ""),
+            secrets=secrets,
+        )
 
     def _built(self, operation: ApiOperation, given: JsonObject, context: Context) -> BuiltRequest:
         """The request without credentials, for an origin that a person confirmed."""

@@ -39,10 +39,9 @@ from ...transport.egress import Egress
 from ...transport.fetcher import Fetcher
 from ...transport.guard import Guard, is_here, origin
 from ...transport.http import HttpFailure
-from .error import LoginFailed, LoginNeeded
+from ..login import LoginFailed, LoginNeeded, Person
 from .grants import (
     GRANTS,
-    Person,
     TokenEndpoint,
     TokenRefused,
     TokenRequest,

@@ -27,9 +27,8 @@ from ...core.holder import Holder
 from ...core.interfaces import Clock
 from ...core.json import JsonObject
 from ...protocols.mcp.config import McpEra, McpServer, McpTransport
+from ..login import LoginFailed, LoginNeeded
 from .error import (
-    LoginFailed,
-    LoginNeeded,
     Lost,
     McpError,
     unreached,

@@ -62,14 +62,6 @@ class McpError(ToolError):
         self.data = data
 
 
-class LoginNeeded(PermissionDenied):
-    """Nobody is logged in at this server, and only a person can change that."""
-
-
-class LoginFailed(PermissionDenied):
-    """The login was refused, or what the server or its issuer says of it can not be believed."""
-
-
 class Lost(CallTimeout):
     """The connection went away after a request was sent."""
 

@@ -12,12 +12,11 @@ from __future__ import annotations
 import secrets as random
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple, Protocol
-from urllib.parse import parse_qs, quote, urlencode, urlsplit, urlunsplit
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
 
 import jwt
 from mcp.client.auth.exceptions import OAuthFlowError
-from mcp.client.auth.oauth2 import PKCEParameters
 from mcp.client.auth.utils import validate_authorization_response_iss
 from mcp.shared.auth import JWT_BEARER_GRANT_TYPE, OAuthToken
 from msgspec import Struct, json
@@ -26,8 +25,7 @@ from pydantic import ValidationError
 from ...protocols.mcp.config import McpAuth
 from ...storage.tokens import Registration
 from ...transport.fetcher import Fetched, Fetcher
-from ...transport.guard import AddressRefused, check_link
-from .error import LoginFailed, LoginNeeded
+from ..login import LoginFailed, LoginNeeded, Person, ask_person
 from .issuer import (
     TokenSource,
     ask,
@@ -43,24 +41,6 @@ _ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 _ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"  # a kind, not a token
-
-
-class Person(Protocol):
-    """Somebody with a browser."""
-
-    @property
-    def redirect_uri(self) -> str:
-        """Where the browser is sent when the person is done."""
-
-    async def authorize(self, url: str) -> str:
-        """Let the person log in.
-
-        Args:
-            url: the page of the issuer. It is to be shown in full, and opened only on consent.
-
-        Returns:
-            The whole address that the browser was sent to in the end.
-        """
 
 
 class TokenRefused(LoginFailed):
@@ -176,34 +156,21 @@ async def by_person(asked: TokenRequest) -> OAuthToken:
         LoginFailed: the person or the issuer said no, or the answer is not for us.
         Unavailable: the issuer can not be reached now.
     """
-    person, metadata = asked.person, asked.place.metadata
+    person = asked.person
     if person is None:
         raise LoginNeeded("a person has to log in")
-    proof, state = PKCEParameters.generate(), random.token_urlsafe(32)
-    query = {
-        "response_type": "code",
-        "client_id": asked.at.client.client_id,
-        "redirect_uri": person.redirect_uri,
-        "state": state,
-        "code_challenge": proof.code_challenge,
-        "code_challenge_method": "S256",
-        "resource": asked.place.resource,
-    }
+    query = {"client_id": asked.at.client.client_id, "resource": asked.place.resource}
     if asked.scope:
         query["scope"] = asked.scope
     if "offline_access" in asked.scope.split():
         query["prompt"] = "consent"  # OpenID Connect Core §11
-    page = str(metadata.authorization_endpoint)
-    try:
-        check_link(page, local=asked.local)
-    except AddressRefused as refused:
-        raise LoginFailed(f"the login page {shown(page)} should not be opened: {refused}") from None
-    code = _code(await person.authorize(_with(page, query)), state, asked)
+    page = str(asked.place.metadata.authorization_endpoint)
+    answer = await ask_person(person, page, query, local=asked.local)
     form = {
         "grant_type": "authorization_code",
-        "code": code,
+        "code": _code(answer.fields, asked),
         "redirect_uri": person.redirect_uri,
-        "code_verifier": proof.code_verifier,
+        "code_verifier": answer.verifier,
         "resource": asked.place.resource,
     }
     return await asked.at.token(form)
@@ -273,18 +240,12 @@ async def _by_assertion(asked: TokenRequest, assertion: str) -> OAuthToken:
     return await asked.at.token(form | ({"scope": asked.scope} if asked.scope else {}))
 
 
-def _code(came_to: str, state: str, asked: TokenRequest) -> str:
-    """The code in the address that the browser was sent to.
+def _code(said: Mapping[str, str], asked: TokenRequest) -> str:
+    """The code in what the browser came back with.
 
     Raises:
-        LoginFailed: it is not the answer to what was asked.
+        LoginFailed: another issuer answered, or the person was not let in.
     """
-    fields = parse_qs(urlsplit(came_to).query, max_num_fields=50)
-    if any(len(values) > 1 for values in fields.values()):
-        raise LoginFailed("the answer of the login says something twice")
-    said = {name: values[0] for name, values in fields.items()}
-    if not random.compare_digest(said.get("state", "").encode(), state.encode()):
-        raise LoginFailed("the answer is not the one to this login: its state is another")
     try:
         validate_authorization_response_iss(said.get("iss"), asked.place.metadata)
     except OAuthFlowError:
@@ -293,9 +254,3 @@ def _code(came_to: str, state: str, asked: TokenRequest) -> str:
         error = error_code(said.get("error", ""))
         raise TokenRefused(f"{asked.place.issuer} did not let the person in: {error or 'no code'}", error)
     return said["code"]
-
-
-def _with(url: str, query: Mapping[str, str]) -> str:
-    """An address with more of a query; what it has stays (RFC 6749 §3.1)."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(query="&".join(filter(None, [parts.query, urlencode(query)])), fragment=""))

@@ -16,13 +16,13 @@ import msgspec
 from ...core.errors import ActumError, CallError
 from ...core.json import Json, JsonObject
 from ...transport.http import HttpFailure
+from ..login import LoginFailed
 from .error import (
     BROKEN,
     HTTP_STATUS,
     PARSE_ERROR,
     REFUSED_HERE,
     UNREACHED,
-    LoginFailed,
     keep,
 )
 

@@ -32,7 +32,7 @@ from ...storage.tokens import Registration
 from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import AddressRefused, origin
 from ...transport.http import HttpFailure
-from .error import LoginFailed, LoginNeeded
+from ..login import LoginFailed, LoginNeeded
 
 _CODE = re.compile("[a-z_]{1,40}")
 SECRET_METHODS = ("client_secret_basic", "client_secret_post")

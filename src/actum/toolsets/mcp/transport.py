@@ -23,7 +23,7 @@ from ...protocols.plain_text import plain
 from ...transport.egress import Egress
 from ...transport.guard import Guard
 from ...transport.httpx2_transport import GuardedTransport
-from .error import LoginFailed, LoginNeeded
+from ..login import LoginFailed, LoginNeeded
 from .http import BODY_BYTES_MAX, McpHttpClient
 from .stdio import process
 

@@ -1,0 +1,205 @@
+"""`ApiFinder`: a search among the operations of a large API, so that a model is not told of a thousand tools.
+
+A model is offered three tools: one finds operations by words, one calls those that only read, one calls the others.
+Arguments are held to the operation's own schema. A policy sees the names of these three tools, and the operation only
+in their arguments: so each call that does not only read waits for a person, whatever the policy says.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ...core.call import ToolCall, ToolResult
+from ...core.errors import InvalidArguments, UnknownTool
+from ...core.interfaces import Context
+from ...core.json import Json, JsonObject, dumps
+from ...core.tool import Tool
+from ...protocols.openapi.model import ApiOperation
+from ...schema.schema import compile_schema
+from .toolset import ApiToolset
+
+FOUND_MAX = 8
+TOLD_BYTES = 12_000
+"""So much of the parameters of what was found is told; of further operations, the name and the words."""
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u3400-\u9fff]|[^\W\d_a-zA-Z]+")
+_EMPTY = frozenset({"a", "an", "and", "by", "for", "from", "get", "in", "is", "of", "on", "or", "the", "to", "with"})
+
+
+class ApiFinder:
+    """The three tools.
+
+    Args:
+        toolset: the API.
+    """
+
+    generation = 0
+
+    def __init__(self, toolset: ApiToolset) -> None:
+        self.toolset = toolset
+        name = toolset.setup.name
+        self._find, self._read, self._change = f"{name}_find_tools", f"{name}_read", f"{name}_change"
+        self._index = _Index(toolset.operations)
+        count = len(toolset.operations)
+        self._tools = _definitions(name, toolset.setup.api.title or name, count)
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The three tools, and the one that shows what was left out of a schema where there is such a thing."""
+        return [*self._tools, *([self.toolset.schema_tool] if self.toolset.schema_tool else [])]
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Search, or call an operation.
+
+        Raises:
+            UnknownTool: there is no such operation, or the other tool calls it.
+            InvalidArguments: the arguments are not those of the operation.
+            CallError: as by `ApiToolset.execute`.
+        """
+        if call.name == self._find:
+            return ToolResult(call.id, structured=self._found(str(call.arguments.get("query", ""))))
+        if call.name not in (self._read, self._change):
+            return await self.toolset.execute(call, context)
+        name, given = str(call.arguments.get("tool", "")), call.arguments.get("arguments")
+        tool = self.toolset.tools.get(name)
+        if tool is None:
+            near = ", ".join(each.tool.name for each in self._index.best(name)[:5])
+            raise UnknownTool(f"There is no tool {name[:100]!r}. Find one with {self._find}. Near: {near or 'none'}.")
+        if tool.reads_only is not (call.name == self._read):
+            other = self._read if tool.reads_only else self._change
+            raise UnknownTool(f"{name} is called with {other}.")
+        checked = compile_schema(tool.parameters, where=name, foreign=True).check(
+            given if isinstance(given, dict) else {}
+        )
+        if checked.problems:
+            raise InvalidArguments(
+                [msgspec.structs.replace(each, path=f"arguments.{each.path}".rstrip(".")) for each in checked.problems]
+            )
+        return await self.toolset.execute(ToolCall(call.id, name, checked.arguments), context)
+
+    async def aclose(self) -> None:
+        """Close the connections that are kept."""
+        await self.toolset.aclose()
+
+    def _found(self, query: str) -> JsonObject:
+        best = self._index.best(query)
+        told: list[Json] = []
+        left = TOLD_BYTES
+        for operation in best[:FOUND_MAX]:
+            tool = self.toolset.tools[operation.tool.name]
+            by = self._read if tool.reads_only else self._change
+            said: JsonObject = {"tool": tool.name, "description": tool.description, "call_with": by}
+            size = len(dumps(tool.parameters))
+            if size <= left:
+                said["arguments"] = tool.parameters
+                left -= size
+            else:
+                said["arguments"] = "left out: search for this tool by its name to see them"
+            told.append(said)
+        return {"found": told, "more": max(0, len(best) - FOUND_MAX)}
+
+
+class _Index:
+    """The words of each operation, and how rare each word is."""
+
+    def __init__(self, operations: Mapping[str, ApiOperation]) -> None:
+        self._operations = list(operations.values())
+        self._words = [_weighted(each) for each in self._operations]
+        counts = Counter(word for words in self._words for word in words)
+        self._titles = [
+            [
+                {_stem(word) for word in _words(text)} - _EMPTY
+                for text in (each.tool.name, _first(each.tool.description))
+            ]
+            for each in self._operations
+        ]
+        self._rare = {word: math.log(1 + len(self._operations) / count) for word, count in counts.items()}
+        self._by_name = {each.tool.name.lower(): each for each in self._operations}
+
+    def best(self, query: str) -> list[ApiOperation]:
+        """The operations that fit, the best first. One that is named exactly goes before all others."""
+        asked = {_stem(word) for word in _words(query[:500])}
+        asked = asked - _EMPTY or asked
+        scores: list[tuple[float, int]] = []
+        for at, words in enumerate(self._words):
+            score = sum(words.get(word, 0.0) * self._rare.get(word, 0.0) for word in asked)
+            if score:
+                # A name or a first sentence that says just this goes before one that says more than this.
+                near = max(len(asked & title) / len(asked | title) for title in self._titles[at])
+                scores.append((-score * (1 + 2 * near) / (1 + 0.02 * len(words)), at))
+        found = [self._operations[at] for _, at in sorted(scores)]
+        named = self._by_name.get(query.strip().lower())
+        return [named, *(each for each in found if each is not named)] if named else found
+
+
+def _weighted(operation: ApiOperation) -> dict[str, float]:
+    words: dict[str, float] = {}
+    method = {"GET": "read list show", "POST": "create add", "DELETE": "delete remove", "PATCH": "update change",
+              "PUT": "set replace update"}.get(operation.method, "")  # fmt: skip
+    texts = (
+        (operation.tool.name, 3.0),
+        (operation.path, 2.0),
+        (" ".join(operation.tags), 1.5),
+        (operation.tool.description, 1.0),
+        (" ".join(plan.argument for plan in operation.parameters), 0.5),
+        (method, 0.5),
+    )
+    for text, weight in texts:
+        for word in _words(text):
+            stem = _stem(word)
+            words[stem] = max(words.get(stem, 0.0), weight)
+    return words
+
+
+def _first(text: str) -> str:
+    return text.removeprefix("Deprecated. ").partition(". ")[0]
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORDS.findall(text)]
+
+
+def _stem(word: str) -> str:
+    """A word without the ending of a plural."""
+    if len(word) > 3 and word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _definitions(name: str, title: str, count: int) -> tuple[Tool, ...]:
+    tool: JsonObject = {"type": "string", "description": f"The name of a tool, as {name}_find_tools tells it."}
+    arguments: JsonObject = {"type": "object", "description": "The arguments of that tool."}
+    parameters: JsonObject = {
+        "type": "object",
+        "properties": {"tool": tool, "arguments": arguments},
+        "required": ["tool"],
+    }
+    query: JsonObject = {"type": "string", "description": "A few words, such as: create issue."}
+    return (
+        Tool(
+            name=f"{name}_find_tools",
+            description=f"Find tools of the API {title}, which has {count}: what they do and their arguments.",
+            parameters={"type": "object", "properties": {"query": query}, "required": ["query"]},
+            effects=frozenset({"read"}),
+            foreign=True,
+            sinks=(),
+        ),
+        Tool(
+            name=f"{name}_read",
+            description=f"Call a tool of the API {title} that only reads, as {name}_find_tools tells it.",
+            parameters=parameters,
+            effects=frozenset({"read"}),
+            foreign=True,
+        ),
+        Tool(
+            name=f"{name}_change",
+            description=f"Call a tool of the API {title} that changes something, as {name}_find_tools tells it.",
+            parameters=parameters,
+            foreign=True,
+            approval=True,
+        ),
+    )

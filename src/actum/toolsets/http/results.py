@@ -1,0 +1,47 @@
+"""Holds JSON answers to the schemas of the document, leniently: what does not fit is told, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.errors import BadTool, tell_problem
+from ...core.json import Json, JsonObject
+from ...protocols.openapi.schema import part_of
+from ...protocols.plain_text import plain
+from ...schema.schema import Schema, compile_schema
+
+TOLD_MAX = 3
+WORDS_MAX = 200
+
+
+class ResultSchemas:
+    """The schemas of an API's answers; each is compiled when the first answer of its kind comes.
+
+    Args:
+        pool: as `protocols.openapi.reading.result_schemas` gives them.
+    """
+
+    def __init__(self, pool: JsonObject) -> None:
+        self._pool = pool
+        self._known: dict[str, Schema | None] = {}
+
+    def problems(self, tool: str, status: int, value: Json) -> Sequence[str]:
+        """What is wrong with an answer, in a few short lines; nothing where the document does not say what is right.
+        Fields that the document does not name are no problem.
+        """
+        for said in (str(status), f"{status // 100}XX", "DEFAULT"):
+            schema = self._schema(f"{tool} {said}")
+            if schema is not None:
+                found = [plain(tell_problem(each))[:WORDS_MAX] for each in schema.problems(value)]
+                more = [f"and {len(found) - TOLD_MAX} more"] if len(found) > TOLD_MAX else []
+                return [*found[:TOLD_MAX], *more]
+        return ()
+
+    def _schema(self, name: str) -> Schema | None:
+        if name not in self._known:
+            schema = part_of(self._pool, name)
+            try:
+                self._known[name] = None if schema is None else compile_schema(schema, where=name, blanks=True)
+            except BadTool:
+                self._known[name] = None
+        return self._known[name]

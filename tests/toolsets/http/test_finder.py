@@ -1,0 +1,113 @@
+"""A search among the operations of large published documents, instead of a thousand tools in one prompt."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from actum import Agent, ToolCall
+from actum.core.errors import InvalidArguments, UnknownTool
+from actum.core.json import JsonObject, dumps
+from actum.policy.rules import Rule, Rules
+from actum.testing import ScriptedModel
+from actum.toolsets.http.finder import ApiFinder
+from actum.toolsets.http.toolset import ApiToolset
+from tests.transport.wire_servers import said, wire_server
+
+from .test_real_documents import added
+from .test_toolset import JSON, context
+
+QUESTIONS = {
+    "api.github.com": {
+        "create an issue in a repository": "issues_create",
+        "list pull requests": "pulls_list",
+        "merge a pull request": "pulls_merge",
+        "delete a repository": "repos_delete",
+        "star a repository for me": "activity_star-repo-for-authenticated-user",
+        "issues/create": "issues_create",
+    },
+    "digitalocean.com": {
+        "create a droplet": "droplets_create",
+        "list all kubernetes clusters": "kubernetes_list_clusters",
+        "delete a domain record": "domains_delete_record",
+    },
+    "asana.com": {"create a task": "createTask", "list workspaces": "getWorkspaces"},
+    "okta": {"reset password of a user": "resetPassword", "list groups": "listGroups"},
+}
+
+
+async def finder(document: str, server: str = "https://api.example.com") -> ApiFinder:
+    return ApiFinder(ApiToolset(await added(document, server)))
+
+
+async def found(api: ApiFinder, query: str) -> list[str]:
+    result = await api.execute(ToolCall("1", "api_find_tools", {"query": query}), context("api_find_tools"))
+    assert isinstance(result.structured, dict)
+    assert len(dumps(result.structured)) < 20_000, query
+    listed = result.structured["found"]
+    assert isinstance(listed, list)
+    return [str(each["tool"]) for each in listed if isinstance(each, dict)]
+
+
+@pytest.mark.row("T2")
+async def test_the_operation_that_is_meant_is_among_the_first_of_real_documents() -> None:
+    missed: list[str] = []
+    for document, questions in QUESTIONS.items():
+        api = await finder(document)
+        tools = await api.list_tools()
+        assert len(tools) <= 4
+        assert len(msgspec.json.encode([[each.name, each.description, each.parameters] for each in tools[:3]])) < 2000
+        for query, wanted in questions.items():
+            names = await found(api, query)
+            if wanted not in names:
+                missed.append(f"{document}: {query!r} should find {wanted}, found {names}")
+    assert missed == []
+    api = await finder("asana.com")
+    assert await found(api, "zzzz") == []
+    assert await found(api, "") == []
+    assert await found(api, "a" * 100_000) == []
+
+
+async def test_each_operation_of_a_document_is_found_by_its_name() -> None:
+    api = await finder("api.github.com")
+    for name in api.toolset.tools:
+        assert (await found(api, name))[0] == name
+
+
+async def test_what_was_found_is_called_with_its_own_arguments_and_what_changes_waits_for_a_person() -> None:
+    async with wire_server(lambda head, body: said(b"[]", "200 OK", JSON)) as server:
+        api = await finder("api.github.com", f"http://127.0.0.1:{server.port}")
+        repository: JsonObject = {"owner": "ann", "repo": "cats"}
+
+        async def call(name: str, tool: str, arguments: JsonObject) -> str:
+            asked = ToolCall("1", name, {"tool": tool, "arguments": arguments})
+            return (await api.execute(asked, context(name))).text
+
+        assert await call("api_read", "issues_list-for-repo", repository) == "[]"
+        assert server.heads[0].startswith("GET /repos/ann/cats/issues ")
+        with pytest.raises(InvalidArguments, match=r"arguments\.repo"):
+            await call("api_read", "issues_list-for-repo", {"owner": "ann"})
+        with pytest.raises(UnknownTool, match="called with api_change"):
+            await call("api_read", "repos_delete", repository)
+        with pytest.raises(UnknownTool, match="called with api_read"):
+            await call("api_change", "issues_list-for-repo", repository)
+        with pytest.raises(UnknownTool, match="Near: issues_list"):
+            await call("api_read", "issues_list_for_repo", repository)
+        assert len(server.heads) == 1
+        deleting = ToolCall("1", "api_change", {"tool": "repos_delete", "arguments": repository})
+        agent = Agent(ScriptedModel([deleting, "done"]), [api], policy=Rules(Rule("allow", tools="*")))
+        result = await agent.run("Delete it.")
+        assert [pending.kind for pending in result.pending] == ["approval"]
+        assert len(server.heads) == 1, "nobody has approved it"
+        await api.aclose()
+
+
+async def test_an_operation_that_is_held_is_neither_found_nor_called() -> None:
+    setup = await added("asana.com", "https://api.example.com")
+    held = msgspec.structs.replace(
+        setup, approved={name: digest for name, digest in setup.approved.items() if name != "createTask"}
+    )
+    api = ApiFinder(ApiToolset(held))
+    assert "createTask" not in await found(api, "create task")
+    with pytest.raises(UnknownTool):
+        await api.execute(ToolCall("1", "api_change", {"tool": "createTask"}), context("api_change"))
