@@ -553,7 +553,7 @@ class CallPath:
             context.close()
         if tool.reads_only and error.effect == "unknown":
             error.effect = "none"
-        return ToolResult(plan.said.id, error=error.failure()), error, detail
+        return ToolResult(plan.said.id, error.files, error=error.failure()), error, detail
 
     def _requests(self, plan: Plan, place: CallRef, limit: AttemptLimit) -> LiveToolRequests:
         """What the tool may ask of others while it runs."""

@@ -398,6 +398,9 @@ class TreeWatch:
             report["limit"] = "cpu_seconds"
         if not limit and report["exit"] == -signal.SIGXFSZ:
             report["limit"] = "disk_bytes"
+        # A program may meet the limit as an error in writing (EFBIG), and end by itself.
+        if not report["limit"] and report["exit"] and self._lying() > self.jail["disk_bytes"]:
+            report["limit"] = "disk_bytes"
         return report
 
     def look(self) -> str:
@@ -419,9 +422,12 @@ class TreeWatch:
             return "cpu_seconds"
         now = time.monotonic()
         if now >= self.disk_next:
-            self.disk = sum(lying_in(folder) for folder in (self.jail["work"], self.jail["home"]) if folder)
+            self.disk = self._lying()
             self.disk_next = time.monotonic() + (time.monotonic() - now) / DISK_SHARE
         return "disk_bytes" if self.disk + held_on_disk > self.jail["disk_bytes"] else ""
+
+    def _lying(self) -> int:
+        return sum(lying_in(folder) for folder in (self.jail["work"], self.jail["home"]) if folder)
 
     def cpu(self) -> float:
         """Seconds of CPU: what was seen of each process, or what the kernel added up for those that were waited for."""

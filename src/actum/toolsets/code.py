@@ -19,7 +19,7 @@ from ..core.interfaces import Context
 from ..sandbox.jail import Jail
 from .code_session import PythonSessions
 from .function.function import FunctionTool
-from .jailed_command import OUTPUT_BYTES_MAX, CommandOutput, Returned, file_name, media, run_command
+from .jailed_command import OUTPUT_BYTES_MAX, CommandOutput, Returned, file_name, media, patience_s, run_command
 
 CODE = "code.py"
 RUNNER = ".run.py"
@@ -72,7 +72,7 @@ def code_tools(jail: Jail | None = None, *, approval: bool = True) -> list[Funct
     # A call whose outcome is unknown does no harm when it is made again, where nothing outside can be changed.
     harmless = jail.changes_nothing_outside
     return [
-        FunctionTool(function, effects={"execute"}, idempotent=harmless, approval=approval)
+        FunctionTool(function, effects={"execute"}, idempotent=harmless, approval=approval, timeout_s=patience_s(jail))
         for function in (runner.run_python, runner.run_shell, runner.run_javascript)
     ]
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..core.attachment import File
-from ..core.call import Effect
+from ..core.call import Effect, MediaPart
 from ..core.errors import ResourceLimit, ToolError, Unavailable, UsageError
 from ..core.holder import Holder, HolderKey
 from ..core.interfaces import Context
@@ -25,8 +25,8 @@ from ..core.json import dumps
 from ..core.user import User
 from ..sandbox.jail import Jail
 from ..sandbox.layers import start
-from ..sandbox.start import JailedProcess
-from .jailed_command import CommandOutput, collected, file_name, plain, reason
+from ..sandbox.start import ENDING, JailedProcess
+from .jailed_command import CommandOutput, collected, file_name, plain, reason, written
 
 BEGIN = "new"
 SESSION_S = 3_600.0
@@ -144,20 +144,23 @@ class PythonSession:
                 async with asyncio.timeout(self._seconds):
                     answer = await self._ask(self._process, code, file)
             except TimeoutError:
-                await self.end()
+                files = await self._rest(self._process)
                 raise ResourceLimit(
-                    f"The session was ended at the limit seconds = {self._seconds}.", effect=self._effect
+                    f"The session was ended at the limit seconds = {self._seconds}.", effect=self._effect, files=files
                 ) from None
             except BaseException:
                 await self.end()
                 raise
-            left = await asyncio.to_thread(collected, self._process.work, self._is_known)
-        self._told |= {name: hashlib.sha256(data).digest() for name, data in left.items()}
+            left = await self._left(self._process)
         said = f"{answer.said}\n[{answer.left} bytes are left out]" if answer.left else answer.said
         said, errors, value = (plain(text, self._process, self._jail) for text in (said, answer.errors, answer.value))
         if not answer.ok:
             shown = "\n".join(part for part in (said[-4000:], errors) if part.strip())
-            raise ToolError(f"The code raised an error; the session goes on.\n{shown}".rstrip(), effect=self._effect)
+            raise ToolError(
+                f"The code raised an error; the session goes on.\n{shown}".rstrip(),
+                effect=self._effect,
+                files=written(left),
+            )
         return CommandOutput(said, errors, left | ({VALUE: value.encode()} if value else {}))
 
     @property
@@ -193,11 +196,29 @@ class PythonSession:
 
     async def _ended(self, process: JailedProcess) -> ToolError | ResourceLimit:
         """Why there is no answer."""
-        await self.end()
+        files = await self._rest(process)
         report = process.report_before_removal
         if report is not None and report.limit:
-            return ResourceLimit(f"{reason(report, self._jail, 'The session')}", effect=self._effect)
-        return ToolError("The code ended the session; its variables and files are gone.", effect=self._effect)
+            return ResourceLimit(reason(report, self._jail, "The session"), effect=self._effect, files=files)
+        return ToolError(
+            "The code ended the session; its variables are gone, and so is each file that has no handle.",
+            effect=self._effect,
+            files=files,
+        )
+
+    async def _left(self, process: JailedProcess) -> dict[str, bytes]:
+        """The files that are new since they were last told. They count as told from now on."""
+        left = await asyncio.to_thread(collected, process.work, self._is_known)
+        self._told |= {name: hashlib.sha256(data).digest() for name, data in left.items()}
+        return left
+
+    async def _rest(self, process: JailedProcess) -> list[MediaPart]:
+        """End the session, and tell the files that are new."""
+        try:
+            await process.child.end(ENDING)
+            return written(await self._left(process))
+        finally:
+            await self.end()
 
     async def end(self) -> None:
         """End the Python and all that it started, and remove its files."""
@@ -256,7 +277,7 @@ class PythonSessions:
         except ToolError as error:
             if made.is_over:
                 raise
-            raise ToolError(f"{error.message}\n[session {name}]", effect=error.effect) from None
+            raise ToolError(f"{error.message}\n[session {name}]", effect=error.effect, files=error.files) from None
 
     def _heard_of(self, holder: Holder) -> None:
         """A run is over; one that waits for a person keeps its sessions."""

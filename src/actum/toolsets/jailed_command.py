@@ -33,6 +33,8 @@ NAMES_MAX = 2_000
 DEPTH_MAX = 16
 """Folders that are nested deeper are not looked into."""
 HIDDEN = ("tmp", "__pycache__")
+ENDING_S = 15.0
+"""Seconds to start a command, and to end the command and collect its files."""
 SECRET_CHARS_MIN = 4
 """What is shorter can't be told from other words."""
 
@@ -82,6 +84,7 @@ async def run_command(
         Unavailable: the machine does not hold the jail; nothing was run.
         ResourceLimit: a limit of the jail ended the command.
         ToolError: the command failed; the message has the exit code or the signal, and the last lines of stderr.
+            These two errors carry the files that the command wrote before it ended.
     """
     try:
         async with start(command, jail, files=files) as process:
@@ -110,7 +113,17 @@ def check_report(report: JailReport, jail: Jail, output: CommandOutput, what: st
     shown = "\n".join(part for part in (output.said[-STDERR_SHOWN_MAX:], output.errors) if part.strip())
     kind: type[CallError] = ResourceLimit if report.limit or report.exit is None else ToolError
     effect: Effect = "none" if jail.changes_nothing_outside else "unknown"
-    raise kind(f"{reason(report, jail, what)}\n{shown}".rstrip(), effect=effect)
+    raise kind(f"{reason(report, jail, what)}\n{shown}".rstrip(), effect=effect, files=written(output.files))
+
+
+def written(files: Mapping[str, bytes]) -> list[MediaPart]:
+    """The files of a command that failed, as its error carries them. Names that begin with a dot are ours."""
+    return [file.part() for file in media(files) if not file.name.startswith(".")]
+
+
+def patience_s(jail: Jail) -> float:
+    """Seconds that a call of a command may take. The jail's own limit comes first: its error has the files."""
+    return jail.limits.seconds + ENDING_S
 
 
 def reason(report: JailReport, jail: Jail, what: str) -> str:

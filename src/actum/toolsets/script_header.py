@@ -55,7 +55,7 @@ class ScriptHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             Empty: `words` for what is read from `argparse` or typer, else `stdin`.
         parameters: JSON Schema of each parameter. A parameter with a `default` may be left out.
         files: the parameters that are handles of attachments. The script finds the file under the name that it gets.
-        timeout_s: seconds that one call may take; None for the run's default.
+        timeout_s: seconds that one call may take; None for the jail's own limit.
     """
 
     name: str = ""

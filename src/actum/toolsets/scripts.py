@@ -22,7 +22,7 @@ from ..core.json import Json, JsonObject, dumps
 from ..core.tool import Effects, Tool
 from ..sandbox.jail import Jail
 from .function.returned import result_of
-from .jailed_command import file_name, media, run_command
+from .jailed_command import file_name, media, patience_s, run_command
 from .script_header import Parameter, ScriptHeader, description_of, parameters_of, read_header, words_of
 
 ENDINGS = (".py", ".sh")
@@ -207,6 +207,11 @@ def _script(path: Path, jail: Jail, *, approval: bool) -> Script:
         raise BadTool(f"files: {strangers.pop()!r} is none of its parameters")
     if header.effects is not None and "write" not in header.effects and "execute" not in header.effects:
         jail = structs.replace(jail, write=())
+    if header.timeout_s is not None:
+        if not header.timeout_s > 0:
+            raise BadTool(f"timeout_s = {header.timeout_s}: give a number above 0")
+        least = min(header.timeout_s, jail.limits.seconds)
+        jail = structs.replace(jail, limits=structs.replace(jail.limits, seconds=least))
     effects = frozenset[Effects](("execute",) if header.effects is None else header.effects)
     properties: dict[str, Json] = {each.name: _shown(each, each.name in header.files) for each in parameters}
     tool = Tool(
@@ -221,7 +226,7 @@ def _script(path: Path, jail: Jail, *, approval: bool) -> Script:
         effects=effects,
         idempotent=jail.changes_nothing_outside,
         approval=approval and not effects <= {"read"},
-        timeout_s=header.timeout_s,
+        timeout_s=patience_s(jail),
         version=hashlib.sha256(code).hexdigest(),
     )
     return Script(path, tool, header, parameters, jail)
