@@ -26,6 +26,7 @@ from ..core.private_paths import keep_private
 from ..storage.place import settings_path, state_folder
 from ..transport.process import Child, Ending, start_child
 from .jail import Jail
+from .removal import remove
 
 LAUNCH = "import sys; sys.path.insert(0, sys.argv[1]); import launcher; sys.exit(launcher.main())"
 """A module is compiled once and then read from its cache, while a script would be compiled at each start."""
@@ -138,7 +139,7 @@ async def start_unprobed(
         if child is not None:
             child.close()
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(_remove, base)  # there may be many files
+            await anyio.to_thread.run_sync(remove, str(base))  # there may be many files
 
 
 def _make_home(folder: str) -> None:
@@ -179,6 +180,7 @@ def _told(command: Sequence[str], jail: Jail, work: Path, report: Path, abi: int
         "command": list(command),
         "work": str(work),
         "report": str(report),
+        "base": str(report.parent),
         "environment": _environment(work) | ({"HOME": jail.home} if jail.home else {}) | jail.environment,
         "memory_bytes": usage.memory_bytes,
         "cpu_seconds": usage.cpu_seconds,
@@ -209,41 +211,3 @@ def _environment(work: Path) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "MPLBACKEND": "agg",
     }
-
-
-def _remove(base: Path) -> None:
-    """Remove a folder with what a command left there; links are removed, not followed.
-
-    Folders may be nested deeper than any recursion or path reaches, so what lies in a folder is moved up first.
-    """
-    number, is_empty = 0, False
-    while not is_empty:
-        removed = 0
-        with os.scandir(base) as entries:
-            found = list(entries)
-        for entry in found:
-            with suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    number = _move_up(Path(entry.path), base, number)
-                    Path(entry.path).rmdir()
-                else:
-                    Path(entry.path).unlink()
-                removed += 1
-        is_empty = not removed
-    with suppress(OSError):
-        base.rmdir()
-
-
-def _move_up(folder: Path, base: Path, number: int) -> int:
-    """Remove the files of a folder, and move its folders up to `base`, under numbers."""
-    folder.chmod(0o700)  # its owner may have taken even that away
-    with os.scandir(folder) as entries:
-        inner = list(entries)
-    for entry in inner:
-        if entry.is_dir(follow_symlinks=False):
-            Path(entry.path).chmod(0o700)
-            number += 1
-            Path(entry.path).rename(base / f".removed-{number}")
-        else:
-            Path(entry.path).unlink()
-    return number
