@@ -95,8 +95,9 @@ async def test_a_killed_script_that_could_write_outside_is_in_doubt_and_never_re
     journal = str(tmp_path / "state" / "journal.db")
     await killed_in_mid_script(place, journal, str(taken), str(shared / "stop"))
     made = agent(journal, str(taken), str(shared / "stop"))
+    paused: RunResult = await made.resume("r")
     for _ in range(2):  # whoever asks again is told the same
-        paused: RunResult = await made.resume("r")
+        paused = await made.resume("r")
         assert paused.status == "paused"
         assert [pending.kind for pending in paused.pending] == ["doubt"]
         assert (taken / "lines").read_text("ascii") == "x\n"
