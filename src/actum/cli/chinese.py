@@ -351,7 +351,12 @@ HELP = {
     "Tell losses as JSON, one a line, on stderr.": "在标准错误上用 JSON 列出丢失的内容，每行一条。",
     "Say what is set up here, and what is missing.": "说明这里设置了什么，还缺什么。",
     "Watch questions become calls and answers: no key, no network.": "看问题怎样变成调用和回答：不需要密钥，也不联网。",
-    "What is on record: list runs, show one.": "运行记录：列出、查看。",
+    "What is on record: list runs, show one, write its files.": "运行记录：列出、查看、写出文件。",
+    (
+        "List the files and pictures that the tools of a run made, or write them. For instance: actum runs files last "
+        "--out plots"
+    ): "列出一次运行中工具生成的文件和图片，或把它们写到文件夹里。例如：actum runs files last --out plots",
+    "Write the files into this folder.": "把文件写到这个文件夹。",
     "List the latest runs.": "列出最近的运行。",
     "How many, the newest first.": "列出多少条，最新的在前。",
     "Show a run as a tree: what was said, called, asked and answered, and when.": (

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from ..core.attachment import HANDLE
 from ..core.call import MediaPart, Problem, TextPart, ToolCall, ToolResult
 from ..core.errors import BadTool, InvalidArguments, Unavailable, UnknownTool, UsageError
 from ..core.interfaces import Context
@@ -32,7 +33,6 @@ ARGUMENT_BYTES_MAX = 100_000
 """So long may one word of a command line be; Linux takes 128 KiB."""
 INPUT = "input"
 """The folder of attachments. Beside the script, a file called `json.py` would be imported in the place of `json`."""
-HANDLE = "Pass the handle of an attachment, such as att_1."
 
 
 class ScriptProblem(Struct, frozen=True):
