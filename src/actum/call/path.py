@@ -505,6 +505,7 @@ class CallPath:
                 plan.decision.rule,
                 plan.repairs,
                 {} if tool.reads_only else self._origins_of(plan.call),
+                tool.unjailed,
             ),
         )
         if not tool.reads_only:

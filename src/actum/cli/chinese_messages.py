@@ -583,6 +583,9 @@ MESSAGES = {
     ),
     "there is no MCP server {name}; there are: none": "没有 MCP 服务器 {name}；一个也没有配置",
     "there is no MCP server {name}; there are: {known}": "没有 MCP 服务器 {name}；现有：{known}",
+    "MCP server {name} runs without a jail: it reaches all that you can reach": (
+        "MCP 服务器 {name} 不在沙箱里运行：你能访问的，它都能访问"
+    ),
     "MCP server {name} is disabled": "MCP 服务器 {name} 已停用",
     "MCP server {name}: give a command or a url": "MCP 服务器 {name}：请写启动命令或地址",
     "{name}: name one server that is not disabled": "{name}：请写一个没有停用的服务器",

@@ -115,6 +115,11 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.sessions or (256 if self.url else 8)
 
     @property
+    def unjailed(self) -> bool:
+        """It is a local server that no jail holds."""
+        return bool(self.command) and self.jail is None
+
+    @property
     def identity(self) -> str:
         """What it is, whatever it is called: what runs, or where it is. Approvals hold for this."""
         if self.url:
