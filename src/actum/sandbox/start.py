@@ -15,7 +15,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -24,7 +24,10 @@ from msgspec import Struct
 from ..core.errors import UsageError
 from ..core.private_paths import keep_private
 from ..storage.place import settings_path, state_folder
+from ..transport.egress import Egress
+from ..transport.guard import Guard
 from ..transport.process import Child, Ending, start_child
+from .forwarder import Forwarder
 from .jail import Jail
 from .removal import remove
 
@@ -108,7 +111,12 @@ class JailedProcess:
 
 @asynccontextmanager
 async def start_unprobed(
-    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int, cwd: str = ""
+    command: Sequence[str],
+    jail: Jail,
+    files: Mapping[str, bytes],
+    abi: int,
+    cwd: str = "",
+    egress: Egress | None = None,
 ) -> AsyncIterator[JailedProcess]:
     """As `start`, without asking `layers` first: `layers` itself runs its probe by this."""
     _keep_own()
@@ -119,9 +127,16 @@ async def start_unprobed(
     jail.check(tuple(_system()))  # after that no path is resolved again
     base = Path(tempfile.mkdtemp(prefix="actum-jail-"))
     child: Child | None = None
+    forwarder = Forwarder(jail.hosts, Guard(egress=egress)) if jail.hosts else None
+    listening = AsyncExitStack()
     try:
+        if forwarder is not None:
+            await listening.enter_async_context(forwarder.listening())
         work, report = _furnish(base, files), base / "report"
         told = _told(command, jail, work, report, abi) | {"read": read, "write": write}
+        told |= {"forwarder": forwarder.port if forwarder is not None else 0}
+        if forwarder is not None:
+            told["environment"] = forwarder.environment | _told_environment(jail, work)
         told |= {"home": "".join(_real(home)), "cwd": cwd or str(work)}
         # The launcher finds nothing of our environment: the command runs in a fork of it and could read its memory.
         env = {"ACTUM_JAIL": marshal.dumps(told).hex(), "PATH": PATH}
@@ -138,6 +153,7 @@ async def start_unprobed(
     finally:
         if child is not None:
             child.close()
+        await listening.aclose()
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(remove, str(base))  # there may be many files
 
@@ -181,13 +197,17 @@ def _told(command: Sequence[str], jail: Jail, work: Path, report: Path, abi: int
         "work": str(work),
         "report": str(report),
         "base": str(report.parent),
-        "environment": _environment(work) | ({"HOME": jail.home} if jail.home else {}) | jail.environment,
+        "environment": _told_environment(jail, work),
         "memory_bytes": usage.memory_bytes,
         "cpu_seconds": usage.cpu_seconds,
         "processes": usage.processes,
         "disk_bytes": usage.disk_bytes,
         "seconds": usage.seconds,
     }
+
+
+def _told_environment(jail: Jail, work: Path) -> dict[str, str]:
+    return _environment(work) | ({"HOME": jail.home} if jail.home else {}) | jail.environment
 
 
 def _real(paths: Sequence[str]) -> list[str]:
