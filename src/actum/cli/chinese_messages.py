@@ -470,11 +470,11 @@ MESSAGES = {
     "It can not read {word} in its jail: add --read with the folder of this file.": (
         "它在沙箱中不能读取 {word}：请用 --read 加上这个文件所在的文件夹。"
     ),
-    "It runs in a jail, without a network and without your files: see --read, --write and --no-jail.": (
-        "它在沙箱中运行，没有网络，也看不到您的文件：见 --read、--write 和 --no-jail。"
+    "It runs in a jail, without a network and without your files: see --read, --write, --host and --no-jail.": (
+        "它在沙箱中运行，没有网络，也看不到您的文件：见 --read、--write、--host 和 --no-jail。"
     ),
-    "--read and --write go with a command, and not with --no-jail": (
-        "--read 和 --write 要与命令一起使用，不能与 --no-jail 同用"
+    "--read, --write and --host go with a command, and not with --no-jail": (
+        "--read、--write 和 --host 要与命令一起使用，不能与 --no-jail 同用"
     ),
     "no tool: {problem}": "不是工具：{problem}",
     "key_file needs a certificate": "key_file 需要同时设置 certificate",

@@ -26,6 +26,7 @@ from ..core.user import User
 from ..sandbox.jail import Jail
 from ..sandbox.layers import start
 from ..sandbox.start import ENDING, JailedProcess
+from ..transport.egress import Egress
 from .jailed_command import CommandOutput, collected, file_name, plain, reason, written
 
 BEGIN = "new"
@@ -106,9 +107,11 @@ class PythonSession:
 
     Args:
         jail: what it may do. The limit `seconds` holds for each piece, the other limits for all pieces together.
+        egress: the operator's rules for outgoing calls, where the jail names hosts.
     """
 
-    def __init__(self, jail: Jail) -> None:
+    def __init__(self, jail: Jail, egress: Egress | None = None) -> None:
+        self._egress = egress
         self._jail = structs.replace(jail, limits=structs.replace(jail.limits, seconds=SESSION_S))
         self._seconds = jail.limits.seconds
         self._stack = AsyncExitStack()
@@ -125,7 +128,9 @@ class PythonSession:
         """
         command, files = [sys.executable, SCRIPT], {SCRIPT: LOOP.encode()}
         try:
-            self._process = await self._stack.enter_async_context(start(command, self._jail, files=files))
+            self._process = await self._stack.enter_async_context(
+                start(command, self._jail, files=files, egress=self._egress)
+            )
         except UsageError as error:
             self.is_over = True
             raise Unavailable(f"The code was not run: {error}") from None
@@ -234,10 +239,12 @@ class PythonSessions:
 
     Args:
         jail: what a session may do.
+        egress: the operator's rules for outgoing calls, where the jail names hosts.
     """
 
-    def __init__(self, jail: Jail) -> None:
+    def __init__(self, jail: Jail, egress: Egress | None = None) -> None:
         self._jail = jail
+        self._egress = egress
         self._open: dict[tuple[HolderKey, str], PythonSession] = {}
         self._endings: set[asyncio.Task[None]] = set()
 
@@ -267,7 +274,7 @@ class PythonSessions:
         own = [key for key in self._open if key[0] == owner]
         if len(own) >= SESSIONS_PER_RUN_MAX or len(self._open) >= SESSIONS_MAX:
             raise ResourceLimit("Too many sessions are open. Go on in one of them.", effect="none")
-        made, name = PythonSession(self._jail), f"s_{secrets.token_hex(4)}"
+        made, name = PythonSession(self._jail, self._egress), f"s_{secrets.token_hex(4)}"
         self._open[owner, name] = made
         await made.begin()
         if context.holder is not None:

@@ -23,6 +23,7 @@ from ..core.secret_values import is_secret_name
 from ..sandbox.jail import Jail
 from ..sandbox.layers import start
 from ..sandbox.start import JailedProcess, JailReport
+from ..transport.egress import Egress
 
 OUTPUT_BYTES_MAX = 100_000
 """So much of what a program prints is kept; the rest is read and dropped, so that the program is not stuck."""
@@ -69,6 +70,7 @@ async def run_command(
     stdin: bytes = b"",
     what: str = "The code",
     collect: Sequence[str] = (),
+    egress: Egress | None = None,
 ) -> CommandOutput:
     """Run a command in a jail to its end.
 
@@ -79,6 +81,7 @@ async def run_command(
         stdin: what the command reads.
         what: what the command is called in errors.
         collect: hidden files that are collected, too.
+        egress: the operator's rules for outgoing calls, where the jail names hosts.
 
     Raises:
         Unavailable: the machine does not hold the jail; nothing was run.
@@ -87,7 +90,7 @@ async def run_command(
             These two errors carry the files that the command wrote before it ended.
     """
     try:
-        async with start(command, jail, files=files) as process:
+        async with start(command, jail, files=files, egress=egress) as process:
             _, said, errors = await asyncio.gather(
                 _write(process.child.stdin, stdin),
                 _read(process.child.stdout),

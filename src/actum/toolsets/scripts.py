@@ -22,6 +22,7 @@ from ..core.interfaces import Context
 from ..core.json import Json, JsonObject, dumps
 from ..core.tool import Effects, Tool
 from ..sandbox.jail import Jail
+from ..transport.egress import Egress
 from .function.returned import result_of
 from .jailed_command import file_name, media, patience_s, run_command
 from .script_header import Parameter, ScriptHeader, description_of, parameters_of, read_header, words_of
@@ -72,15 +73,19 @@ class ScriptToolset:
         folder: where the scripts lie, `*.py` and `*.sh`.
         jail: what the scripts may read, write, find and use up. By default their own work folder alone.
         approval: each call of a script that does more than read waits for a person. False leaves that to the policy.
+        egress: the operator's rules for outgoing calls, which hold beside the hosts of the jail.
 
     Raises:
         UsageError: there is no such folder, or the jail may write it: a script could change the others.
     """
 
-    def __init__(self, folder: Path | str, jail: Jail | None = None, *, approval: bool = True) -> None:
+    def __init__(
+        self, folder: Path | str, jail: Jail | None = None, *, approval: bool = True, egress: Egress | None = None
+    ) -> None:
         self.folder = Path(folder).expanduser().resolve()
         self._jail = jail or Jail()
         self._approval = approval
+        self._egress = egress
         if not self.folder.is_dir():
             raise UsageError(f"there is no folder {folder}")
         for given in self._jail.write:
@@ -141,7 +146,8 @@ class ScriptToolset:
             command += words
         else:
             stdin = dumps(arguments).encode("utf-8", "replace")
-        output = await run_command(command, script.jail, files, stdin=stdin, what=f"The script {script.path.name}")
+        what = f"The script {script.path.name}"
+        output = await run_command(command, script.jail, files, stdin=stdin, what=what, egress=self._egress)
         return result_of(call.id, [TextPart(output.text or "Done."), *media(output.files)])
 
     def _look(self) -> None:
@@ -212,7 +218,12 @@ def _script(path: Path, jail: Jail, *, approval: bool) -> Script:
             raise BadTool(f"timeout_s = {header.timeout_s}: give a number above 0")
         least = min(header.timeout_s, jail.limits.seconds)
         jail = structs.replace(jail, limits=structs.replace(jail.limits, seconds=least))
+    if closed := set(header.hosts) - set(jail.hosts):
+        raise BadTool(f"hosts: {closed.pop()!r} is not one of the hosts that [sandbox] allows")
+    jail = structs.replace(jail, hosts=header.hosts)
     effects = frozenset[Effects](("execute",) if header.effects is None else header.effects)
+    if header.hosts:  # whatever the script says: what it read can be told to the host
+        effects |= {"send"}
     properties: dict[str, Json] = {each.name: _shown(each, each.name in header.files) for each in parameters}
     tool = Tool(
         name=header.name or path.stem,
