@@ -93,7 +93,7 @@ DOORS: dict[str, set[str]] = {
     "actum.models.constrained": {"llguidance", "numpy"},
     "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
     "actum.policy.condition": {"cel"},
-    "actum.sandbox.launcher": {"site"},
+    "actum.sandbox.launcher": {"_socket", "removal.remove", "select", "site"},
     "actum.schema.shape": {"pydantic"},
     "actum.schema.signature": {"docstring_parser"},
     "actum.storage.place": {"actum.storage.postgres", "actum.storage.sqlite"},

@@ -90,3 +90,12 @@ async def test_a_length_may_be_asked_for() -> None:
 async def test_what_is_not_there_is_said_in_words(name: str, offset: int) -> None:
     with pytest.raises(ToolError, match=r"No result '7\.7'|there is nothing from 3 on"):
         await read(Kept("abc"), 1000, id=name, offset=offset)
+
+
+def test_a_failed_result_tells_its_files_once_also_when_its_message_is_cut() -> None:
+    made = MediaPart("text/csv", b"1,2", name="part.csv", handle="att_1")
+    whole = ToolResult("c", (made,), error=Failure("resource_limit", "x" * 300, "none"))
+    assert whole.text == "x" * 300 + "\n[att_1: text/csv, part.csv, 3 bytes]"
+    cut = excerpt(whole, 200, "1.0").text
+    assert cut.count("[att_1: ") == 1
+    assert cut.startswith("x" * 200 + "\n[Cut here: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import urllib.request
 from pathlib import Path
 
 from mcp.server.mcpserver import MCPServer
@@ -34,6 +35,12 @@ def write(path: str, text: str) -> str:
 def dial(port: int) -> str:
     """Dials a port of this machine."""
     return _tried(lambda: socket.create_connection(("127.0.0.1", port), 5).close())
+
+
+@server.tool()
+def fetch(url: str) -> str:
+    """Fetches an address."""
+    return _tried(lambda: urllib.request.urlopen(url, timeout=10).read().decode())
 
 
 @server.tool()

@@ -21,6 +21,15 @@ PLAIN = 12_345
 ABI = landlock_abi()
 SYSTEM_PYTHON = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
 BY_VERSION = ("truncate.py", "open_truncate.py", "open_mode_three.py", "signal.py", "signal_by_pipe.py", "abstract.py")
+BY_HOST = (
+    "tcp.py",
+    "tcp_six.py",
+    "tcp_fast_open.py",
+    "tcp_fast_open_message.py",
+    "udp.py",
+    "listen.py",
+    "host_race.py",
+)
 NEEDS_X86 = ("signal_by_thread.py", "compare.py", "message_queue.py", "user_fault.py", "keyring.py", "namespaces.py")
 
 pytestmark = [
@@ -61,6 +70,12 @@ def test_no_attempt_gets_out_of_the_jail(plain: bool) -> None:
     found = results(plain=plain)
     assert len(found) >= 50
     assert not bitten(found)
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["as_we_are", "as_a_plain_user"])
+def test_no_attempt_gets_out_of_a_jail_that_allows_one_host(plain: bool) -> None:
+    assert not bitten(results("--hosts", plain=plain))
+    assert not bitten(results("--hosts", "--abi", "1", *BY_HOST, plain=plain))
 
 
 def test_each_attempt_bites_without_the_jail() -> None:

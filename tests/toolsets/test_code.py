@@ -13,10 +13,12 @@ from actum.core.call import TextPart
 from actum.core.errors import CallError, ResourceLimit, ToolError, Unavailable
 from actum.core.holder import Holder
 from actum.core.interfaces import Context
+from actum.policy.rules import Rule, Rules
 from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import landlock_abi
 from actum.testing import ScriptedModel
 from actum.toolsets.code import CodeRunner, code_tools, find_node
+from actum.toolsets.scripts import ScriptToolset
 from actum.transport.process import descendants, start_of
 
 pytestmark = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")
@@ -121,6 +123,63 @@ async def test_a_run_with_code_waits_for_a_person() -> None:
     model = ScriptedModel([[ToolCall("c1", "run_python", {"code": "1"})]])
     result = await Agent(model, tools=code_tools()).run("Compute.")
     assert result.status == "paused"
+
+
+@pytest.mark.row("C5")
+async def test_what_was_written_before_a_limit_comes_with_the_error_that_names_the_limit(tmp_path: Path) -> None:
+    limits = JailLimits(seconds=2, memory_bytes=100 << 20, disk_bytes=4 << 20)
+    runner = CodeRunner(Jail(limits=limits))
+    busy = CodeRunner(Jail(limits=JailLimits(cpu_seconds=0.5)))
+    (tmp_path / "slow.py").write_text(
+        "# /// tool\n# timeout_s = 1\n# ///\nopen('part.csv', 'w').write('1,2')\nimport time; time.sleep(60)", "ascii"
+    )
+    scripts = ScriptToolset(tmp_path, Jail(limits=limits))
+    await scripts.list_tools()
+    writes, sleeps = "open('part.csv', 'w').write('1,2')\n", "import time; time.sleep(9)"
+    mine = context(None)
+    for name, call, words in (
+        ("seconds", runner.run_python(writes + sleeps), "seconds = 2"),
+        ("memory", runner.run_python(f"{writes}held = bytearray(150 << 20); {sleeps}"), "memory_bytes"),
+        ("cpu", busy.run_python(f"{writes}while True: pass"), "cpu_seconds"),
+        ("disk", runner.run_shell("printf 1,2 > part.csv; mkdir d; yes > d/big"), "disk_bytes"),
+        ("exit code", runner.run_python(writes + "'a value'\nraise SystemExit(3)"), "exit code 3"),
+        ("signal", runner.run_python(writes + "import os; os.abort()"), "signal 6"),
+        ("session", runner.run_python(writes + "1/0", None, "new", mine), "session goes on"),
+        ("session and seconds", runner.run_python(writes + sleeps, None, "new", mine), "seconds = 2"),
+        (
+            "session and memory",
+            runner.run_python(f"{writes}h = bytearray(150 << 20)", None, "new", mine),
+            "memory_bytes",
+        ),
+        ("session and its end", runner.run_python(writes + "import os; os._exit(0)", None, "new", mine), "ended the"),
+        ("script", scripts.execute(ToolCall("c1", "slow", {}), mine), "seconds = 1"),
+    ):
+        with pytest.raises(CallError, match=words) as raised:
+            await call
+        found = [(part.name, part.data) for part in raised.value.files if not part.name.startswith("d/")]
+        assert found == [("part.csv", b"1,2")], (name, found)
+        assert raised.value.effect == "none", name
+    await runner.close()
+
+
+async def test_the_model_hands_a_file_of_an_ended_call_to_the_next_call_and_the_clock_of_the_run_ends_none() -> None:
+    jail = Jail(limits=JailLimits(seconds=1))
+    tools = code_tools(jail, approval=False)
+    assert all((tool.definition.timeout_s or 0) > jail.limits.seconds for tool in tools)
+    model = ScriptedModel(
+        [
+            [ToolCall("c1", "run_python", {"code": "open('part.csv', 'w').write('1,2')\nimport time; time.sleep(9)"})],
+            [ToolCall("c2", "run_shell", {"script": "cat part.csv", "file": "att_1"})],
+            "done",
+        ]
+    )
+    result = await Agent(model, tools=tools, policy=Rules(Rule("allow"))).run("Compute.")
+    first, second = (each for _, each in result.calls)
+    assert first.error is not None
+    assert first.error.code == "resource_limit"
+    assert "seconds = 1" in first.text
+    assert "[att_1: text/csv, part.csv, 3 bytes]" in first.text
+    assert second.text == "1,2"
 
 
 def context(holder: Holder | None, run_id: str = "r1") -> Context:

@@ -505,6 +505,7 @@ class CallPath:
                 plan.decision.rule,
                 plan.repairs,
                 {} if tool.reads_only else self._origins_of(plan.call),
+                tool.unjailed,
             ),
         )
         if not tool.reads_only:
@@ -553,7 +554,7 @@ class CallPath:
             context.close()
         if tool.reads_only and error.effect == "unknown":
             error.effect = "none"
-        return ToolResult(plan.said.id, error=error.failure()), error, detail
+        return ToolResult(plan.said.id, error.files, error=error.failure()), error, detail
 
     def _requests(self, plan: Plan, place: CallRef, limit: AttemptLimit) -> LiveToolRequests:
         """What the tool may ask of others while it runs."""

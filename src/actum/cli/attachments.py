@@ -20,9 +20,11 @@ from typing import BinaryIO
 
 from msgspec import Struct, structs
 
+from ..core.attachment import takes_files
 from ..core.call import MediaPart, TextPart
 from ..core.errors import UsageError
 from ..core.message import UserMessage
+from ..core.tool import Tool
 from .language import tr
 from .show.terminal import said
 
@@ -77,11 +79,13 @@ class GivenFile(Struct, frozen=True):
         name: its name, without the folder; `stdin` for what came through a pipe.
         size: how many bytes it has.
         part: the file as a part of what the person says.
+        by_handle: the same file as a tool takes it, where `part` is a text, which has no handle.
     """
 
     name: str
     size: int
     part: TextPart | MediaPart
+    by_handle: MediaPart | None = None
 
     @classmethod
     def of(cls, name: str, data: bytes) -> GivenFile:
@@ -100,7 +104,8 @@ class GivenFile(Struct, frozen=True):
                 f"{TEXT_BYTES_MAX:,}. Give a part of it, or let a tool read the file"
             )
         shown = name.replace('"', "'")
-        return cls(name, len(data), TextPart(f'<file name="{shown}">\n{text.rstrip()}\n</file>'))
+        part = TextPart(f'<file name="{shown}">\n{text.rstrip()}\n</file>')
+        return cls(name, len(data), part, MediaPart("text/plain" if name == STDIN else kind, data, name=name))
 
     def __str__(self) -> str:
         if isinstance(self.part, MediaPart):
@@ -185,15 +190,23 @@ def _is_piped(stream: BinaryIO, tell: Callable[[str], None]) -> bool:
     return stat.S_ISREG(mode)
 
 
-def with_files(message: UserMessage, files: Sequence[GivenFile]) -> UserMessage:
+def with_files(message: UserMessage, files: Sequence[GivenFile], tools: Sequence[Tool] = ()) -> UserMessage:
     """What the person says, and behind it the files.
+
+    Args:
+        message: what the person says.
+        files: the files.
+        tools: where one of these tools takes files, a text is attached, too, so that it has a handle.
 
     Raises:
         UsageError: the files are too large.
     """
     if sum(file.size for file in files) > ATTACHED_BYTES_MAX:
         raise UsageError(f"the files are larger than {ATTACHED_BYTES_MAX:,} bytes together, which is the most")
-    return structs.replace(message, content=(*message.content, *(file.part for file in files)))
+    content = [*message.content, *(file.part for file in files)]
+    if any(takes_files(tool) for tool in tools):
+        content += [file.by_handle for file in files if file.by_handle is not None]
+    return structs.replace(message, content=tuple(content))
 
 
 def told(files: Sequence[GivenFile]) -> str:

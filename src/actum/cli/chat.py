@@ -263,7 +263,7 @@ class Chat:
         files, self._files = self._files, []
         try:
             result = await self._agent.run(
-                with_files(message, files),
+                with_files(message, files, await self._agent.list_tools() if files else ()),
                 conversation=self._conversation,
                 owner=self._owner,
                 after=self._after,

@@ -359,7 +359,12 @@ HELP = {
     "Tell losses as JSON, one a line, on stderr.": "在标准错误上用 JSON 列出丢失的内容，每行一条。",
     "Say what is set up here, and what is missing.": "说明这里设置了什么，还缺什么。",
     "Watch questions become calls and answers: no key, no network.": "看问题怎样变成调用和回答：不需要密钥，也不联网。",
-    "What is on record: list runs, show one.": "运行记录：列出、查看。",
+    "What is on record: list runs, show one, write its files.": "运行记录：列出、查看、写出文件。",
+    (
+        "List the files and pictures that the tools of a run made, or write them. For instance: actum runs files last "
+        "--out plots"
+    ): "列出一次运行中工具生成的文件和图片，或把它们写到文件夹里。例如：actum runs files last --out plots",
+    "Write the files into this folder.": "把文件写到这个文件夹。",
     "List the latest runs.": "列出最近的运行。",
     "How many, the newest first.": "列出多少条，最新的在前。",
     "Show a run as a tree: what was said, called, asked and answered, and when.": (
@@ -504,11 +509,12 @@ HELP = {
     ),
     (
         "Add a server. Nothing is started: its tools are used once you have approved them. A local server runs in a "
-        "jail: it reads its own program and the folders of --read, writes those of --write, and has no network. For "
-        "instance: actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
+        "jail: it reads its own program and the folders of --read, writes those of --write, and reaches the "
+        "hosts of --host. For instance: actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
     ): (
         "添加服务器。\n\n不会启动任何程序：批准之后才会使用它的工具。\n\n"
-        "本地服务器在沙箱中运行：可以读取自己的程序和 --read 的文件夹，可以写入 --write 的文件夹，没有网络。\n\n"
+        "本地服务器在沙箱中运行：可以读取自己的程序和 --read 的文件夹，可以写入 --write 的文件夹，"
+        "可以访问 --host 的主机。\n\n"
         "例如：actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers"
     ),
     "What the server is called here.": "服务器在这里的名称。",
@@ -575,6 +581,7 @@ HELP = {
     "Believe what it says of its own tools.": "相信它对自己工具的声明。",
     "So many sessions at a time; else 8 processes.": "同时最多多少个会话；默认 8 个进程。",
     "A local one may read this file or folder.": "本地服务器可以读取这个文件或文件夹。",
+    "A local one may reach this host by HTTP.": "本地服务器可以用 HTTP 访问这台主机。",
     "A local one may write there.": "本地服务器可以写入这个文件夹。",
     "A local one reaches all that you can reach, and the network.": "本地服务器可以访问您能访问的一切，包括网络。",
     "It keeps nothing from one call to the next.": "它在两次调用之间不保留状态。",

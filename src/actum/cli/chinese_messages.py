@@ -470,11 +470,11 @@ MESSAGES = {
     "It can not read {word} in its jail: add --read with the folder of this file.": (
         "它在沙箱中不能读取 {word}：请用 --read 加上这个文件所在的文件夹。"
     ),
-    "It runs in a jail, without a network and without your files: see --read, --write and --no-jail.": (
-        "它在沙箱中运行，没有网络，也看不到您的文件：见 --read、--write 和 --no-jail。"
+    "It runs in a jail, without a network and without your files: see --read, --write, --host and --no-jail.": (
+        "它在沙箱中运行，没有网络，也看不到您的文件：见 --read、--write、--host 和 --no-jail。"
     ),
-    "--read and --write go with a command, and not with --no-jail": (
-        "--read 和 --write 要与命令一起使用，不能与 --no-jail 同用"
+    "--read, --write and --host go with a command, and not with --no-jail": (
+        "--read、--write 和 --host 要与命令一起使用，不能与 --no-jail 同用"
     ),
     "no tool: {problem}": "不是工具：{problem}",
     "key_file needs a certificate": "key_file 需要同时设置 certificate",
@@ -546,6 +546,9 @@ MESSAGES = {
     "Nothing is on record that fits.": "没有符合条件的记录。",
     "Following every run; Ctrl-C ends.": "正在跟踪所有运行，按 Ctrl-C 结束。",
     "{run} is drawn in {file}": "{run} 已画在 {file} 里",
+    "To write these files: {command}": "要写出这些文件：{command}",
+    "{path} is written": "已写入 {path}",
+    "The tools of this run made no files.": "这次运行的工具没有生成文件。",
     "{branch} branches off from {run} at {at}": "{branch} 从 {run} 的第 {at} 条记录处分支",
     "{count} of them have not ended, and could not be gone on with.": "其中 {count} 次还没有结束，遗忘后无法再继续。",
     "Branches and summaries that hold some of it: {names}": "含有其中部分内容的分支和总结：{names}",
@@ -583,6 +586,9 @@ MESSAGES = {
     ),
     "there is no MCP server {name}; there are: none": "没有 MCP 服务器 {name}；一个也没有配置",
     "there is no MCP server {name}; there are: {known}": "没有 MCP 服务器 {name}；现有：{known}",
+    "MCP server {name} runs without a jail: it reaches all that you can reach": (
+        "MCP 服务器 {name} 不在沙箱里运行：你能访问的，它都能访问"
+    ),
     "MCP server {name} is disabled": "MCP 服务器 {name} 已停用",
     "MCP server {name}: give a command or a url": "MCP 服务器 {name}：请写启动命令或地址",
     "{name}: name one server that is not disabled": "{name}：请写一个没有停用的服务器",

@@ -369,7 +369,7 @@ async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]
         found = [_server(told) for told in await looked_at(terminal, read.servers)]
     except ActumError as error:
         return [CheckFinding("bad", "mcp", str(error), "see `actum mcp --help`")]
-    free = [each.name for each in read.servers if each.command and each.jail is None and not each.no_jail]
+    free = [each.name for each in read.servers if each.unjailed and not each.no_jail]
     if free:
         told = f"no jail: {', '.join(free)} reach all that you can reach"
         advice = "add each again, with --read and --write, or with --no-jail if that is meant"

@@ -329,6 +329,8 @@ def _matters(host: McpHost) -> list[str]:
     """What a person should know of the servers: what is wrong with one, and which of its tools wait for them."""
     found = [f"MCP server {name}: {problem}" for name, problem in host.problems.items()]
     for name, toolset in host.servers.items():
+        if toolset.server.unjailed:
+            found.append(f"MCP server {name} runs without a jail: it reaches all that you can reach")
         held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
         if held:
             found.append(f"MCP server {name}: {len(held)} tools wait for `actum mcp approve {name}`")

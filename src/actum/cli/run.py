@@ -30,6 +30,7 @@ from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover, show_pending
 from .attachments import read_file, read_pipe, told, with_files
+from .files import note_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import resume_command
 from .language import language, tr
@@ -66,7 +67,7 @@ def run(
     files = [read_file(path) for path in talk.attach or []]
     if question != "-" and (piped := read_pipe(terminal.note)) is not None:
         files.append(piped)
-    asked = with_files(UserMessage.of(text), files)
+    with_files(UserMessage.of(text), files)  # refuses files that are too large together
     if files and not how.as_json:
         terminal.note(told(files))
     if not (settings.model or settings.agent) and terminal.err.is_terminal and not how.as_json:
@@ -81,6 +82,8 @@ def run(
             view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
             if isinstance(view, Trace):
                 view.question(text)
+
+            asked = with_files(UserMessage.of(text), files, await agent.list_tools() if files else ())
 
             async def go(emit: Emit) -> RunResult:
                 return await agent.run(
@@ -208,7 +211,9 @@ def _how_to_try_again(error: ModelError, settings: Settings, run_id: str, conver
 
 
 def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: bool = False) -> int:
-    """Tell on stderr why a run has no answer, if it has none, and how to go on. The exit code."""
+    """Tell on stderr which files were made, and why a run has no answer and how to go on. The exit code."""
+    if not quiet:
+        note_files(terminal, result, settings)
     if result.status == "done":
         return DONE
     if result.status == "stopped":
@@ -249,10 +254,11 @@ def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as
     if outcome.error is None:
         if not as_json and not verbose:
             terminal.text(outcome.text)
-        return DONE
+        return report(terminal, result, settings, quiet=as_json)
     if not as_json:
         in_words = failure_text(outcome.error) if language() == "en" else told_failure(outcome.error, language())
         terminal.error(f"{made.name}: {in_words}")
+        note_files(terminal, result, settings)
     return MISUSED if outcome.error.code == InvalidArguments.code else FAILED
 
 

@@ -11,21 +11,24 @@ import msgspec
 import typer
 from msgspec import structs
 
+from ..core.call import MediaPart
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.record import Entry, RunSummary
 from ..journal.conversations import Family, as_they_stand, family
 from ..journal.mismatch import UNREADABLE, mismatch, summary
+from ..journal.recording import RunState
 from ..runs.administration import ADMINISTRATION
 from . import options
+from .files import write_files
 from .options import JournalFlag, JsonFlag, RunArgument, TenantFlag
 from .show import moments
 from .show.page import page_of
 from .show.terminal import Terminal
 from .show.tree import problems_of, tree_of
 
-app = typer.Typer(help="What is on record: list runs, show one.", invoke_without_command=True)
+app = typer.Typer(help="What is on record: list runs, show one, write its files.", invoke_without_command=True)
 
 
 @app.callback()
@@ -121,6 +124,41 @@ def _write_page(terminal: Terminal, found: Family, file: str) -> None:
     except OSError as error:
         raise UsageError(f"{file} can not be written: {error.strerror}") from None
     terminal.note(f"{found.run.run_id} is drawn in {file}")
+
+
+@app.command("files")
+def run_files(
+    run_id: RunArgument = "last",
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="Write the files into this folder.")] = "",
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> None:
+    """List the files and pictures that the tools of a run made, or write them.
+
+    For instance: actum runs files last --out plots
+    """
+    terminal = Terminal()
+
+    async def command() -> list[MediaPart]:
+        async with options.journal(options.read(journal=journal)) as opened:
+            found = await options.find_run(opened, run_id)
+            return list(RunState(await opened.read(found.run_id)).media().values())
+
+    parts = asyncio.run(command())
+    if out:
+        for path in write_files(parts, Path(out)):
+            terminal.note(f"{path} is written")
+    if as_json:
+        terminal.json([{**_file_row(part), "size": len(part.data)} for part in parts])
+    elif not out and not parts:
+        terminal.note("The tools of this run made no files.")
+    elif not out:
+        rows = [(*_file_row(part).values(), f"{len(part.data):,}") for part in parts]
+        terminal.table("handle", "kind", "name", "bytes", rows=rows)
+
+
+def _file_row(part: MediaPart) -> dict[str, str]:
+    return {"handle": part.handle, "media_type": part.media_type, "name": part.name}
 
 
 def _as_json(entry: Entry) -> JsonObject:

@@ -21,7 +21,7 @@ from ..core.json import Json, JsonObject, JsonProblem, parse_object
 from ..core.private_paths import keep_private
 from ..core.user import User
 from ..protocols.jsonc import plain_json
-from ..protocols.mcp.config import McpJail, McpServer
+from ..protocols.mcp.config import McpServer
 from ..protocols.mcp.document import Read, read_servers, server_of
 from ..storage.pins import PinStore
 from ..storage.place import state_folder, tokens_path
@@ -152,7 +152,8 @@ def _placed(server: McpServer, folder: Path) -> McpServer:
         return server
     jail = server.jail
     if jail is not None:
-        jail = McpJail(read=_absolute(jail.read, folder), write=_absolute(jail.write, folder))
+        read, write = _absolute(jail.read, folder), _absolute(jail.write, folder)
+        jail = msgspec.structs.replace(jail, read=read, write=write)
     return msgspec.structs.replace(server, cwd=str(folder / Path(server.cwd).expanduser()), jail=jail)
 
 

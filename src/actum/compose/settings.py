@@ -23,7 +23,7 @@ from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
 from ..core.passed import ALL_TROUBLE, Trouble
 from ..core.secret_values import is_secret_name
-from ..sandbox.jail import Jail, JailLimits
+from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
@@ -170,19 +170,24 @@ class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What code and scripts may do that run as tools; the table `[sandbox]`. They never have a network.
+    """What code and scripts may do that run as tools; the table `[sandbox]`.
 
     Attributes:
         read: files and folders that they may read, beside the system's programs.
         write: folders that they may write.
+        hosts: hosts that they may reach by HTTP, as in `allow` of `[egress]`; none where this is empty.
         environment: the variables that they find.
         limits: what one call may use up.
     """
 
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     environment: dict[str, str] = {}
     limits: JailLimits = JailLimits()
+
+    def __post_init__(self) -> None:
+        host_rules(self.hosts)
 
     def jail(self, folder: Path) -> Jail:
         """The jail of a call.
@@ -194,7 +199,13 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         def whole(paths: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(str((folder / Path(path).expanduser()).absolute()) for path in paths)
 
-        return Jail(read=whole(self.read), write=whole(self.write), environment=self.environment, limits=self.limits)
+        return Jail(
+            read=whole(self.read),
+            write=whole(self.write),
+            hosts=self.hosts,
+            environment=self.environment,
+            limits=self.limits,
+        )
 
 
 class LoginTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -95,10 +95,11 @@ TEMPLATE = """\
 #private = ["http://intranet.example.org"]
 #proxy = "http://proxy.example.org:3128"
 
-# What code and scripts may do that run as tools; see docs/sandbox.md. They have no network.
+# What code and scripts may do that run as tools; see docs/sandbox.md.
 #[sandbox]
 #read = ["tables"]                        # files and folders that they may read
 #write = ["results"]                      # folders that they may write
+#hosts = ["api.example.org"]              # hosts that they may reach by HTTP; else they have no network
 
 #[sandbox.limits]
 #memory_bytes = 536870912

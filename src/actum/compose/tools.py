@@ -54,18 +54,18 @@ def _load(names: Sequence[str | ToolSource], sandbox: SandboxTable, folder: Path
         elif name == EVERYDAY:
             found += everyday_tools(folder)
         elif name == CODE:
-            found += code_tools(sandbox.jail(folder))
+            found += code_tools(sandbox.jail(folder), egress=egress)
         elif name.startswith(API_SOURCES):
             found.append(open_api(name.partition(":")[2], os.environ, egress))
         elif "/" in name and Path(name).expanduser().is_dir():
-            found.append(_scripts(name, sandbox.jail(folder)))
+            found.append(_scripts(name, sandbox.jail(folder), egress))
         elif name not in ("none", FINDER):
             found += _tools_in(name)
     return found
 
 
-def _scripts(name: str, jail: Jail) -> ScriptToolset:
-    toolset = ScriptToolset(name, jail)
+def _scripts(name: str, jail: Jail, egress: Egress) -> ScriptToolset:
+    toolset = ScriptToolset(name, jail, egress=egress)
     if toolset.is_empty:
         told = "; ".join(problems_of([toolset])) or "write one; see docs/sandbox.md"
         raise UsageError(f"{name} holds no scripts that are tools: {told}")

@@ -9,6 +9,16 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 from .call import MediaPart
+from .json import dumps
+from .tool import Tool
+
+HANDLE = "Pass the handle of an attachment, such as att_1."
+"""The end of the description of each parameter that takes a handle."""
+
+
+def takes_files(tool: Tool) -> bool:
+    """Whether a tool has a parameter that takes the handle of an attachment."""
+    return HANDLE in dumps(tool.parameters)
 
 
 class File:

@@ -123,7 +123,8 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
 
     Attributes:
         call_id: the `id` of the call that this answers.
-        content: text and media for the model; empty when `structured` says it all.
+        content: text and media for the model; empty when `structured` says it all. Of a failed call, the files that
+            the tool made before it failed.
         structured: the value itself, as JSON; unset when there is none.
         error: set when the call failed.
     """
@@ -135,13 +136,18 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
 
     @property
     def text(self) -> str:
-        """What the model reads: the error's message, the text parts (media described), or the structured value as
-        JSON.
+        """What the model reads: the error's message and the files that were made before it, the text parts (media
+        described), or the structured value as JSON.
         """
         if self.error is not None:
-            return self.error.message
+            return "\n".join((self.error.message, *(part.describe() for part in self.media)))
         if self.content:
             return "\n".join(part.text if isinstance(part, TextPart) else part.describe() for part in self.content)
         if self.structured is UNSET:
             return ""
         return self.structured if isinstance(self.structured, str) else dumps(self.structured)
+
+    @property
+    def media(self) -> tuple[MediaPart, ...]:
+        """The media in the content."""
+        return tuple([part for part in self.content if isinstance(part, MediaPart)])

@@ -31,7 +31,7 @@ import enum
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from .call import Effect, Failure, Problem
+from .call import Effect, Failure, MediaPart, Problem
 from .json import whole_text
 
 
@@ -150,6 +150,7 @@ class CallError(ActumError):
         reference: an id under which details are on record.
         effect: what may have changed in the world, where it is known better than the class tells.
         limit: which limit of ours turned the call away.
+        files: what the tool made before it failed. The model gets a handle for each file.
     """
 
     code: ClassVar[str] = "tool_error"
@@ -168,7 +169,9 @@ class CallError(ActumError):
         reference: str = "",
         effect: Effect | None = None,
         limit: str = "",
+        files: Sequence[MediaPart] = (),
     ) -> None:
+        self.files = tuple(files)
         self.message = whole_text(str(message))
         super().__init__(self.message)
         self.retry_after = retry_after

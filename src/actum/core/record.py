@@ -296,6 +296,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True, gc=False
         rule: the policy rule that allowed it, or the approval.
         repairs: what was mended in the arguments.
         origins: where each argument came from, for a call that may change something.
+        unjailed: a program on this machine carries the call out, and no jail holds that program.
     """
 
     cause: int
@@ -308,6 +309,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True, gc=False
     rule: str = ""
     repairs: tuple[str, ...] = ()
     origins: Origins = {}
+    unjailed: bool = False
 
 
 class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=True, gc=False):

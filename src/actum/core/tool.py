@@ -53,6 +53,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         background: whether calls by a model become tasks, which the model is answered the id of: always (True), where
             the model asks for it by the argument `execute_async` (`"allowed"`), or never. It takes a program that
             carries tasks out; see `tasks.background`.
+        unjailed: a program on this machine carries out its calls, and no jail holds that program. Each call says so on
+            record.
 
     Raises:
         BadTool: a name no model could say, or parameters that are not the schema of an object.
@@ -80,6 +82,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     version: str = ""
     vouched: bool = False
     background: Background = False
+    unjailed: bool = False
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

@@ -75,6 +75,9 @@ AuditDecision = Literal[
 DECISIONS: tuple[AuditDecision, ...] = get_args(AuditDecision)
 """What a line can say, in the order of the table above."""
 
+UNJAILED = "without a jail"
+"""What the audit tells of a call that a local program carried out while no jail held that program."""
+
 _BY_VERDICT: dict[str, AuditDecision] = {"approve": "approved", "deny": "denied", "answer": "answered"}
 _TURNED_AWAY: dict[str, AuditDecision] = dict.fromkeys(("permission_denied", "approval_denied"), "denied")
 
@@ -284,7 +287,8 @@ class _Fold:
         self._intents[place] = record
         made = ToolCall("", record.tool, record.arguments)
         line = self._line(entry, "allowed", made, rule=record.rule, by=self._approved_by.get(place, ""))
-        return structs.replace(line, attempt=record.attempt, key=record.key)
+        text = UNJAILED if record.unjailed else ""
+        return structs.replace(line, attempt=record.attempt, key=record.key, text=text)
 
     def _ended(self, entry: Entry, record: CallCompleted | CallRefused) -> AuditLine:
         place, error = CallRef(record.cause, record.index), record.result.error

@@ -64,13 +64,12 @@ def excerpt(result: ToolResult, shown: int, name: str) -> ToolResult:
         name: under which `read_result` finds the whole.
     """
     text = result.text
-    part = _first(text, shown)
+    part = _first(text if result.error is None else result.error.message, shown)
     read_on = f"Read on with {READ_RESULT}(id={name!r}, offset={len(part)}), or ask for less."
     told = f"{part}\n[Cut here: {len(part)} of {len(text)} characters. {read_on}]"
     if result.error is not None:
         return structs.replace(result, error=structs.replace(result.error, message=told))
-    media = [item for item in result.content if isinstance(item, MediaPart)]
-    return structs.replace(result, content=(TextPart(told), *media), structured=UNSET)
+    return structs.replace(result, content=(TextPart(told), *result.media), structured=UNSET)
 
 
 def _first(text: str, size: int) -> str:

@@ -233,8 +233,8 @@ class RunState:
 
     def media(self) -> dict[str, MediaPart]:
         """What the tools of the run returned beside text, by handle."""
-        parts = [part for result, _ in self._outcomes.values() for part in result.content]
-        return {part.handle: part for part in parts if isinstance(part, MediaPart) and part.handle}
+        parts = [part for result, _ in self._outcomes.values() for part in result.media]
+        return {part.handle: part for part in parts if part.handle}
 
     def told(self, place: CallRef, result: ToolResult) -> ToolResult:
         """What the model is shown of the result of this call."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.private_paths import private_paths
+from ..transport.egress import AddressRule, opening_rule
 
 
 class JailLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,11 +36,16 @@ class JailLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one command may do. It always has a work folder of its own, which it may write, and never a network.
+    """What one command may do. It always has a work folder of its own, which it may write.
+
+    The command has no network, but for the hosts that are named. It reaches these through an HTTP proxy alone, which it
+    finds in its environment (`forwarder.py`).
 
     Attributes:
         read: files and folders that the command may read, beside the system's programs and the Python that runs it.
         write: folders that the command may write. They are outside the work folder and stay as the command leaves them.
+        hosts: hosts that the command may reach by HTTP, written as in `allow` of `[egress]`: `api.example.com` is https
+            at its usual port. The egress rules hold, too.
         home: a folder of the command's own, which stays: its HOME, made where it is missing. Empty for the work folder.
         environment: the variables that the command finds, beside HOME, LANG, PATH and TMPDIR.
         limits: what all its processes may use up together.
@@ -46,6 +53,7 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     home: str = ""
     environment: dict[str, str] = {}
     limits: JailLimits = JailLimits()
@@ -54,11 +62,12 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for path in (*self.read, *self.write, *((self.home,) if self.home else ())):
             if not Path(path).is_absolute():
                 raise UsageError(f"Jail: {path!r} is not an absolute path")
+        host_rules(self.hosts)
 
     @property
     def changes_nothing_outside(self) -> bool:
         """Whatever the command does ends with its work folder."""
-        return not self.write and not self.home
+        return not self.write and not self.home and not self.hosts
 
     def check(self, found: tuple[str, ...] = ()) -> None:
         """See that the jail can be held as it is declared, and reaches nothing that is private to this process.
@@ -80,6 +89,18 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                     real = private.resolve()
                     if path == real or path in real.parents or real in path.parents:
                         raise UsageError(_private(name, given, private))
+
+
+def host_rules(hosts: Sequence[str]) -> tuple[AddressRule, ...]:
+    """The hosts of a jail, read as entries of `allow` in `[egress]`.
+
+    Raises:
+        UsageError: an entry can not be read.
+    """
+    try:
+        return tuple(opening_rule(text) for text in hosts)
+    except ValueError as error:
+        raise UsageError(f"Jail(hosts=...): {str(error).removeprefix('allow: ')}") from None
 
 
 def _private(name: str, given: str, private: Path) -> str:

@@ -25,6 +25,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _socket import socket
     from typing import Any
 
 import system_calls  # type: ignore[import-not-found]  # noqa: E402 - it stands beside this file
@@ -35,6 +36,13 @@ PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 8, 22, 2
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 36, 38, 47
 PR_CAP_AMBIENT_RAISE = 2
 SECCOMP_MODE_FILTER = 2
+SECCOMP_SET_MODE_FILTER, SECCOMP_NEW_LISTENER = 1, 1 << 3
+NOTIF_RECV, NOTIF_SEND, NOTIF_ADDFD = 0xC0502100, 0xC0182101, 0x40182103
+NOTIF_BYTES = 80
+ADDFD_SETFD = 1
+AF_INET, SOCK_STREAM, SOL_SOCKET, SCM_RIGHTS = 2, 1, 1, 1
+ADDRESS_BYTES = 8
+CONNECT_S = 2.0
 CAP_DAC_READ_SEARCH = 2
 CAP_LAST = 63
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
@@ -84,6 +92,7 @@ def main() -> int:
     jail["uid"] = own_uid(jail["home"]) if os.getuid() == 0 else None
     ready_read, ready_write = os.pipe()
     go_read, go_write = os.pipe()
+    asks = ask_pair() if jail["forwarder"] else None
     command = os.fork()
     if command == 0:
         os.close(ready_read)
@@ -91,7 +100,7 @@ def main() -> int:
         try:
             if os.read(go_read, 1) != b".":  # the launcher ended before its keeper was there
                 os._exit(1)
-            hold(jail, ready_write)
+            hold(jail, ready_write, asks[1] if asks else None)
         except BaseException as error:  # noqa: BLE001 - whatever went wrong: nothing runs that is not held
             os.write(ready_write, f"{type(error).__name__}: {error}".encode("utf-8", "replace")[:4000])
             os._exit(1)
@@ -99,8 +108,10 @@ def main() -> int:
         return run(jail["command"])
     os.close(ready_write)
     os.close(go_read)
+    if asks:
+        asks[1].close()
     os.setpgid(command, command)
-    keep(command, (ready_read, go_write))
+    keep(command, (ready_read, go_write, *((asks[0].fileno(),) if asks else ())))
     os.write(go_write, b".")
     os.close(go_write)
     for fd in (0, 1, 2):
@@ -108,11 +119,17 @@ def main() -> int:
     failed = b""
     while part := os.read(ready_read, 4096):
         failed += part
-    watch = TreeWatch(command, jail)
+    watch = TreeWatch(command, jail, Connector(asks[0], jail["forwarder"]) if asks and not failed else None)
     report = watch.until_end() if not failed else watch.ended(b"")
     if failed:
         report["setup"] = failed.decode("utf-8", "replace")
-    _write_report(jail["report"], report)
+    if os.getppid() == jail["parent"]:
+        _write_report(jail["report"], report)
+    else:  # actum was killed: nobody else removes the folder
+        sys.path.insert(0, os.path.dirname(__file__))
+        from removal import remove  # type: ignore[import-not-found]  # noqa: PLC0415 - seldom needed, and costly
+
+        remove(jail["base"])
     os._exit(0)  # nothing is left to be tidied up, and tidying costs milliseconds
 
 
@@ -150,8 +167,13 @@ def keep(group: int, theirs: tuple[int, ...]) -> None:
 # The jail -------------------------------------------------------------------------------------------------------------
 
 
-def hold(jail: Told, open_fd: int) -> None:
+def hold(jail: Told, open_fd: int, asks: socket | None = None) -> None:
     """Put this process into the jail, with no descriptor but the three pipes and `open_fd`.
+
+    Args:
+        jail: as `start.py` tells it.
+        open_fd: stays open.
+        asks: where the launcher waits for the end that answers this process's connections; None where there are none.
 
     Raises:
         OSError: a layer could not be put on. Then nothing is run: nothing is held by half.
@@ -173,9 +195,10 @@ def hold(jail: Told, open_fd: int) -> None:
     os.environ.update(jail["environment"])
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     _syscall(LANDLOCK_RESTRICT_SELF, rules, 0)
-    os.closerange(3, open_fd)
-    os.closerange(open_fd + 1, 0x7FFFFFFF)
-    _filter(abi, own_uid=uid is not None)
+    kept = sorted({open_fd, *([asks.fileno()] if asks else ())})
+    for after, before in zip([2, *kept], [*kept, 0x7FFFFFFF], strict=True):
+        os.closerange(after + 1, before)
+    _filter(abi, own_uid=uid is not None, asks=asks)
 
 
 def _ruleset(jail: Told, abi: int) -> int:
@@ -288,12 +311,18 @@ def _writable(folders: list[str]) -> None:
             )
 
 
-def _filter(abi: int, *, own_uid: bool) -> None:
+def _filter(abi: int, *, own_uid: bool, asks: socket | None = None) -> None:
     machine = os.uname().machine
-    code = system_calls.program(machine, abi, own_uid=own_uid, pid=os.getpid())
+    code = system_calls.program(machine, abi, own_uid=own_uid, pid=os.getpid(), has_hosts=asks is not None)
     body = ctypes.create_string_buffer(code, len(code))
     header = (len(code) // 8).to_bytes(8, "little") + ctypes.addressof(body).to_bytes(8, "little")
-    _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header)
+    if asks is None:
+        _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header)
+        return
+    answers = _syscall(system_calls.SECCOMP[machine], SECCOMP_SET_MODE_FILTER, SECCOMP_NEW_LISTENER, header)
+    asks.sendmsg([b"."], [(SOL_SOCKET, SCM_RIGHTS, answers.to_bytes(4, sys.byteorder))])
+    os.close(answers)  # whoever holds this end answers for itself
+    asks.close()
 
 
 def run(command: list[str]) -> int:
@@ -332,15 +361,100 @@ def run(command: list[str]) -> int:
     return 0
 
 
+# Connections ----------------------------------------------------------------------------------------------------------
+
+
+def ask_pair() -> tuple[socket, socket]:
+    """Two ends over which the command hands the launcher the end that answers the kernel."""
+    import _socket  # noqa: PLC0415 - only where hosts are allowed
+
+    return _socket.socketpair(1, SOCK_STREAM)
+
+
+class Connector:
+    """Answers each `connect` in the jail: makes the connection to the forwarder itself, and refuses every other.
+
+    The kernel holds the call until it is answered. A new socket that is connected to the forwarder takes the place of
+    the command's socket, so nothing that the command set on its socket, and nothing that it writes into its memory
+    meanwhile, leads anywhere else.
+
+    Args:
+        asks: where the command sends the end that answers the kernel.
+        forwarder: the port of the forwarder on this machine.
+    """
+
+    def __init__(self, asks: socket, forwarder: int) -> None:
+        import _socket  # noqa: PLC0415 - only where hosts are allowed
+        import select  # noqa: PLC0415
+
+        self._sockets: Any = _socket
+        _, sent, *_ = asks.recvmsg(1, 64)
+        asks.close()
+        self._answers = int.from_bytes(sent[0][2][:4], sys.byteorder)
+        self._forwarder = forwarder
+        self._poll = select.poll()
+        self._poll.register(self._answers, select.POLLIN)
+
+    def answer(self, seconds: float) -> None:
+        """Answer what is asked within so many seconds."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            found = self._poll.poll(left * 1000)
+            if not found:
+                return
+            if not found[0][1] & 1:  # nobody is left who could ask
+                time.sleep(max(0.0, until - time.monotonic()))
+                return
+            self._answer_one()
+
+    def _answer_one(self) -> None:
+        asked = ctypes.create_string_buffer(NOTIF_BYTES)
+        if libc.ioctl(self._answers, ctypes.c_ulong(NOTIF_RECV), asked) != 0:
+            return  # whoever asked has ended
+        notice, pid = asked.raw[:8], int.from_bytes(asked.raw[8:12], "little")
+        arguments = [int.from_bytes(asked.raw[at : at + 8], "little") for at in range(32, 56, 8)]
+        try:
+            failed = self._connect(notice, pid, arguments[0] & 0xFFFFFFFF, arguments[1])
+        except OSError as error:
+            failed = error.errno or errno.EACCES
+        answer = notice + bytes(8) + (-failed).to_bytes(4, "little", signed=True) + bytes(4)
+        libc.ioctl(self._answers, ctypes.c_ulong(NOTIF_SEND), answer)
+
+    def _connect(self, notice: bytes, pid: int, fd: int, address: int) -> int:
+        """Connect a socket of the command; the error that the command is told, 0 for none."""
+        wanted = AF_INET.to_bytes(2, sys.byteorder) + self._forwarder.to_bytes(2, "big") + bytes((127, 0, 0, 1))
+        try:
+            with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+                if os.pread(memory.fileno(), ADDRESS_BYTES, address) != wanted:
+                    return errno.EACCES
+        except PermissionError:
+            pass  # no debugger is allowed here: the command gets the forwarder, whatever address it asked for
+        with open(f"/proc/{pid}/fdinfo/{fd}", "rb") as file:
+            flags = next(int(line.split()[1], 8) for line in file if line.startswith(b"flags:"))
+        made = self._sockets.socket(AF_INET, SOCK_STREAM)
+        try:
+            made.settimeout(CONNECT_S)
+            made.connect(("127.0.0.1", self._forwarder))
+            os.set_blocking(made.fileno(), not flags & os.O_NONBLOCK)
+            place = ADDFD_SETFD.to_bytes(4, "little") + made.fileno().to_bytes(4, "little") + fd.to_bytes(4, "little")
+            given = notice + place + (flags & os.O_CLOEXEC).to_bytes(4, "little")
+            if libc.ioctl(self._answers, ctypes.c_ulong(NOTIF_ADDFD), given) < 0:
+                return ctypes.get_errno()
+        finally:
+            made.close()
+        return 0
+
+
 # What the jail uses up ------------------------------------------------------------------------------------------------
 
 
 class TreeWatch:
     """Counts what all processes of a jail use together, and ends them where that is more than they may."""
 
-    def __init__(self, command: int, jail: Told) -> None:
+    def __init__(self, command: int, jail: Told, connector: Connector | None = None) -> None:
         self.command = command
         self.jail = jail
+        self.connector = connector
         self.stop = False
         self.cpu_of: dict[tuple[int, str], float] = {}
         self.peak = 0
@@ -364,7 +478,11 @@ class TreeWatch:
             now, used = time.monotonic(), self.cpu()
             if used != used_before:
                 used_before, still_since = used, now
-            time.sleep(IDLE_TICK_S if now - still_since > IDLE_AFTER_S else TICK_S)
+            pause = IDLE_TICK_S if now - still_since > IDLE_AFTER_S else TICK_S
+            if self.connector is None:
+                time.sleep(pause)
+            else:
+                self.connector.answer(pause)
         return self.ended(limit.encode())
 
     def ended(self, limit: bytes) -> dict[str, Any]:
@@ -398,6 +516,9 @@ class TreeWatch:
             report["limit"] = "cpu_seconds"
         if not limit and report["exit"] == -signal.SIGXFSZ:
             report["limit"] = "disk_bytes"
+        # A program may meet the limit as an error in writing (EFBIG), and end by itself.
+        if not report["limit"] and report["exit"] and self._lying() > self.jail["disk_bytes"]:
+            report["limit"] = "disk_bytes"
         return report
 
     def look(self) -> str:
@@ -419,9 +540,12 @@ class TreeWatch:
             return "cpu_seconds"
         now = time.monotonic()
         if now >= self.disk_next:
-            self.disk = sum(lying_in(folder) for folder in (self.jail["work"], self.jail["home"]) if folder)
+            self.disk = self._lying()
             self.disk_next = time.monotonic() + (time.monotonic() - now) / DISK_SHARE
         return "disk_bytes" if self.disk + held_on_disk > self.jail["disk_bytes"] else ""
+
+    def _lying(self) -> int:
+        return sum(lying_in(folder) for folder in (self.jail["work"], self.jail["home"]) if folder)
 
     def cpu(self) -> float:
         """Seconds of CPU: what was seen of each process, or what the kernel added up for those that were waited for."""

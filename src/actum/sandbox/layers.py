@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.errors import ActumError, UsageError
+from ..transport.egress import Egress
 from .jail import Jail, JailLimits
 from .start import LANDLOCK_CREATE_RULESET, JailedProcess, start_unprobed
 
@@ -107,14 +108,14 @@ def _changed(folder: Path) -> str:
 
 @asynccontextmanager
 async def _start(
-    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int | None, cwd: str
+    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int | None, cwd: str, egress: Egress | None
 ) -> AsyncIterator[JailedProcess]:
     missing = [layer for layer in await layers(abi) if not layer.is_held]
     if missing:
         what = "; ".join(f"{layer.name}: {layer.found}" for layer in missing)
         raise UsageError(f"this machine does not hold a jail ({what}): {INSTEAD}")
     version = landlock_abi() if abi is None else min(abi, landlock_abi())
-    async with start_unprobed(command, jail, files, version, cwd) as process:
+    async with start_unprobed(command, jail, files, version, cwd, egress) as process:
         yield process
 
 
@@ -125,6 +126,7 @@ def start(
     files: Mapping[str, bytes] | None = None,
     abi: int | None = None,
     cwd: str = "",
+    egress: Egress | None = None,
 ) -> AbstractAsyncContextManager[JailedProcess]:
     """Start a command in a jail.
 
@@ -135,6 +137,7 @@ def start(
         files: what lies in its work folder at the start: data by relative path.
         abi: use no more than this version of Landlock; for tests.
         cwd: the folder that the command starts in, which opens nothing there; empty for its work folder.
+        egress: the operator's rules for outgoing calls, which hold beside `jail.hosts`; None for the usual rules.
 
     Returns:
         A context that yields the process. When the context is left, nothing that the command started runs any more, and
@@ -143,4 +146,4 @@ def start(
     Raises:
         UsageError: the machine does not hold a jail, or the jail names a folder that does not exist.
     """
-    return _start(command, jail, files or {}, abi, cwd)
+    return _start(command, jail, files or {}, abi, cwd, egress)

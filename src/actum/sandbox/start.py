@@ -15,7 +15,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -24,8 +24,12 @@ from msgspec import Struct
 from ..core.errors import UsageError
 from ..core.private_paths import keep_private
 from ..storage.place import settings_path, state_folder
+from ..transport.egress import Egress
+from ..transport.guard import Guard
 from ..transport.process import Child, Ending, start_child
+from .forwarder import Forwarder
 from .jail import Jail
+from .removal import remove
 
 LAUNCH = "import sys; sys.path.insert(0, sys.argv[1]); import launcher; sys.exit(launcher.main())"
 """A module is compiled once and then read from its cache, while a script would be compiled at each start."""
@@ -107,7 +111,12 @@ class JailedProcess:
 
 @asynccontextmanager
 async def start_unprobed(
-    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int, cwd: str = ""
+    command: Sequence[str],
+    jail: Jail,
+    files: Mapping[str, bytes],
+    abi: int,
+    cwd: str = "",
+    egress: Egress | None = None,
 ) -> AsyncIterator[JailedProcess]:
     """As `start`, without asking `layers` first: `layers` itself runs its probe by this."""
     _keep_own()
@@ -118,9 +127,16 @@ async def start_unprobed(
     jail.check(tuple(_system()))  # after that no path is resolved again
     base = Path(tempfile.mkdtemp(prefix="actum-jail-"))
     child: Child | None = None
+    forwarder = Forwarder(jail.hosts, Guard(egress=egress)) if jail.hosts else None
+    listening = AsyncExitStack()
     try:
+        if forwarder is not None:
+            await listening.enter_async_context(forwarder.listening())
         work, report = _furnish(base, files), base / "report"
         told = _told(command, jail, work, report, abi) | {"read": read, "write": write}
+        told |= {"forwarder": forwarder.port if forwarder is not None else 0}
+        if forwarder is not None:
+            told["environment"] = forwarder.environment | _told_environment(jail, work)
         told |= {"home": "".join(_real(home)), "cwd": cwd or str(work)}
         # The launcher finds nothing of our environment: the command runs in a fork of it and could read its memory.
         env = {"ACTUM_JAIL": marshal.dumps(told).hex(), "PATH": PATH}
@@ -137,8 +153,9 @@ async def start_unprobed(
     finally:
         if child is not None:
             child.close()
+        await listening.aclose()
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(_remove, base)  # there may be many files
+            await anyio.to_thread.run_sync(remove, str(base))  # there may be many files
 
 
 def _make_home(folder: str) -> None:
@@ -179,13 +196,18 @@ def _told(command: Sequence[str], jail: Jail, work: Path, report: Path, abi: int
         "command": list(command),
         "work": str(work),
         "report": str(report),
-        "environment": _environment(work) | ({"HOME": jail.home} if jail.home else {}) | jail.environment,
+        "base": str(report.parent),
+        "environment": _told_environment(jail, work),
         "memory_bytes": usage.memory_bytes,
         "cpu_seconds": usage.cpu_seconds,
         "processes": usage.processes,
         "disk_bytes": usage.disk_bytes,
         "seconds": usage.seconds,
     }
+
+
+def _told_environment(jail: Jail, work: Path) -> dict[str, str]:
+    return _environment(work) | ({"HOME": jail.home} if jail.home else {}) | jail.environment
 
 
 def _real(paths: Sequence[str]) -> list[str]:
@@ -209,41 +231,3 @@ def _environment(work: Path) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "MPLBACKEND": "agg",
     }
-
-
-def _remove(base: Path) -> None:
-    """Remove a folder with what a command left there; links are removed, not followed.
-
-    Folders may be nested deeper than any recursion or path reaches, so what lies in a folder is moved up first.
-    """
-    number, is_empty = 0, False
-    while not is_empty:
-        removed = 0
-        with os.scandir(base) as entries:
-            found = list(entries)
-        for entry in found:
-            with suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    number = _move_up(Path(entry.path), base, number)
-                    Path(entry.path).rmdir()
-                else:
-                    Path(entry.path).unlink()
-                removed += 1
-        is_empty = not removed
-    with suppress(OSError):
-        base.rmdir()
-
-
-def _move_up(folder: Path, base: Path, number: int) -> int:
-    """Remove the files of a folder, and move its folders up to `base`, under numbers."""
-    folder.chmod(0o700)  # its owner may have taken even that away
-    with os.scandir(folder) as entries:
-        inner = list(entries)
-    for entry in inner:
-        if entry.is_dir(follow_symlinks=False):
-            Path(entry.path).chmod(0o700)
-            number += 1
-            Path(entry.path).rename(base / f".removed-{number}")
-        else:
-            Path(entry.path).unlink()
-    return number

@@ -12,7 +12,7 @@ Sources: seccomp(2), the kernel's `syscall_64.tbl` and `asm-generic/unistd.h`.
 from __future__ import annotations
 
 EPERM, EACCES, ENOSYS = 1, 13, 38
-ALLOW, ERRNO, KILL = 0x7FFF0000, 0x00050000, 0x80000000
+ALLOW, ERRNO, KILL, NOTIFY = 0x7FFF0000, 0x00050000, 0x80000000, 0x7FC00000
 NOTHING_DONE = 0
 """The answer of a call that was skipped and says that it worked."""
 NEWER = 424
@@ -21,6 +21,8 @@ NEWER_ALLOWED = (434, 436, 439, 441, 449)
 """pidfd_open, close_range, faccessat2, epoll_pwait2, futex_waitv."""
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32 = 0x40000000
+SECCOMP = {"x86_64": 317, "aarch64": 277}
+"""The number of seccomp itself, by which the launcher gets the end that answers what is notified."""
 
 # What asks of the kernel more than a script needs; what can be counted nowhere; what stays behind.
 DENIED = {
@@ -95,6 +97,9 @@ NUMBERS = {
         "sched_setaffinity": 203,
         "sched_setattr": 314,
         "personality": 135,
+        "socket": 41,
+        "connect": 42,
+        "sendmsg": 46,
         "chmod": 90,
         "fchmod": 91,
         "fchmodat": 268,
@@ -130,6 +135,9 @@ NUMBERS = {
         "sched_setaffinity": 122,
         "sched_setattr": 274,
         "personality": 92,
+        "socket": 198,
+        "connect": 203,
+        "sendmsg": 211,
         "fchmod": 52,
         "fchmodat": 53,
         "utimensat": 88,
@@ -143,6 +151,9 @@ SET_ID = 0o6000
 O_TRUNC, O_CREAT, O_TMPFILE = 0o1000, 0o100, 0o20000000
 NEW_NAMESPACE = 0x7E020080
 SOCK_STREAM = 1
+AF_INET = 2
+IPPROTO_TCP = 6
+MSG_FASTOPEN = 0x20000000
 
 Condition = tuple[int, int, int, bool]
 """An argument, a mask, a value, and whether the masked argument is to be that value or is to be another."""
@@ -150,7 +161,7 @@ Clause = tuple[tuple[Condition, ...], int]
 """What is answered where all conditions hold."""
 
 
-def program(machine: str, abi: int, *, own_uid: bool, pid: int) -> bytes:
+def program(machine: str, abi: int, *, own_uid: bool, pid: int, has_hosts: bool = False) -> bytes:
     """The filter, as the kernel takes it.
 
     Args:
@@ -158,6 +169,7 @@ def program(machine: str, abi: int, *, own_uid: bool, pid: int) -> bytes:
         abi: the version of Landlock that holds the rest.
         own_uid: the command has a user id that nobody else has, so it may change the modes of what it owns.
         pid: the process that the filter is put on, which may send signals to itself.
+        has_hosts: some hosts may be reached. The launcher is asked of each connection, and makes the connection itself.
 
     Raises:
         ValueError: there is no table for this machine.
@@ -167,10 +179,13 @@ def program(machine: str, abi: int, *, own_uid: bool, pid: int) -> bytes:
     code = [_load(4), _jump(0x15, ARCHITECTURES[machine], 1, 0), _answer(KILL), _load(0)]
     if machine == "x86_64":
         code += [_jump(0x35, X32, 0, 1), _answer(KILL)]
-    for number in DENIED[machine]:
-        code += [_jump(0x15, number, 0, 1), _answer(ERRNO | EPERM)]
     numbers = NUMBERS[machine]
-    for name, clauses in rules(abi, own_uid=own_uid, pid=pid).items():
+    asked = {numbers["socket"], numbers["connect"]} if has_hosts else set()
+    for number in DENIED[machine]:
+        if number in asked:
+            continue
+        code += [_jump(0x15, number, 0, 1), _answer(ERRNO | EPERM)]
+    for name, clauses in rules(abi, own_uid=own_uid, pid=pid, has_hosts=has_hosts).items():
         if name in numbers:
             body = [step for clause in clauses for step in _clause(clause)] + [_answer(ALLOW)]
             code += [_jump(0x15, numbers[name], 0, len(body)), *body]
@@ -180,7 +195,7 @@ def program(machine: str, abi: int, *, own_uid: bool, pid: int) -> bytes:
     return b"".join(code)
 
 
-def rules(abi: int, *, own_uid: bool, pid: int) -> dict[str, tuple[Clause, ...]]:
+def rules(abi: int, *, own_uid: bool, pid: int, has_hosts: bool = False) -> dict[str, tuple[Clause, ...]]:
     """What is denied by its arguments. The first clause that holds gives the answer; where none does, it is allowed."""
     deny = ERRNO | EPERM
     denied: tuple[Clause, ...] = (((), deny),)
@@ -226,7 +241,12 @@ def rules(abi: int, *, own_uid: bool, pid: int) -> dict[str, tuple[Clause, ...]]
         "clone": ((((0, NEW_NAMESPACE, 0, False),), deny),),
         # A datagram end could send to any unix datagram socket. So only streams, in the family of unix sockets.
         "socketpair": ((((0, ALL, 1, False),), deny), (((1, 0xFF, SOCK_STREAM, False),), deny)),
-        "sendto": ((((4, ALL, 0, False),), deny), (((-4, ALL, 0, False),), deny)),
+        "sendto": (
+            *((((argument, ALL, 0, False),), deny) for argument in (4, -4)),
+            (((3, MSG_FASTOPEN, 0, False),), deny),
+        ),
+        # TCP fast open connects without `connect`.
+        "sendmsg": ((((2, MSG_FASTOPEN, 0, False),), deny),),
         "prlimit64": only_self(0),
         "setpriority": (*only_self(0), *only_self(1)),
         "sched_setscheduler": only_self(0),
@@ -237,6 +257,13 @@ def rules(abi: int, *, own_uid: bool, pid: int) -> dict[str, tuple[Clause, ...]]
         "rt_sigqueueinfo": denied,
         "rt_tgsigqueueinfo": denied,
     }
+    if has_hosts:  # sockets of TCP over IPv4 alone: the forwarder listens there. No other address is ever connected to.
+        found["socket"] = (
+            (((0, ALL, AF_INET, False),), deny),
+            (((1, 0xFF, SOCK_STREAM, False),), deny),
+            (((2, ALL & ~IPPROTO_TCP, 0, False),), deny),
+        )
+        found["connect"] = (((), NOTIFY),)
     if not own_uid:
         found |= dict.fromkeys(("utime", "utimes", "utimensat", "futimesat"), skipped)
         found |= dict.fromkeys(("chown", "lchown", "fchown", "fchownat"), denied)

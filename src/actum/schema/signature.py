@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from ..core.attachment import HANDLE
 from ..core.errors import BadTool
 from ..core.interfaces import Context
 from ..core.json import Json, JsonObject
@@ -31,7 +32,6 @@ _WORDS_MIN = 3
 _SIGN = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\U00020000-\U000323af]")
 _SIGNS_MIN = 4
 """So many signs of a script without spaces between its words, such as Chinese or Thai, are a description."""
-_HANDLE = "Pass the handle of an attachment, such as att_1."
 
 
 class ToolWarning(UserWarning):
@@ -208,7 +208,7 @@ def _property(parameter: inspect.Parameter, shape: Shape, words: str) -> JsonObj
     """The schema of one parameter."""
     schema = dict(shape.schema)
     if shape.media is not None:
-        words = f"{words} {_HANDLE}".lstrip()
+        words = f"{words} {HANDLE}".lstrip()
     if words:
         schema["description"] = words
     if parameter.default is not parameter.empty and (parameter.default is not None or _takes_null(shape.schema)):
@@ -284,7 +284,7 @@ def _undescribed(where: str, description: str, schema: JsonObject) -> Iterable[s
             "does and when to use it"
         )
     for name, part in _properties(schema).items():
-        if isinstance(part, dict) and not str(part.get("description", "")).removesuffix(_HANDLE):
+        if isinstance(part, dict) and not str(part.get("description", "")).removesuffix(HANDLE):
             yield (
                 f"parameter {name!r} of {where} has no description: write `Args:` and a line `{name}: what it is` in "
                 f'the docstring, or `{name}: Annotated[..., "what it is"]`'

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import structs
@@ -17,9 +18,10 @@ from ..core.call import TextPart
 from ..core.errors import Unavailable
 from ..core.interfaces import Context
 from ..sandbox.jail import Jail
+from ..transport.egress import Egress
 from .code_session import PythonSessions
 from .function.function import FunctionTool
-from .jailed_command import OUTPUT_BYTES_MAX, CommandOutput, Returned, file_name, media, run_command
+from .jailed_command import OUTPUT_BYTES_MAX, CommandOutput, Returned, file_name, media, patience_s, run_command
 
 CODE = "code.py"
 RUNNER = ".run.py"
@@ -60,21 +62,39 @@ Promise.resolve(script.runInThisContext()).then((value) => {{
 """
 
 
-def code_tools(jail: Jail | None = None, *, approval: bool = True) -> list[FunctionTool]:
+def code_tools(jail: Jail | None = None, *, approval: bool = True, egress: Egress | None = None) -> list[FunctionTool]:
     """`run_python`, `run_shell` and `run_javascript`, to be passed as `tools=`. Their effect is `execute`.
 
     Args:
         jail: what the code may read, write, find and use up. By default its own work folder, and no network.
         approval: every call waits for a person. False leaves that to the policy.
+        egress: the operator's rules for outgoing calls, which hold beside the hosts of the jail.
     """
     jail = jail or Jail()
-    runner = CodeRunner(jail)
+    runner = CodeRunner(jail, egress)
     # A call whose outcome is unknown does no harm when it is made again, where nothing outside can be changed.
     harmless = jail.changes_nothing_outside
     return [
-        FunctionTool(function, effects={"execute"}, idempotent=harmless, approval=approval)
+        FunctionTool(
+            function,
+            description=_described(function, jail),
+            effects={"execute"},
+            idempotent=harmless,
+            approval=approval,
+            timeout_s=patience_s(jail),
+        )
         for function in (runner.run_python, runner.run_shell, runner.run_javascript)
     ]
+
+
+def _described(function: Callable[..., object], jail: Jail) -> str:
+    """What a model is told of a tool: the beginning of its docstring, and what the code can reach."""
+    told = (function.__doc__ or "").partition("\n\n")[0]
+    if not jail.hosts:
+        return f"{told} The code has no network."
+    return (
+        f"{told} The code reaches these hosts through the proxy in HTTP_PROXY, and no other: {', '.join(jail.hosts)}."
+    )
 
 
 class CodeRunner:
@@ -82,11 +102,13 @@ class CodeRunner:
 
     Args:
         jail: what the code may do.
+        egress: the operator's rules for outgoing calls, where the jail names hosts.
     """
 
-    def __init__(self, jail: Jail) -> None:
+    def __init__(self, jail: Jail, egress: Egress | None = None) -> None:
         self._jail = jail
-        self._sessions = PythonSessions(jail)
+        self._egress = egress
+        self._sessions = PythonSessions(jail, egress)
 
     async def run_python(
         self, code: str, file: File | None = None, session: str = "", context: Context | None = None
@@ -94,7 +116,7 @@ class CodeRunner:
         """Run Python code and return what it prints, the value of its last line, and the files and plots it makes.
 
         Args:
-            code: The code. It has no network. Write files into the current folder.
+            code: The code. Write files into the current folder.
             file: A file that the code finds in the current folder under its name.
             session: `new` begins a session, which keeps variables and files, and tells its id. The id goes on with it.
         """
@@ -111,7 +133,7 @@ class CodeRunner:
         """Run a shell script (sh) and return what it prints and the files it makes.
 
         Args:
-            script: The script. It has no network. Write files into the current folder.
+            script: The script. Write files into the current folder.
             file: A file that the script finds in the current folder under its name.
         """
         files = {"script.sh": script.encode("utf-8", "replace")}
@@ -121,8 +143,7 @@ class CodeRunner:
         """Run JavaScript (Node.js) and return what it prints, the value of its last line, and the files it makes.
 
         Args:
-            code: The code. It has no network. `require` gives the modules of Node.js. Write files into the current
-                folder.
+            code: The code. `require` gives the modules of Node.js. Write files into the current folder.
             file: A file that the code finds in the current folder under its name.
         """
         node = find_node()
@@ -138,7 +159,7 @@ class CodeRunner:
     async def _run(self, command: list[str], files: dict[str, bytes], given: File | None, jail: Jail) -> Returned:
         if given is not None:
             files = {file_name(given): given.data} | files
-        output = await run_command(command, jail, files, collect=(VALUE,))
+        output = await run_command(command, jail, files, collect=(VALUE,), egress=self._egress)
         return returned(output)
 
 

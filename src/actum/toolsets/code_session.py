@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..core.attachment import File
-from ..core.call import Effect
+from ..core.call import Effect, MediaPart
 from ..core.errors import ResourceLimit, ToolError, Unavailable, UsageError
 from ..core.holder import Holder, HolderKey
 from ..core.interfaces import Context
@@ -25,8 +25,9 @@ from ..core.json import dumps
 from ..core.user import User
 from ..sandbox.jail import Jail
 from ..sandbox.layers import start
-from ..sandbox.start import JailedProcess
-from .jailed_command import CommandOutput, collected, file_name, plain, reason
+from ..sandbox.start import ENDING, JailedProcess
+from ..transport.egress import Egress
+from .jailed_command import CommandOutput, collected, file_name, plain, reason, written
 
 BEGIN = "new"
 SESSION_S = 3_600.0
@@ -106,9 +107,11 @@ class PythonSession:
 
     Args:
         jail: what it may do. The limit `seconds` holds for each piece, the other limits for all pieces together.
+        egress: the operator's rules for outgoing calls, where the jail names hosts.
     """
 
-    def __init__(self, jail: Jail) -> None:
+    def __init__(self, jail: Jail, egress: Egress | None = None) -> None:
+        self._egress = egress
         self._jail = structs.replace(jail, limits=structs.replace(jail.limits, seconds=SESSION_S))
         self._seconds = jail.limits.seconds
         self._stack = AsyncExitStack()
@@ -125,7 +128,9 @@ class PythonSession:
         """
         command, files = [sys.executable, SCRIPT], {SCRIPT: LOOP.encode()}
         try:
-            self._process = await self._stack.enter_async_context(start(command, self._jail, files=files))
+            self._process = await self._stack.enter_async_context(
+                start(command, self._jail, files=files, egress=self._egress)
+            )
         except UsageError as error:
             self.is_over = True
             raise Unavailable(f"The code was not run: {error}") from None
@@ -144,20 +149,23 @@ class PythonSession:
                 async with asyncio.timeout(self._seconds):
                     answer = await self._ask(self._process, code, file)
             except TimeoutError:
-                await self.end()
+                files = await self._rest(self._process)
                 raise ResourceLimit(
-                    f"The session was ended at the limit seconds = {self._seconds}.", effect=self._effect
+                    f"The session was ended at the limit seconds = {self._seconds}.", effect=self._effect, files=files
                 ) from None
             except BaseException:
                 await self.end()
                 raise
-            left = await asyncio.to_thread(collected, self._process.work, self._is_known)
-        self._told |= {name: hashlib.sha256(data).digest() for name, data in left.items()}
+            left = await self._left(self._process)
         said = f"{answer.said}\n[{answer.left} bytes are left out]" if answer.left else answer.said
         said, errors, value = (plain(text, self._process, self._jail) for text in (said, answer.errors, answer.value))
         if not answer.ok:
             shown = "\n".join(part for part in (said[-4000:], errors) if part.strip())
-            raise ToolError(f"The code raised an error; the session goes on.\n{shown}".rstrip(), effect=self._effect)
+            raise ToolError(
+                f"The code raised an error; the session goes on.\n{shown}".rstrip(),
+                effect=self._effect,
+                files=written(left),
+            )
         return CommandOutput(said, errors, left | ({VALUE: value.encode()} if value else {}))
 
     @property
@@ -193,11 +201,29 @@ class PythonSession:
 
     async def _ended(self, process: JailedProcess) -> ToolError | ResourceLimit:
         """Why there is no answer."""
-        await self.end()
+        files = await self._rest(process)
         report = process.report_before_removal
         if report is not None and report.limit:
-            return ResourceLimit(f"{reason(report, self._jail, 'The session')}", effect=self._effect)
-        return ToolError("The code ended the session; its variables and files are gone.", effect=self._effect)
+            return ResourceLimit(reason(report, self._jail, "The session"), effect=self._effect, files=files)
+        return ToolError(
+            "The code ended the session; its variables are gone, and so is each file that has no handle.",
+            effect=self._effect,
+            files=files,
+        )
+
+    async def _left(self, process: JailedProcess) -> dict[str, bytes]:
+        """The files that are new since they were last told. They count as told from now on."""
+        left = await asyncio.to_thread(collected, process.work, self._is_known)
+        self._told |= {name: hashlib.sha256(data).digest() for name, data in left.items()}
+        return left
+
+    async def _rest(self, process: JailedProcess) -> list[MediaPart]:
+        """End the session, and tell the files that are new."""
+        try:
+            await process.child.end(ENDING)
+            return written(await self._left(process))
+        finally:
+            await self.end()
 
     async def end(self) -> None:
         """End the Python and all that it started, and remove its files."""
@@ -213,10 +239,12 @@ class PythonSessions:
 
     Args:
         jail: what a session may do.
+        egress: the operator's rules for outgoing calls, where the jail names hosts.
     """
 
-    def __init__(self, jail: Jail) -> None:
+    def __init__(self, jail: Jail, egress: Egress | None = None) -> None:
         self._jail = jail
+        self._egress = egress
         self._open: dict[tuple[HolderKey, str], PythonSession] = {}
         self._endings: set[asyncio.Task[None]] = set()
 
@@ -246,7 +274,7 @@ class PythonSessions:
         own = [key for key in self._open if key[0] == owner]
         if len(own) >= SESSIONS_PER_RUN_MAX or len(self._open) >= SESSIONS_MAX:
             raise ResourceLimit("Too many sessions are open. Go on in one of them.", effect="none")
-        made, name = PythonSession(self._jail), f"s_{secrets.token_hex(4)}"
+        made, name = PythonSession(self._jail, self._egress), f"s_{secrets.token_hex(4)}"
         self._open[owner, name] = made
         await made.begin()
         if context.holder is not None:
@@ -256,7 +284,7 @@ class PythonSessions:
         except ToolError as error:
             if made.is_over:
                 raise
-            raise ToolError(f"{error.message}\n[session {name}]", effect=error.effect) from None
+            raise ToolError(f"{error.message}\n[session {name}]", effect=error.effect, files=error.files) from None
 
     def _heard_of(self, holder: Holder) -> None:
         """A run is over; one that waits for a person keeps its sessions."""

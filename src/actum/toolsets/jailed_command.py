@@ -23,6 +23,7 @@ from ..core.secret_values import is_secret_name
 from ..sandbox.jail import Jail
 from ..sandbox.layers import start
 from ..sandbox.start import JailedProcess, JailReport
+from ..transport.egress import Egress
 
 OUTPUT_BYTES_MAX = 100_000
 """So much of what a program prints is kept; the rest is read and dropped, so that the program is not stuck."""
@@ -33,6 +34,8 @@ NAMES_MAX = 2_000
 DEPTH_MAX = 16
 """Folders that are nested deeper are not looked into."""
 HIDDEN = ("tmp", "__pycache__")
+ENDING_S = 15.0
+"""Seconds to start a command, and to end the command and collect its files."""
 SECRET_CHARS_MIN = 4
 """What is shorter can't be told from other words."""
 
@@ -67,6 +70,7 @@ async def run_command(
     stdin: bytes = b"",
     what: str = "The code",
     collect: Sequence[str] = (),
+    egress: Egress | None = None,
 ) -> CommandOutput:
     """Run a command in a jail to its end.
 
@@ -77,14 +81,16 @@ async def run_command(
         stdin: what the command reads.
         what: what the command is called in errors.
         collect: hidden files that are collected, too.
+        egress: the operator's rules for outgoing calls, where the jail names hosts.
 
     Raises:
         Unavailable: the machine does not hold the jail; nothing was run.
         ResourceLimit: a limit of the jail ended the command.
         ToolError: the command failed; the message has the exit code or the signal, and the last lines of stderr.
+            These two errors carry the files that the command wrote before it ended.
     """
     try:
-        async with start(command, jail, files=files) as process:
+        async with start(command, jail, files=files, egress=egress) as process:
             _, said, errors = await asyncio.gather(
                 _write(process.child.stdin, stdin),
                 _read(process.child.stdout),
@@ -110,7 +116,17 @@ def check_report(report: JailReport, jail: Jail, output: CommandOutput, what: st
     shown = "\n".join(part for part in (output.said[-STDERR_SHOWN_MAX:], output.errors) if part.strip())
     kind: type[CallError] = ResourceLimit if report.limit or report.exit is None else ToolError
     effect: Effect = "none" if jail.changes_nothing_outside else "unknown"
-    raise kind(f"{reason(report, jail, what)}\n{shown}".rstrip(), effect=effect)
+    raise kind(f"{reason(report, jail, what)}\n{shown}".rstrip(), effect=effect, files=written(output.files))
+
+
+def written(files: Mapping[str, bytes]) -> list[MediaPart]:
+    """The files of a command that failed, as its error carries them. Names that begin with a dot are ours."""
+    return [file.part() for file in media(files) if not file.name.startswith(".")]
+
+
+def patience_s(jail: Jail) -> float:
+    """Seconds that a call of a command may take. The jail's own limit comes first: its error has the files."""
+    return jail.limits.seconds + ENDING_S
 
 
 def reason(report: JailReport, jail: Jail, what: str) -> str:

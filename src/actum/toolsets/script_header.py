@@ -55,7 +55,8 @@ class ScriptHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             Empty: `words` for what is read from `argparse` or typer, else `stdin`.
         parameters: JSON Schema of each parameter. A parameter with a `default` may be left out.
         files: the parameters that are handles of attachments. The script finds the file under the name that it gets.
-        timeout_s: seconds that one call may take; None for the run's default.
+        hosts: the hosts of the operator's jail that the script reaches; none where this is empty.
+        timeout_s: seconds that one call may take; None for the jail's own limit.
     """
 
     name: str = ""
@@ -64,6 +65,7 @@ class ScriptHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     arguments: Literal["", "stdin", "words"] = ""
     parameters: dict[str, JsonObject] | None = None
     files: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     timeout_s: float | None = None
 
 

@@ -15,14 +15,16 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from ..core.attachment import HANDLE
 from ..core.call import MediaPart, Problem, TextPart, ToolCall, ToolResult
 from ..core.errors import BadTool, InvalidArguments, Unavailable, UnknownTool, UsageError
 from ..core.interfaces import Context
 from ..core.json import Json, JsonObject, dumps
 from ..core.tool import Effects, Tool
 from ..sandbox.jail import Jail
+from ..transport.egress import Egress
 from .function.returned import result_of
-from .jailed_command import file_name, media, run_command
+from .jailed_command import file_name, media, patience_s, run_command
 from .script_header import Parameter, ScriptHeader, description_of, parameters_of, read_header, words_of
 
 ENDINGS = (".py", ".sh")
@@ -32,7 +34,6 @@ ARGUMENT_BYTES_MAX = 100_000
 """So long may one word of a command line be; Linux takes 128 KiB."""
 INPUT = "input"
 """The folder of attachments. Beside the script, a file called `json.py` would be imported in the place of `json`."""
-HANDLE = "Pass the handle of an attachment, such as att_1."
 
 
 class ScriptProblem(Struct, frozen=True):
@@ -72,15 +73,19 @@ class ScriptToolset:
         folder: where the scripts lie, `*.py` and `*.sh`.
         jail: what the scripts may read, write, find and use up. By default their own work folder alone.
         approval: each call of a script that does more than read waits for a person. False leaves that to the policy.
+        egress: the operator's rules for outgoing calls, which hold beside the hosts of the jail.
 
     Raises:
         UsageError: there is no such folder, or the jail may write it: a script could change the others.
     """
 
-    def __init__(self, folder: Path | str, jail: Jail | None = None, *, approval: bool = True) -> None:
+    def __init__(
+        self, folder: Path | str, jail: Jail | None = None, *, approval: bool = True, egress: Egress | None = None
+    ) -> None:
         self.folder = Path(folder).expanduser().resolve()
         self._jail = jail or Jail()
         self._approval = approval
+        self._egress = egress
         if not self.folder.is_dir():
             raise UsageError(f"there is no folder {folder}")
         for given in self._jail.write:
@@ -147,7 +152,8 @@ class ScriptToolset:
             command += words
         else:
             stdin = dumps(arguments).encode("utf-8", "replace")
-        output = await run_command(command, script.jail, files, stdin=stdin, what=f"The script {script.path.name}")
+        what = f"The script {script.path.name}"
+        output = await run_command(command, script.jail, files, stdin=stdin, what=what, egress=self._egress)
         return result_of(call.id, [TextPart(output.text or "Done."), *media(output.files)])
 
     def _look(self) -> None:
@@ -213,7 +219,17 @@ def _script(path: Path, jail: Jail, *, approval: bool) -> Script:
         raise BadTool(f"files: {strangers.pop()!r} is none of its parameters")
     if header.effects is not None and "write" not in header.effects and "execute" not in header.effects:
         jail = structs.replace(jail, write=())
+    if header.timeout_s is not None:
+        if not header.timeout_s > 0:
+            raise BadTool(f"timeout_s = {header.timeout_s}: give a number above 0")
+        least = min(header.timeout_s, jail.limits.seconds)
+        jail = structs.replace(jail, limits=structs.replace(jail.limits, seconds=least))
+    if closed := set(header.hosts) - set(jail.hosts):
+        raise BadTool(f"hosts: {closed.pop()!r} is not one of the hosts that [sandbox] allows")
+    jail = structs.replace(jail, hosts=header.hosts)
     effects = frozenset[Effects](("execute",) if header.effects is None else header.effects)
+    if header.hosts:  # whatever the script says: what it read can be told to the host
+        effects |= {"send"}
     properties: dict[str, Json] = {each.name: _shown(each, each.name in header.files) for each in parameters}
     tool = Tool(
         name=header.name or path.stem,
@@ -227,7 +243,7 @@ def _script(path: Path, jail: Jail, *, approval: bool) -> Script:
         effects=effects,
         idempotent=jail.changes_nothing_outside,
         approval=approval and not effects <= {"read"},
-        timeout_s=header.timeout_s,
+        timeout_s=patience_s(jail),
         version=hashlib.sha256(code).hexdigest(),
     )
     return Script(path, tool, header, parameters, jail)

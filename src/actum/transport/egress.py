@@ -236,6 +236,15 @@ def ip_of(host: str) -> Address | None:
         return None
 
 
+def opening_rule(text: str) -> AddressRule:
+    """What an entry of `allow` opens.
+
+    Raises:
+        ValueError: the entry can not be read.
+    """
+    return _opening(text, "allow")
+
+
 def _opening(text: str, which: str) -> AddressRule:
     """An entry of a list that opens something."""
     scheme, host, network, port = _parts(text, which)

@@ -103,6 +103,14 @@ class Guard:
             raise AddressRefused(why)
         return to
 
+    def destination(self, url: str) -> Destination:
+        """Where an address leads, whether it may be reached or not.
+
+        Raises:
+            AddressRefused: the address is not well formed.
+        """
+        return _destination(url)
+
     def proxy(self, to: Destination) -> Proxy | None:
         """The proxy for a destination; None where the connection is made directly: without a proxy, to this machine,
         to a private IP address, and to what the operator opened as `private`.

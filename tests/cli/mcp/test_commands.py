@@ -349,6 +349,24 @@ async def test_the_state_of_each_server_is_told_side_by_side(run: Run, home: Pat
     assert (well["state"], well["tools"]) == ("up", 1)
 
 
+def test_each_call_that_ran_without_a_jail_says_so_on_record_and_the_person_is_warned(run: Run, server: Path) -> None:
+    add(run)
+    held = Path("held.py").absolute()
+    held.write_text(SERVER.replace('Path("started")', "# "), "utf-8")
+    run("mcp", "add", "held", "--read", str(held), "--", sys.executable, str(held))
+    for name, wanted in (("sums", True), ("held", False)):
+        run("mcp", "approve", name, "--yes")
+        called = run("call", f"{name}_add", "a=2", "b=3", "--yes", "--journal", "runs.db", "--mcp", name)
+        assert called.stdout == "5\n", called.output
+        warned = f"MCP server {name} runs without a jail: it reaches all that you can reach"
+        assert (warned in " ".join(called.stderr.split())) is wanted
+        shown = json.loads(run("runs", "show", "last", "--json", "--journal", "runs.db").stdout)
+        (intended,) = [entry for entry in shown["entries"] if entry["type"] == "intended"]
+        assert intended.get("unjailed", False) is wanted
+        lines = run("audit", "--tool", f"{name}_add", "--decision", "allowed", "--journal", "runs.db").stdout
+        assert ("without a jail" in lines) is wanted, lines
+
+
 @pytest.mark.row("T4")
 def test_a_local_server_is_added_with_a_jail_unless_a_person_says_no(run: Run, server: Path) -> None:
     Path("papers").mkdir()

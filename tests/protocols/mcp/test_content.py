@@ -131,3 +131,14 @@ def test_a_result_of_ours_is_told_in_words_and_as_a_value() -> None:
     blocks = answer_of(file)["content"]
     assert isinstance(blocks, list)
     assert [block["type"] for block in blocks if isinstance(block, dict)] == ["resource", "resource_link"]
+
+
+def test_a_failed_result_of_ours_has_its_error_and_the_files_that_were_made_before_it() -> None:
+    made = MediaPart("text/csv", b"1,2", name="part.csv", handle="att_1")
+    answer = answer_of(ToolResult("c1", (made,), error=Failure("resource_limit", "At the limit.", "none")))
+    assert answer["isError"] is True
+    content = answer["content"]
+    assert isinstance(content, list)
+    assert content[0] == {"type": "text", "text": "At the limit."}
+    assert isinstance(content[1], dict)
+    assert content[1]["type"] == "resource"

@@ -1,6 +1,6 @@
 """Runs the attempts and the ordinary programs, in a jail or without, and says of each what it could do.
 
-    python -m tests.sandbox.escape.run [--bare] [--abi N] [--programs] [--deny-namespaces] [NAME ...]
+    python -m tests.sandbox.escape.run [--bare] [--hosts] [--abi N] [--programs] [--deny-namespaces] [NAME ...]
 
 Prints one JSON object: for each attempt what it could do (empty: nothing), for each program what went wrong. All is
 judged from outside: files, listeners, a process of the same user, what is left behind. Where nothing outside can tell
@@ -24,10 +24,12 @@ import sys
 import tempfile
 import threading
 from contextlib import ExitStack, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import start
+from actum.transport.egress import Egress, EgressRules
 
 HERE = Path(__file__).parent
 ATTEMPTS = sorted(script for script in (HERE / "attempts").iterdir() if script.is_file())
@@ -55,6 +57,9 @@ class Outside:
         for folder in (self.folder, readable):
             folder.chmod(0o777)
         self.tcp = self._listener(stack, socket.AF_INET, socket.SOCK_STREAM, ("0.0.0.0", 0))
+        self.allowed = _redirecting(stack)
+        (readable / "allowed").write_text(str(self.allowed), "ascii")
+        (readable / "allowed").chmod(0o644)
         self.udp = self._listener(stack, socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
         self._listener(stack, socket.AF_UNIX, socket.SOCK_STREAM, "\0" + self.tag)
         for name, kind in (("stream", socket.SOCK_STREAM), ("datagram", socket.SOCK_DGRAM)):
@@ -147,20 +152,40 @@ class Outside:
         return found
 
 
+class _Redirect(BaseHTTPRequestHandler):
+    """The host that is allowed where hosts are. It leads to another port of this machine."""
+
+    def do_GET(self) -> None:
+        self.send_response(302)
+        self.send_header("Location", f"http://localhost:{self.path.strip('/') or 1}/")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def _redirecting(stack: ExitStack) -> int:
+    server = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), _Redirect))
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    stack.callback(server.shutdown)
+    return server.server_address[1]
+
+
 def _shut(door: socket.socket) -> None:
     with suppress(OSError):
         door.shutdown(socket.SHUT_RDWR)
 
 
-async def attempt(script: Path, abi: int | None, *, bare: bool) -> str:
+async def attempt(script: Path, abi: int | None, *, bare: bool, hosts: bool) -> str:
     """What one attempt could do; empty for nothing."""
     with ExitStack() as stack:
         outside = Outside(stack)
         command = [COMMANDS[script.suffix], script.name, *outside.arguments()]
         if bare:
             return await asyncio.to_thread(_bare, command, script, outside)
-        jail = Jail(read=(str(outside.folder / "readable"),), limits=ATTEMPT)
-        async with start(command, jail, files={script.name: script.read_bytes()}, abi=abi) as running:
+        allowed = (f"http://localhost:{outside.allowed}",) if hosts else ()
+        jail = Jail(read=(str(outside.folder / "readable"),), hosts=allowed, limits=ATTEMPT)
+        files, egress = {script.name: script.read_bytes()}, Egress(EgressRules(private=allowed))
+        async with start(command, jail, files=files, abi=abi, egress=egress) as running:
             said = b"".join(await asyncio.gather(running.child.stdout.read(), running.child.stderr.read()))
             await running.ended()
             found = outside.bites(said, running.work)
@@ -221,7 +246,7 @@ async def main(arguments: list[str]) -> dict[str, str]:
         async with at_once:
             if "--programs" in arguments:
                 return await program(script, abi)
-            return await attempt(script, abi, bare="--bare" in arguments)
+            return await attempt(script, abi, bare="--bare" in arguments, hosts="--hosts" in arguments)
 
     scripts = [
         script

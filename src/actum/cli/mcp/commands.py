@@ -103,14 +103,17 @@ def add(
         list[str] | None, typer.Option(metavar="FOLDER", help="A local one may read this file or folder.")
     ] = None,
     write: Annotated[list[str] | None, typer.Option(metavar="FOLDER", help="A local one may write there.")] = None,
+    host: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="A local one may reach this host by HTTP.")
+    ] = None,
     no_jail: Annotated[
         bool, typer.Option("--no-jail", help="A local one reaches all that you can reach, and the network.")
     ] = False,
 ) -> int:
     """Add a server. Nothing is started: its tools are used once you have approved them.
 
-    A local server runs in a jail: it reads its own program and the folders of --read, writes those of --write, and has
-    no network.
+    A local server runs in a jail: it reads its own program and the folders of --read, writes those of --write, and
+    reaches the hosts of --host.
 
     For instance: actum mcp add papers --read ~/papers -- mcp-server-filesystem ~/papers
     """
@@ -142,9 +145,9 @@ def add(
         "sessions": sessions,
         "stateless": stateless,
     }
-    given |= _held(is_local="command" in entry, read=read or (), write=write or (), no_jail=no_jail)
+    given |= _held(is_local="command" in entry, read=read or (), write=write or (), hosts=host or (), no_jail=no_jail)
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
-    _check_jail(terminal, server, is_bare=not (read or write))
+    _check_jail(terminal, server, is_bare=not (read or write or host))
     done = "Added, in the place of another server of this name." if name in _written() else "Added."
     _change({name: entry_of(server)})
     _show_line(terminal, server)
@@ -152,10 +155,12 @@ def add(
     return DONE
 
 
-def _held(*, is_local: bool, read: Sequence[str], write: Sequence[str], no_jail: bool) -> dict[str, Json]:
+def _held(
+    *, is_local: bool, read: Sequence[str], write: Sequence[str], hosts: Sequence[str], no_jail: bool
+) -> dict[str, Json]:
     """The jail of a server that is added, as it is written down."""
-    if (no_jail or not is_local) and (read or write):
-        raise UsageError("--read and --write go with a command, and not with --no-jail")
+    if (no_jail or not is_local) and (read or write or hosts):
+        raise UsageError("--read, --write and --host go with a command, and not with --no-jail")
     if no_jail or not is_local:
         return {"no_jail": no_jail}
 
@@ -163,7 +168,8 @@ def _held(*, is_local: bool, read: Sequence[str], write: Sequence[str], no_jail:
         return [str(Path(said(path)).expanduser().absolute()) for path in paths]
 
     # an empty table says that there is a jail, and nothing is declared
-    return {"jail": {"read": whole(read), "write": whole(write)}}
+    named: dict[str, Json] = {"hosts": [said(host) for host in hosts]} if hosts else {}
+    return {"jail": {"read": whole(read), "write": whole(write), **named}}
 
 
 def _check_jail(terminal: Terminal, server: McpServer, *, is_bare: bool) -> None:
@@ -178,11 +184,13 @@ def _check_jail(terminal: Terminal, server: McpServer, *, is_bare: bool) -> None
         return
     if problem := unfit_for_jail(server):
         raise UsageError(problem)
-    Jail(read=server.jail.read, write=server.jail.write).check()
+    Jail(read=server.jail.read, write=server.jail.write, hosts=server.jail.hosts).check()
     for word in unreadable_files(server):
         terminal.note(f"It can not read {word} in its jail: add --read with the folder of this file.")
     if is_bare:
-        terminal.note("It runs in a jail, without a network and without your files: see --read, --write and --no-jail.")
+        terminal.note(
+            "It runs in a jail, without a network and without your files: see --read, --write, --host and --no-jail."
+        )
 
 
 @app.command("remove")
@@ -598,6 +606,7 @@ def line_of(server: McpServer) -> str:
     jail = server.jail
     held = [] if jail is None else ["[in a jail]", *(f"[reads {path}]" for path in jail.read)]
     held += [] if jail is None else [f"[writes {path}]" for path in jail.write]
+    held += [] if jail is None else [f"[reaches {host}]" for host in jail.hosts]
     variables = [f"{name}={shlex.quote(value)}" for name, value in server.env.items()]
     where = [f"cd {shlex.quote(server.cwd)} &&"] if server.cwd else []
     return " ".join([*held, *where, *variables, shlex.join([server.command, *server.args])])

@@ -52,15 +52,17 @@ class McpAuth(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class McpJail(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a local server may reach, held by the kernel. It has no network.
+    """What a local server may reach, held by the kernel. It has no network, but for `hosts`.
 
     Attributes:
         read: files and folders that the server may read, beside the system's programs and its own program.
         write: folders that the server may write, beside a folder of its own, which is its HOME.
+        hosts: hosts that the server may reach by HTTP through a proxy of ours, as in `allow` of `[egress]`.
     """
 
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -115,10 +117,21 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.sessions or (256 if self.url else 8)
 
     @property
+    def unjailed(self) -> bool:
+        """It is a local server that no jail holds."""
+        return bool(self.command) and self.jail is None
+
+    @property
     def identity(self) -> str:
         """What it is, whatever it is called: what runs, or where it is. Approvals hold for this."""
         if self.url:
             return self.url
         runs: list[Json] = [self.command, [*self.args], [*sorted(self.env)], self.cwd]
-        held: list[Json] = [] if self.jail is None else [[[*sorted(self.jail.read)], [*sorted(self.jail.write)]]]
+        held: list[Json] = [] if self.jail is None else [_held_by(self.jail)]
         return dumps([*runs, *held])
+
+
+def _held_by(jail: McpJail) -> list[Json]:
+    """What a jail opens. A wider jail is another server to whoever approved the narrow one."""
+    lists = (jail.read, jail.write, *((jail.hosts,) if jail.hosts else ()))
+    return [[*sorted(entries)] for entries in lists]

@@ -82,7 +82,7 @@ def blocks_of(parts: Iterable[Part]) -> list[Json]:
 def answer_of(result: ToolResult) -> JsonObject:
     """A result of ours as a `CallToolResult`, with the text copy of a structured value."""
     if result.error is not None:
-        return {"content": [{"type": "text", "text": result.error.message}], "isError": True}
+        return {"content": blocks_of([TextPart(result.error.message), *result.media]), "isError": True}
     content = blocks_of(result.content) if result.content or result.structured is UNSET else []
     answer: JsonObject = {"content": content or blocks_of([TextPart(result.text)]), "isError": False}
     if result.structured is not UNSET:

@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 
 import msgspec
 
+from ...core.attachment import HANDLE
 from ...core.errors import BadTool
 from ...core.json import Json, JsonObject
 from ...core.tool import Effects, Tool
@@ -316,7 +317,7 @@ class DocumentReader:
         if bodies:
             media_type, kind = _preferred(types or ["application/json"], node)
             argument = "request_body" if "body" in members else "body"
-            handle: JsonObject = {"type": "string", "description": _HANDLE}
+            handle: JsonObject = {"type": "string", "description": HANDLE}
             members[argument] = handle if kind == "binary" else self._described(bodies[0].child("schema"), bodies[0])
             must = bodies[0].fields.get("required") is True
             if must:
@@ -331,7 +332,7 @@ class DocumentReader:
             name = form.text("name")
             if name in members:
                 raise form.bad(f"the field {name[:60]!r} has the name of another parameter")
-            members[name] = self._described(form, form) | ({"description": _HANDLE} if name in files else {})
+            members[name] = self._described(form, form) | ({"description": HANDLE} if name in files else {})
             many = form.text("collectionFormat") == "multi"
             fields[name] = FormField(
                 style=_COLLECTIONS.get(form.text("collectionFormat")) or "form", explode=many, file=name in files
@@ -358,7 +359,7 @@ class DocumentReader:
         if must:
             required.append(argument)
         if kind == "binary":
-            members[argument] = {"type": "string", "description": _HANDLE}
+            members[argument] = {"type": "string", "description": HANDLE}
         elif kind in ("form", "multipart"):
             members[argument], fields = self._form(media, schema)
         else:
@@ -393,7 +394,7 @@ class DocumentReader:
                     allow_reserved=encoding.value is not None and encoding.fields.get("allowReserved") is True,
                     file=file,
                 )
-                handle: JsonObject = {"type": "string", "description": _HANDLE}
+                handle: JsonObject = {"type": "string", "description": HANDLE}
                 if file:
                     properties[name] = {"type": "array", "items": handle} if listed is not real else handle
                 else:
@@ -500,7 +501,6 @@ class DocumentReader:
 
 
 _FORM = "application/x-www-form-urlencoded"
-_HANDLE = "Pass the handle of an attachment, such as att_1."
 
 
 def argument_name(name: str) -> str:

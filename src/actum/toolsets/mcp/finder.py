@@ -170,6 +170,7 @@ class McpFinder:
                     "required": ["server", "tool"],
                 },
                 foreign=True,
+                unjailed=any(toolset.server.unjailed for toolset in self._host.servers.values()),
             ),
         )
 

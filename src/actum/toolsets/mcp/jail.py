@@ -1,7 +1,8 @@
 """The jail of a local MCP server: what the server may reach, of what was declared for it.
 
 A server in a jail reads the programs of the system, its own program, and what `McpJail` names; it writes what `McpJail`
-names and a folder of its own. It has no network. What talks to a daemon, or installs before it runs, can't be jailed.
+names and a folder of its own. It reaches the hosts that `McpJail` names, and has no other network. What talks to a
+daemon, or installs before it runs, can't be jailed.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ def jail_of(server: McpServer, program: Path, env: Mapping[str, str]) -> Jail:
     return Jail(
         read=(*server.jail.read, str(program)),
         write=server.jail.write,
+        hosts=server.jail.hosts,
         home=str(home_of(server, os.environ)),
         environment={**passed_on, **env},
         limits=LIMITS,

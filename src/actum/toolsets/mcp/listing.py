@@ -152,4 +152,4 @@ def _sound(server: McpServer, definition: JsonObject, readers: Collection[str]) 
     if wrong is not None:
         raise BadTool(f"{where}: {shown(wrong)[:300]}")
     name = public_name(server.name, tool.name)
-    return msgspec.structs.replace(tool, name=name, timeout_s=server.max_timeout)
+    return msgspec.structs.replace(tool, name=name, timeout_s=server.max_timeout, unjailed=server.unjailed)

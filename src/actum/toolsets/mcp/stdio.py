@@ -25,6 +25,7 @@ from ...core.errors import UsageError
 from ...protocols.mcp.config import McpServer
 from ...sandbox.layers import start
 from ...sandbox.start import JailedProcess
+from ...transport.egress import Egress
 from ...transport.process import CHUNK, ENDING, LEFT_S, Child, Ending, start_child
 from .jail import jail_of, program_of
 
@@ -45,7 +46,7 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{0,128}")')
 
 @asynccontextmanager
 async def process(
-    server: McpServer, env: Mapping[str, str], note: Note, ending: Ending = ENDING
+    server: McpServer, env: Mapping[str, str], note: Note, ending: Ending = ENDING, egress: Egress | None = None
 ) -> AsyncIterator[TransportStreams]:
     """Start a server and yield the streams of its messages; it has ended when this is left.
 
@@ -53,12 +54,13 @@ async def process(
         env: what it finds in its environment beside `PASSED_ON`.
         note: is told each line that it writes beside the protocol.
         ending: what ends it.
+        egress: the operator's rules for outgoing calls, where its jail names hosts.
 
     Raises:
         OSError: it could not be started.
         UsageError: the machine does not hold its jail, or the jail names what is not there or is private.
     """
-    async with _started(server, env, note) as child:
+    async with _started(server, env, note, egress) as child:
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
         async with incoming, outgoing, anyio.create_task_group() as group:
@@ -77,7 +79,9 @@ async def process(
 
 
 @asynccontextmanager
-async def _started(server: McpServer, env: Mapping[str, str], note: Note) -> AsyncIterator[Child]:
+async def _started(
+    server: McpServer, env: Mapping[str, str], note: Note, egress: Egress | None
+) -> AsyncIterator[Child]:
     """The process of a server, in its jail where it has one. No process of the server is left when this is left."""
     if server.jail is None:
         child = await start_child((server.command, *server.args), env={**_inherited(), **env}, cwd=server.cwd)
@@ -87,7 +91,8 @@ async def _started(server: McpServer, env: Mapping[str, str], note: Note) -> Asy
             child.close()  # kills the server where even the end was broken off
         return
     program = program_of(server)
-    async with start((str(program), *server.args), jail_of(server, program, env), cwd=server.cwd) as jailed:
+    command, jail = (str(program), *server.args), jail_of(server, program, env)
+    async with start(command, jail, cwd=server.cwd, egress=egress) as jailed:
         try:
             yield jailed.child
         finally:

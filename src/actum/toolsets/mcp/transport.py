@@ -49,14 +49,14 @@ _WORDS = {
 _SECRET = re.compile(r"\$\{secret:([^}]+)\}")
 
 
-def guard_of(server: McpServer, egress: Egress | None) -> Guard | None:
-    """The guard for the requests to a server that a person set up; None for a server that is a local process.
+def guard_of(server: McpServer, egress: Egress | None) -> Guard:
+    """The guard for the requests to a server that a person set up, or of a local one to the hosts of its jail.
 
     Args:
         server: as it is configured.
         egress: the operator's rules for outgoing calls.
     """
-    return Guard(server.url, egress=egress) if server.url else None
+    return Guard(server.url, egress=egress)
 
 
 @asynccontextmanager
@@ -86,7 +86,8 @@ async def opened(
     if transport == "stdio":
         env = {name: filled(value, secrets) for name, value in server.env.items()}
         used = {secrets[name] for value in server.env.values() for name in _SECRET.findall(value)}
-        async with process(server, env, _noting(server.name, stderr, used)) as streams:
+        egress = guard.egress if guard is not None else None
+        async with process(server, env, _noting(server.name, stderr, used), egress=egress) as streams:
             yield streams
         return
     for logger in _TALKATIVE:

@@ -110,15 +110,14 @@ class ContentWriter:
 def response_part(name: str, wire_id: str, result: ToolResult) -> Block:
     """The answer to a call. An object stands for itself, anything else is its `output`, a failure its `error`."""
     if result.error is not None:
-        return _response(name, wire_id, {"error": result.error.message})
-    media = [part for part in result.content if isinstance(part, MediaPart)]
+        return _response(name, wire_id, {"error": result.text})
     value: Json = result.text if result.content or result.structured is UNSET else result.structured
     if isinstance(value, dict) and not value.keys() & {"output", "error"}:
-        return _response(name, wire_id, dict(value), media)
-    return _response(name, wire_id, {"output": value}, media)
+        return _response(name, wire_id, dict(value), result.media)
+    return _response(name, wire_id, {"output": value}, result.media)
 
 
-def _response(name: str, wire_id: str, response: Block, media: list[MediaPart] | None = None) -> Block:
+def _response(name: str, wire_id: str, response: Block, media: tuple[MediaPart, ...] = ()) -> Block:
     head: Block = {"id": wire_id} if wire_id else {}
     parts: Block = {"parts": [media_part(part) for part in media]} if media else {}
     return {"functionResponse": head | {"name": name, "response": response} | parts}

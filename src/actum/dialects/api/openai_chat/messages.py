@@ -128,8 +128,7 @@ def pictures_of(result: ToolResult) -> list[MediaPart]:
     """The pictures that a tool returned."""
     if result.error is not None:
         return []
-    media = [part for part in result.content if isinstance(part, MediaPart)]
-    return [part for part in media if part.media_type.startswith("image/")]
+    return [part for part in result.media if part.media_type.startswith("image/")]
 
 
 def said(message: SystemMessage | UserMessage) -> bytes:
