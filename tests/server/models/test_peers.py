@@ -45,12 +45,9 @@ async def test_a_client_of_others_has_its_own_tools_beside_governed_ones_streams
     python = install.py_bin(PROGRAMS[program], "python")
     with ChatServer(lambda _: '{"value": 5}') as chat:
         async with desk(script, [add], passing={"fast": ModelRoute([upstream(chat.url)])}) as server:
+            client = [str(python), str(CLIENTS / f"{program}.py"), f"{server.url}/v1", server.keys["ann"]]
             done = await asyncio.to_thread(
-                subprocess.run,
-                [python, CLIENTS / f"{program}.py", f"{server.url}/v1", server.keys["ann"]],
-                capture_output=True,
-                timeout=100,
-                check=False,
+                lambda: subprocess.run(client, capture_output=True, timeout=100, check=False)
             )
             assert done.returncode == 0, done.stderr.decode()[-3_000:]
             heard = msgspec.json.decode(done.stdout, type=dict[str, Any])
