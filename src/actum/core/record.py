@@ -972,7 +972,7 @@ def _random() -> bytes:
         try:
             return _stock.pop()  # one thread gets it, and no other
         except IndexError:
-            drawn = os.urandom(16 * 256)
+            drawn = os.urandom(16 * 2048)
             _stock.extend(drawn[at : at + 16] for at in range(0, len(drawn), 16))
 
 
