@@ -6,7 +6,11 @@ nothing. Both send to the same upstream, which answers fixed bytes. Each is warm
 proxy gets cheaper by a step after some two thousand, and then measured in alternating slices.
 
 Allowed are 0.8 times the bare proxy with one request at a time, 0.5 times with 32 at once, and 1.5 times for a chunk of
-a stream.
+a stream. The peer is the proxy of LiteLLM with one key and no database, in an environment of its own; it is installed
+when `python -m bench.gateway 3 litellm` asks for it.
+
+Three calls of a tool behind the models door are measured against the floor of a Starlette application that does
+`await agent.run(question)` with the same agent and journal: allowed are 1.3 times.
 """
 
 from __future__ import annotations
@@ -18,32 +22,48 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 import httpx
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from actum import Agent
 from actum.compose.passing import open_models_door
 from actum.compose.serving import Serving, run_server
 from actum.compose.settings import ModelTable, ServeLimits, ServeSettings, Settings, UpstreamTable
+from actum.core.call import ToolCall
+from actum.core.clock import SystemClock
+from actum.core.interfaces import Request as ModelRequest
 from actum.core.key import new_key
+from actum.core.message import Reply, ToolMessage
+from actum.runs.runner import Runner
 from actum.server.access import Access
+from actum.server.api.api import Api, GivenAgents
 from actum.server.metrics import Metrics
+from actum.server.models.agents.executor import AgentExecutor
+from actum.server.models.door import ModelsDoor
+from actum.server.models.names import ModelNames
 from actum.server.stored_keys import StoredKeys
 from actum.storage.sqlite import SQLiteJournal
+from actum.testing import ScriptedModel
+from tests.peers import install
 
 from .loop import Row
+from .peers import add
 
 WARM = 5_000
 SLICE = 400
 CHUNKS = 200
 STREAMS = 12
 AT_ONCE = (1, 32, 256)
+AGENTS = {"agent.run in Starlette": ("floor",), "agent at the models door": ("agent",)}
+WARM_AGENTS = 300
 ARMS = {"bare": ("bare", "asyncio"), "actum, asyncio": ("ours", "asyncio"), "actum, uvloop": ("ours", "uvloop")}
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
@@ -63,18 +83,24 @@ _CHUNK = (
 _LAST = b'data: {"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
 
 
-def gateway_table(rounds: int) -> list[Row]:
-    """CPU of a request, and of a chunk, that is passed on."""
-    return asyncio.run(_measured(rounds))
+def gateway_table(rounds: int, *, litellm: bool = False) -> list[Row]:
+    """CPU of a request, and of a chunk, that is passed on; and of three calls that are made here.
+
+    Args:
+        rounds: how often each is measured.
+        litellm: measure the proxy of LiteLLM, too.
+    """
+    return asyncio.run(_measured(rounds, litellm=litellm))
 
 
 class _Process:
     """A server in a process of its own."""
 
+    warm = WARM
+
     def __init__(self, *words: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.gateway", *words], stdout=subprocess.PIPE, text=True
-        )
+        command = [sys.executable, "-m", "bench.gateway", *words]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.port, _, self.key = self._process.stdout.readline().strip().partition(" ")
 
@@ -93,12 +119,64 @@ class _Process:
         self._process.wait()
 
 
-async def _measured(rounds: int) -> list[Row]:
+class _LiteLlm(_Process):
+    """LiteLLM's proxy in its own environment: one model, one key, one worker, no database."""
+
+    warm = 1_000
+
+    def __init__(self, upstream: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as held:
+            port = held.getsockname()[1]
+        self.port, self.key = str(port), "sk-bench"
+        self._folder = tempfile.TemporaryDirectory()
+        model = {"model": "openai/model-1", "api_base": f"http://127.0.0.1:{upstream}/v1", "api_key": "of-the-proxy"}
+        settings = {
+            "model_list": [{"model_name": "fast", "litellm_params": model}],
+            "general_settings": {"master_key": self.key},
+            "litellm_settings": {"telemetry": False},
+        }
+        path = Path(self._folder.name) / "config.yaml"
+        path.write_text(json.dumps(settings), "utf-8")  # JSON is YAML
+        command = [
+            str(install.py_bin("litellm", "litellm")),
+            "--config",
+            str(path),
+            "--host",
+            "127.0.0.1",
+            "--port",
+            self.port,
+        ]
+        quiet = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "ERROR", "NO_PROXY": "127.0.0.1"}
+        self._log = (path.parent / "log").open("w+")
+        self._process = subprocess.Popen(
+            command, env={**os.environ, **quiet}, stdout=self._log, stderr=subprocess.STDOUT, text=True
+        )
+        until = time.monotonic() + 120
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                return
+            except OSError:
+                if self._process.poll() is not None or time.monotonic() > until:
+                    self._log.seek(0)
+                    raise RuntimeError(f"LiteLLM does not listen: {self._log.read()[-2_000:]}") from None
+                time.sleep(0.2)
+
+    def end(self) -> None:
+        super().end()
+        self._log.close()
+        self._folder.cleanup()
+
+
+async def _measured(rounds: int, *, litellm: bool) -> list[Row]:
     upstream = _Process("upstream")
     arms = {name: _Process(*words, upstream.port) for name, words in ARMS.items()}
+    if litellm:
+        arms["LiteLLM"] = _LiteLlm(upstream.port)
+    agents = {name: _Process(*words) for name, words in AGENTS.items()}
     try:
         for arm in arms.values():
-            await _ask(arm, WARM, 16)
+            await _ask(arm, arm.warm, 16)
             await _ask(arm, STREAMS, 4, stream=True)
         rows: list[Row] = []
         for at_once in AT_ONCE:
@@ -107,38 +185,45 @@ async def _measured(rounds: int) -> list[Row]:
         rows += _rows(
             "chunk of a stream", await _spent(arms, rounds, STREAMS, 4, stream=True), rounds * STREAMS * CHUNKS
         )
-        for name in list(arms)[1:]:
+        for arm in agents.values():
+            await _ask(arm, WARM_AGENTS, 4, model="desk")
+        for at_once in AT_ONCE[:2]:
+            spent = await _spent(agents, rounds, SLICE // 4, at_once, model="desk")
+            rows += _rows(f"three calls, {at_once} at once", spent, rounds * (SLICE // 4))
+        for name in ARMS:
+            if name == "bare":
+                continue
             held = round(await _idle(arms[name]))
             rows.append({"of": "1,000 idle streams, MB", "by": name, "µs": held, "×": ""})
         return rows
     finally:
-        for process in (upstream, *arms.values()):
+        for process in (upstream, *arms.values(), *agents.values()):
             process.end()
 
 
 async def _spent(
-    arms: Mapping[str, _Process], slices: int, requests: int, at_once: int, *, stream: bool = False
+    arms: Mapping[str, _Process], slices: int, requests: int, at_once: int, *, stream: bool = False, model: str = "fast"
 ) -> dict[str, float]:
     """What each arm has used of the processor, in slices that take turns."""
     spent = dict.fromkeys(arms, 0.0)
     for _ in range(slices):
         for name, arm in arms.items():
             before = arm.cpu_s()
-            await _ask(arm, requests, at_once, stream=stream)
+            await _ask(arm, requests, at_once, stream=stream, model=model)
             spent[name] += arm.cpu_s() - before
     return spent
 
 
 def _rows(what: str, spent: Mapping[str, float], by: int) -> list[Row]:
     return [
-        {"of": what, "by": name, "µs": round(each / by * 1e6), "×": round(each / spent["bare"], 2)}
+        {"of": what, "by": name, "µs": round(each / by * 1e6), "×": round(each / next(iter(spent.values())), 2)}
         for name, each in spent.items()
     ]
 
 
-async def _ask(arm: _Process, requests: int, at_once: int, *, stream: bool = False) -> None:
+async def _ask(arm: _Process, requests: int, at_once: int, *, stream: bool = False, model: str = "fast") -> None:
     left = requests
-    said = {"model": "fast", "messages": [{"role": "user", "content": "Hello. " * 30}]}
+    said = {"model": model, "messages": [{"role": "user", "content": "Hello. " * 30}]}
     body = json.dumps({**said, "stream": True} if stream else said).encode()
 
     async def client() -> None:
@@ -259,11 +344,57 @@ def _serve_bare(upstream: str) -> None:
 
         return StreamingResponse(chunks(), media_type="text/event-stream")
 
+    asyncio.run(_serve_starlette(answer))
+
+
+async def _serve_starlette(answer: Callable[[Request], Awaitable[Response]]) -> None:
     listener = socket.create_server(("127.0.0.1", 0), backlog=2_000)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as where uvicorn makes its socket itself
     print(listener.getsockname()[1], flush=True)
     app = Starlette(routes=[Route("/v1/chat/completions", answer, methods=["POST"])])
     config = uvicorn.Config(app, http="h11", loop="asyncio", access_log=False, log_level="error", lifespan="off")
-    asyncio.run(uvicorn.Server(config).serve([listener]))
+    await uvicorn.Server(config).serve([listener])
+
+
+def _agent(folder: str) -> tuple[Agent[object], SQLiteJournal]:
+    """An agent whose model asks for three calls one after the other, and then answers."""
+
+    def says(asked: ModelRequest) -> str | Reply:
+        made = sum(isinstance(message, ToolMessage) for message in asked.messages)
+        return Reply.of(calls=[ToolCall(f"c{made}", "add", {"a": made, "b": 1})]) if made < 3 else "x" * 400
+
+    journal = SQLiteJournal(Path(folder) / "journal.db")
+    return Agent(ScriptedModel(says), [add], name="desk", journal=journal), journal
+
+
+async def _serve_floor() -> None:
+    """The server that one would write in an afternoon around an agent."""
+    with tempfile.TemporaryDirectory() as folder:
+        agent, _ = _agent(folder)
+
+        async def answer(request: Request) -> Response:
+            asked = await request.json()
+            result = await agent.run(asked["messages"][-1]["content"])
+            message = {"role": "assistant", "content": result.output}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            return JSONResponse({"id": result.run_id, "object": "chat.completion", "choices": [choice]})
+
+        await _serve_starlette(answer)
+
+
+async def _serve_agent() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        agent, journal = _agent(folder)
+        text, key = new_key("bench", scopes=("models",))
+        await journal.keys.add(key)
+        runner = Runner(name="server", journal=journal)
+        executor = AgentExecutor(Api(runner, GivenAgents({"desk": agent}), SystemClock()))
+        door = ModelsDoor(ModelNames[str]({}, {"desk": "desk"}), executor=executor, scopes=("models",))
+        serve = ServeSettings(http="127.0.0.1:0")
+        serving = Serving([door], serve, Access(verifier=StoredKeys(journal.keys)), journal=journal, metrics=Metrics())
+        with serving.listening() as address:
+            print(address.rpartition(":")[2], text, flush=True)
+            return await serving.run()
 
 
 async def _serve_ours(upstream: str) -> int:
@@ -278,7 +409,6 @@ async def _serve_ours(upstream: str) -> int:
         serve = ServeSettings(http="127.0.0.1:0", limits=limits)
         settings = Settings(models={"fast": ModelTable(upstreams=(entry,))}, serve=serve)
         door = open_models_door(settings, {"UP_KEY": "key-of-the-proxy"}, journal)
-        assert door is not None
         access = Access(verifier=StoredKeys(journal.keys))
         serving = Serving([door], serve, access, journal=journal, metrics=Metrics())
         with serving.listening() as address:
@@ -297,8 +427,12 @@ def main(words: Sequence[str]) -> None:
             run_server(_serve_ours(port))
         case ["ours", _, port]:
             asyncio.run(_serve_ours(port))
+        case ["floor"]:
+            asyncio.run(_serve_floor())
+        case ["agent"]:
+            asyncio.run(_serve_agent())
         case _:
-            for row in gateway_table(int(words[0]) if words else 3):
+            for row in gateway_table(int(words[0]) if words else 3, litellm="litellm" in words):
                 print(row)
 
 

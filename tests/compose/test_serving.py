@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,16 @@ def test_where_a_server_listens() -> None:
     for wrong in ("127.0.0.1", "a:b", "a:-1", "a:65536", ""):
         with pytest.raises(UsageError, match="write an address and a port"):
             place_of(wrong)
+
+
+def test_an_answer_in_pieces_does_not_wait_until_the_client_has_acknowledged_the_piece_before() -> None:
+    for host in ("127.0.0.1", "[::1]"):
+        serving_ = Serving([], ServeSettings(http=f"{host}:0"), Access())
+        with serving_.listening() as url, socket.create_connection(place_of(url.removeprefix("http://"))):
+            (listener,) = serving_._listeners
+            accepted, _ = listener.accept()
+            with accepted:
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 async def test_a_journal_that_is_closed_makes_the_server_not_ready_but_alive() -> None:

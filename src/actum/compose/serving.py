@@ -385,9 +385,13 @@ def place_of(place: str) -> tuple[str, int]:
 def _listener(place: str) -> socket.socket:
     host, port = place_of(place)
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise UsageError(f"{place}: {error.strerror or error}") from None
+    # asyncio does this only for sockets that it made itself. Without it each further piece of an answer waits until the
+    # client has acknowledged the piece before, which takes up to 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _house_settings(serve: ServeSettings, access: Access) -> HouseSettings:

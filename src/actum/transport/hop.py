@@ -20,6 +20,7 @@ import httpcore2
 import httpx2
 
 from .http import ANSWER_BYTES_MAX, CONNECT_S_MAX, HttpFailure, certificates, translated
+from .joined_writes import JoinedBackend
 
 CONNECTIONS_MAX = 2_000
 IDLE_MAX = 256
@@ -156,6 +157,7 @@ class Hop:
                 max_connections=CONNECTIONS_MAX,
                 max_keepalive_connections=IDLE_MAX,
                 keepalive_expiry=IDLE_S,
+                network_backend=JoinedBackend(),
             )
         return pool
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +44,16 @@ async def test_a_client_of_others_has_its_own_tools_beside_governed_ones_streams
     python = install.py_bin(PROGRAMS[program], "python")
     with ChatServer(lambda _: '{"value": 5}') as chat:
         async with desk(script, [add], passing={"fast": ModelRoute([upstream(chat.url)])}) as server:
-            client = [str(python), str(CLIENTS / f"{program}.py"), f"{server.url}/v1", server.keys["ann"]]
-            done = await asyncio.to_thread(
-                lambda: subprocess.run(client, capture_output=True, timeout=100, check=False)
+            process = await asyncio.create_subprocess_exec(
+                python,
+                CLIENTS / f"{program}.py",
+                *(f"{server.url}/v1", server.keys["ann"]),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
             )
-            assert done.returncode == 0, done.stderr.decode()[-3_000:]
-            heard = msgspec.json.decode(done.stdout, type=dict[str, Any])
+            said, problems = await asyncio.wait_for(process.communicate(), 100)
+            assert process.returncode == 0, problems.decode()[-3_000:]
+            heard = msgspec.json.decode(said, type=dict[str, Any])
             for way in ("chat False", "chat True", "responses False", "responses True"):
                 assert heard[way] == ["It is 10.", "Sure: 5 and 10."], way  # the record gave the result of `add`
             assert heard["structured"] == 5

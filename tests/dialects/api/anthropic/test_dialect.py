@@ -580,7 +580,8 @@ def test_a_stream_has_the_official_shape() -> None:
     assert [event["index"] for event in events if "index" in event] == [0, 0, 0, 1, 1, 1, 1]
     assert events[4]["content_block"] == {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {}}
     assert events[5]["delta"] == {"type": "input_json_delta", "partial_json": '{"city":'}
-    assert events[-2]["delta"] == {"stop_reason": "tool_use", "stop_sequence": None}
+    nothing = {"stop_sequence": None, "stop_details": None, "container": None}
+    assert events[-2]["delta"] == {"stop_reason": "tool_use", **nothing}
 
 
 def test_what_is_said_beside_an_open_call_waits_for_its_end() -> None:

@@ -28,6 +28,7 @@ from ....core.message import (
     RefusalPart,
     Reply,
     ReplyPart,
+    Usage,
 )
 from ....protocols.sse import sse
 from ...error_answer import anthropic_error
@@ -55,6 +56,11 @@ _STOP_REASONS = {
     "safety": "refusal",
 }
 """What a reply's own word for why it stopped, in whatever API, is called here. An end and calls need no word."""
+
+_NOTHING: Block = {"container": None, "stop_details": None}
+_NOT_COUNTED: Block = {"cache_creation": None, "inference_geo": None, "server_tool_use": None, "service_tier": None}
+_OF_BLOCK: dict[object, Block] = {"text": {"citations": None}}
+"""What the API always says, also where there is nothing to say: strict clients miss a field that is left out."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -89,7 +95,7 @@ class MessagesEncoder:
     """
 
     def __init__(self, *, id_: str = DEFAULT_ID, model: str = "", input_tokens: int = 0) -> None:
-        self._head = _head(id_, model) | {"usage": {"input_tokens": input_tokens, "output_tokens": 0}}
+        self._head = _head(id_, model) | {"usage": _usage_object(Reply((), usage=Usage(input_tokens)))}
         self._began = False
         self._index = -1
         self._open = ""
@@ -208,7 +214,7 @@ class MessagesEncoder:
         before = self._begin() + self._stop()
         self._index += 1
         self._open = kind
-        return before + _event("content_block_start", {"index": self._index, "content_block": block})
+        return before + _event("content_block_start", {"index": self._index, "content_block": _whole(block)})
 
     def _delta(self, delta: Block) -> bytes:
         return _event("content_block_delta", {"index": self._index, "delta": delta})
@@ -260,7 +266,12 @@ def _blocks(reply: Reply) -> list[Block]:
             case MediaPart():
                 return {"type": "text", "text": part.describe()}
 
-    return weave(reply, BLOCKS, write)
+    return [_whole(block) for block in weave(reply, BLOCKS, write)]
+
+
+def _whole(block: Block) -> Block:
+    """A block with all the fields that the API says."""
+    return _OF_BLOCK.get(block.get("type"), {}) | block
 
 
 def _head(id_: str, model: str) -> Block:
@@ -272,6 +283,7 @@ def _head(id_: str, model: str) -> Block:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
+        **_NOTHING,
     }
 
 
@@ -280,7 +292,7 @@ def _outcome(reply: Reply) -> Block:
     refusal = "".join([part.text for part in reply.content if isinstance(part, RefusalPart)])
     details = reply.extras.get("stop_details")
     known = details if isinstance(details, dict) else {}
-    outcome: Block = {name: value for name, value in reply.extras.items() if name not in _OURS}
+    outcome: Block = _NOTHING | {name: value for name, value in reply.extras.items() if name not in _OURS}
     outcome |= {
         "stop_reason": _stop_reason(reply, refused=bool(refusal or known)),
         "stop_sequence": reply.extras.get("stop_sequence"),
@@ -310,6 +322,7 @@ def _usage_object(reply: Reply) -> Block:
         "cache_read_input_tokens": usage.cached_tokens,
         "cache_creation_input_tokens": 0,
         "output_tokens_details": {"thinking_tokens": usage.reasoning_tokens},
+        **_NOT_COUNTED,
         **more,
     }
 

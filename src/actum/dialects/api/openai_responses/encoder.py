@@ -330,7 +330,7 @@ class ResponsesEncoder:
         if not opened.pieces:
             self._add_arguments(opened, arguments_text(call))
         text = "".join(opened.pieces)
-        self._event("response.function_call_arguments.done", **_in_item(opened), arguments=text)
+        self._event("response.function_call_arguments.done", **_in_item(opened), name=call.name, arguments=text)
         status = "completed" if call.complete else "incomplete"
         opened.item |= {"status": status, "name": call.name, "arguments": text, **opened.beside_part}
         self._event("response.output_item.done", output_index=opened.place, item=opened.item)

@@ -206,7 +206,7 @@ class MessagesWriter:
             "type": "mcp_tool_result",
             "tool_use_id": id_,
             "is_error": made.result.error is not None,
-            "content": [{"type": "text", "text": made.result.text}],
+            "content": [{"type": "text", "text": made.result.text, "citations": None}],
         }
         return [self._use(id_, made.call), result]
 
