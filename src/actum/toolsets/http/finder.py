@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -44,9 +45,12 @@ class ApiFinder:
         self.toolset = toolset
         name = toolset.setup.name
         self._find, self._read, self._change = f"{name}_find_tools", f"{name}_read", f"{name}_change"
-        self._index = _Index(toolset.operations)
         count = len(toolset.operations)
         self._tools = _definitions(name, toolset.setup.api.title or name, count)
+
+    @cached_property
+    def _index(self) -> _Index:
+        return _Index(self.toolset.operations)
 
     async def list_tools(self) -> Sequence[Tool]:
         """The three tools, and the one that shows what was left out of a schema where there is such a thing."""
