@@ -86,7 +86,7 @@ def sampled() -> list[tuple[ApiDocument, OpenAPI, ApiOperation]]:
             for operation in api.operations
             if operation.parameters and not operation.body and not operation.servers[1:] and "#" not in operation.path
         ]
-        found += [(api, judge, operation) for operation in Random(23).sample(usable, OPERATIONS)]
+        found += [(api, judge, operation) for operation in Random(23).sample(usable, min(OPERATIONS, len(usable)))]
     return found
 
 
