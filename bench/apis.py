@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import ssl
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -41,6 +43,15 @@ BUILD_S_MAX = 150e-6
 READ_S_MAX = 5.0
 AGAIN_S_MAX = 0.2
 GITHUB = Path(__file__).parents[1] / "tests" / "corpus" / "openapi" / "api.github.com.json.gz"
+OPEN = """
+import sys, time
+from pathlib import Path
+from actum.storage.apis import ApiStore
+from actum.toolsets.http.toolset import ApiToolset
+began = time.process_time()
+ApiToolset(ApiStore(Path(sys.argv[1])).get("github"))
+print(time.process_time() - began)
+"""
 DOCUMENT: JsonObject = {
     "openapi": "3.1.0",
     "info": {"title": "Weather", "version": "1"},
@@ -128,9 +139,9 @@ def documents_s() -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         store = ApiStore(Path(folder))
         store.put(setup)
-        began = time.process_time()
-        ApiToolset(store.get("github"))
-        return read, time.process_time() - began
+        # In a process of its own, as a command opens it: this one holds the whole document.
+        opened = subprocess.run([sys.executable, "-c", OPEN, folder], capture_output=True, text=True, check=True)
+        return read, float(opened.stdout)
 
 
 def apis_table(rounds: int) -> list[Row]:
