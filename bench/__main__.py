@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 from .api import api_table
+from .apis import apis_table
 from .bfcl import NotFetched
 from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
@@ -46,6 +47,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "mcp-gateway": ("CPU of a call at an MCP gateway", gateway_table),
     "egress": ("CPU of a guarded HTTPS call over a kept connection", egress_table),
     "api": ("CPU of a call through our own API", api_table),
+    "tools-http": ("an API as tools: a call, and reading its document", apis_table),
     "tasks": ("accepting, taking and carrying out tasks", tasks_table),
     "tasks-kill": ("kill -9 of a server of tasks at random moments", tasks_kill_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),

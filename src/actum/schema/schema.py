@@ -73,6 +73,10 @@ class Schema:
         """What is wrong with a value; empty when it fits."""
         return () if self._is_valid(value) else _problems(self._errors(value), self._document)
 
+    def fits(self, value: Json) -> bool:
+        """Whether a value fits; quick, however much is wrong with the value."""
+        return self._is_valid(value)
+
     def check(
         self, arguments: JsonObject, *, coerce: bool = True, extra: Literal["refuse", "drop"] = "refuse"
     ) -> CheckedArguments:

@@ -126,6 +126,9 @@ async def test_an_answer_that_does_not_fit_the_document_is_told_beside_it_and_no
     result = await asked(said(dumps(many).encode(), "200 OK", JSON), "get_pet", {"name": "Rex"})
     assert result.text.count("not as the API's document says") == 4
     assert len(result.text) < 1500
+    hostile: JsonObject = {"name": "a", "legs": 1, "friends": [1] * 1_000_000}
+    result = await asked(said(dumps(hostile).encode(), "200 OK", JSON), "get_pet", {"name": "Rex"})
+    assert "something in it does not fit" in result.text, "a million mistakes are not told one by one"
     result = await asked(said(dumps(bad).encode(), "201 Made", JSON), "get_pet", {"name": "Rex"})
     assert result.content == (), "the document says nothing of this status"
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from actum import Agent, ToolCall
-from actum.core.errors import InvalidArguments, UnknownTool
+from actum.core.errors import InvalidArguments, PermissionDenied, UnknownTool
 from actum.core.json import JsonObject, dumps
 from actum.policy.rules import Rule, Rules
 from actum.testing import ScriptedModel
@@ -111,3 +111,16 @@ async def test_an_operation_that_is_held_is_neither_found_nor_called() -> None:
     assert "createTask" not in await found(api, "create task")
     with pytest.raises(UnknownTool):
         await api.execute(ToolCall("1", "api_change", {"tool": "createTask"}), context("api_change"))
+
+
+async def test_an_operation_that_takes_a_secret_value_is_not_called_by_the_search() -> None:
+    api = await finder("okta")
+    arguments: JsonObject = {"appId": "a", "userId": "u", "body": {"credentials": {"password": {"value": "hunter22"}}}}
+    asked = ToolCall("1", "api_change", {"tool": "updateApplicationUser", "arguments": arguments})
+    with pytest.raises(PermissionDenied, match="takes a secret value"):
+        await api.execute(asked, context("api_change"))
+    result = await api.execute(
+        ToolCall("1", "api_find_tools", {"query": "updateApplicationUser"}), context("api_find_tools")
+    )
+    assert isinstance(result.structured, dict)
+    assert "a person has to add it by itself" in dumps(result.structured)

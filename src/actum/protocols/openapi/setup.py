@@ -131,6 +131,8 @@ class ApiSetup(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def _all_fields(value: object) -> object:
     """A value with every field of its structs: which of them are left out as usual is not the same after a file."""
+    if isinstance(value, Tool):  # nothing in it is a struct, and its schema may be large
+        return {name: getattr(value, name) for name in value.__struct_fields__}
     if isinstance(value, Struct):
         return {name: _all_fields(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):

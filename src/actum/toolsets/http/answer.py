@@ -47,7 +47,7 @@ class AskedOperation(Struct, frozen=True, kw_only=True):
         operation: the operation.
         query: the arguments of the tool by the query parameters that they fill; for the next page.
         find: the tool and the arguments that ask for an address of the same API; None where there is none.
-        problems: what is wrong with a JSON answer of a status, by the document.
+        problems: what is wrong with a JSON answer of a status and a size, by the document.
         pick: a JMESPath expression for the part of the answer that a model sees; empty for all.
         secrets: what was sent as a credential.
     """
@@ -55,7 +55,7 @@ class AskedOperation(Struct, frozen=True, kw_only=True):
     operation: ApiOperation
     query: Mapping[str, str] = {}
     find: Callable[[str], AskedBy | None] = lambda address: None
-    problems: Callable[[int, Json], Sequence[str]] = lambda status, value: ()
+    problems: Callable[[int, Json, int], Sequence[str]] = lambda status, value, size: ()
     pick: str = ""
     secrets: Collection[str] = ()
 
@@ -94,7 +94,7 @@ def result_of(answer: Fetched, asked: AskedOperation, call_id: str) -> ToolResul
     if structured:
         value = plain_json(value)
         notes += _next_in_body(value, answer.url, asked)
-        problems = asked.problems(answer.status, value)
+        problems = asked.problems(answer.status, value, len(answer.body))
         notes += [f"The answer is not as the API's document says: {each}" for each in problems]
         value = _picked(value, asked.pick, notes)
     if notes:

@@ -11,13 +11,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
 from ...core.call import ToolCall, ToolResult
-from ...core.errors import InvalidArguments, UnknownTool
+from ...core.errors import InvalidArguments, PermissionDenied, UnknownTool
 from ...core.interfaces import Context
 from ...core.json import Json, JsonObject, dumps
+from ...core.secret_values import secret_paths
 from ...core.tool import Tool
 from ...protocols.openapi.model import ApiOperation
 from ...schema.schema import compile_schema
@@ -28,6 +30,7 @@ TOLD_BYTES = 12_000
 """So much of the parameters of what was found is told; of further operations, the name and the words."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u3400-\u9fff]|[^\W\d_a-zA-Z]+")
+_SECRET = "it takes a secret value, so a person has to add it by itself (--only)"
 _EMPTY = frozenset({"a", "an", "and", "by", "for", "from", "get", "in", "is", "of", "on", "or", "the", "to", "with"})
 
 
@@ -44,9 +47,12 @@ class ApiFinder:
         self.toolset = toolset
         name = toolset.setup.name
         self._find, self._read, self._change = f"{name}_find_tools", f"{name}_read", f"{name}_change"
-        self._index = _Index(toolset.operations)
         count = len(toolset.operations)
         self._tools = _definitions(name, toolset.setup.api.title or name, count)
+
+    @cached_property
+    def _index(self) -> _Index:
+        return _Index(self.toolset.operations)
 
     async def list_tools(self) -> Sequence[Tool]:
         """The three tools, and the one that shows what was left out of a schema where there is such a thing."""
@@ -57,6 +63,7 @@ class ApiFinder:
 
         Raises:
             UnknownTool: there is no such operation, or the other tool calls it.
+            PermissionDenied: the operation takes a secret value.
             InvalidArguments: the arguments are not those of the operation.
             CallError: as by `ApiToolset.execute`.
         """
@@ -69,6 +76,9 @@ class ApiFinder:
         if tool is None:
             near = ", ".join(each.tool.name for each in self._index.best(name)[:5])
             raise UnknownTool(f"There is no tool {name[:100]!r}. Find one with {self._find}. Near: {near or 'none'}.")
+        if secret_paths(tool.parameters):
+            # Secret values are kept out of the record by the schema of the tool that is called, which is not this one.
+            raise PermissionDenied(f"{name} can not be called here: {_SECRET}.")
         if tool.reads_only is not (call.name == self._read):
             other = self._read if tool.reads_only else self._change
             raise UnknownTool(f"{name} is called with {other}.")
@@ -92,6 +102,9 @@ class ApiFinder:
         for operation in best[:FOUND_MAX]:
             tool = self.toolset.tools[operation.tool.name]
             by = self._read if tool.reads_only else self._change
+            if secret_paths(tool.parameters):
+                told.append({"tool": tool.name, "description": tool.description, "call_with": f"nothing: {_SECRET}"})
+                continue
             said: JsonObject = {"tool": tool.name, "description": tool.description, "call_with": by}
             size = len(dumps(tool.parameters))
             if size <= left:

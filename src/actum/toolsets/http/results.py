@@ -11,6 +11,7 @@ from ...protocols.plain_text import plain
 from ...schema.schema import Schema, compile_schema
 
 TOLD_MAX = 3
+DETAILED_BYTES_MAX = 16 * 1024
 WORDS_MAX = 200
 
 
@@ -25,16 +26,26 @@ class ResultSchemas:
         self._pool = pool
         self._known: dict[str, Schema | None] = {}
 
-    def problems(self, tool: str, status: int, value: Json) -> Sequence[str]:
+    def problems(self, tool: str, status: int, value: Json, size: int) -> Sequence[str]:
         """What is wrong with an answer, in a few short lines; nothing where the document does not say what is right.
         Fields that the document does not name are no problem.
+
+        Args:
+            tool: the tool that asked.
+            status: of the answer.
+            value: the answer.
+            size: of the answer, in bytes. What is wrong with a long one is not told in detail: an API could make very
+                many mistakes in it, and each takes time.
         """
         for said in (str(status), f"{status // 100}XX", "DEFAULT"):
             schema = self._schema(f"{tool} {said}")
             if schema is not None:
+                if schema.fits(value):
+                    return ()
+                if size > DETAILED_BYTES_MAX:
+                    return ("something in it does not fit",)
                 found = [plain(tell_problem(each))[:WORDS_MAX] for each in schema.problems(value)]
-                more = [f"and {len(found) - TOLD_MAX} more"] if len(found) > TOLD_MAX else []
-                return [*found[:TOLD_MAX], *more]
+                return [*found[:TOLD_MAX], *(["and more"] if len(found) > TOLD_MAX else [])]
         return ()
 
     def _schema(self, name: str) -> Schema | None:
