@@ -18,6 +18,7 @@ from .egress import egress_table
 from .gateway import gateway_table as passing_table
 from .gold import gold_table
 from .http import http_table, prompted_table
+from .jail import jail_table
 from .journal import journal_table
 from .kill import kill_table
 from .lists import lists_table
@@ -50,6 +51,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "tools-http": ("an API as tools: a call, and reading its document", apis_table),
     "tasks": ("accepting, taking and carrying out tasks", tasks_table),
     "tasks-kill": ("kill -9 of a server of tasks at random moments", tasks_kill_table),
+    "jail": ("what a jail costs, beside bare programs", jail_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
 

@@ -65,6 +65,7 @@ def bitten(found: dict[str, str]) -> dict[str, str]:
     return {name: what for name, what in found.items() if what}
 
 
+@pytest.mark.row("T3")
 @pytest.mark.parametrize("plain", [False, True], ids=["as_we_are", "as_a_plain_user"])
 def test_no_attempt_gets_out_of_the_jail(plain: bool) -> None:
     found = results(plain=plain)
@@ -72,6 +73,7 @@ def test_no_attempt_gets_out_of_the_jail(plain: bool) -> None:
     assert not bitten(found)
 
 
+@pytest.mark.row("T3")
 @pytest.mark.parametrize("plain", [False, True], ids=["as_we_are", "as_a_plain_user"])
 def test_no_attempt_gets_out_of_a_jail_that_allows_one_host(plain: bool) -> None:
     assert not bitten(results("--hosts", plain=plain))

@@ -146,6 +146,7 @@ async def test_tasks_are_carried_out_in_other_processes_which_stay_warm_for_one_
     assert all(is_gone(pid) for pid in pids["north"] | pids["south"])
 
 
+@pytest.mark.row("P5")
 async def test_a_task_that_kills_its_worker_uses_its_attempts_up(office: Office) -> None:
     """The call that reads is in doubt after each attempt and may be made again."""
     async with office.dispatching():
@@ -192,6 +193,7 @@ async def test_a_server_that_is_killed_takes_its_children_along_and_the_next_goe
         await office.queue.cancel(line.run_id)
 
 
+@pytest.mark.row("P5")
 async def test_two_dispatchers_of_one_journal_do_each_task_once(office: Office) -> None:
     lines = [await office.accept("look", what=str(at)) for at in range(10)]
     async with office.dispatching(), office.dispatching():

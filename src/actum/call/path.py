@@ -107,6 +107,8 @@ class CallPath:
         self._asker = asker or LiveApprover(scope, None)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._turns: dict[str, asyncio.Lock] = {}
+        self._outside: dict[CallRef, tuple[str, ...]] = {}
+        self._told_outside: set[str] = set()
         self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -552,6 +554,9 @@ class CallPath:
             log.debug("tool %s failed (%s)", tool.name, error.reference, exc_info=bug)
         finally:
             context.close()
+            if context.opened_outside and place is not None:
+                self._outside[place] = tuple(path for path in context.opened_outside if path not in self._told_outside)
+                self._told_outside.update(context.opened_outside)
         if tool.reads_only and error.effect == "unknown":
             error.effect = "none"
         return ToolResult(plan.said.id, error.files, error=error.failure()), error, detail
@@ -625,18 +630,20 @@ class CallPath:
         """Write down how an attempt ended, without secrets. What the journal can not hold is no result."""
         scope = self._scope
         used = scope.budget.used_by(plan.key) if plan is not None else NOTHING
-        elapsed = scope.elapsed()
+        elapsed, outside = scope.elapsed(), self._outside.pop(place, ())
         try:
             result = scope.redaction.clean(result, scope.told)
             if final and result.content:
                 result = scope.keep_media(result)
             shown = self._shown(call, result)
-            settled = CallCompleted(place.cause, place.index, result, seconds, elapsed, detail, final, shown, used)
+            settled = CallCompleted(
+                place.cause, place.index, result, seconds, elapsed, detail, final, shown, used, outside
+            )
             scope.write(settled)
         except (TypeError, ValueError, RecursionError, ResourceLimit) as bad:
             no_value = InvalidResult("The tool returned something that is no value.")
             result = ToolResult(call.id, error=(bad if isinstance(bad, ResourceLimit) else no_value).failure())
-            settled = CallCompleted(place.cause, place.index, result, seconds, elapsed, detail, final, 0, used)
+            settled = CallCompleted(place.cause, place.index, result, seconds, elapsed, detail, final, 0, used, outside)
             scope.write(settled)
         if final:
             self._tell_finished(call, result, seconds, place)

@@ -459,11 +459,11 @@ HELP = {
         "今后没有指定模型时就用这个模型。不会发送任何内容。"
     ),
     (
-        "asked, approved, denied, answered, resolved, checked, allowed, done, failed, refused, administered, forked, "
-        "agent_changed, forgotten, deleted, damaged."
+        "asked, approved, denied, answered, resolved, checked, allowed, done, failed, kept_out, refused, administered, "
+        "forked, agent_changed, forgotten, deleted, damaged."
     ): (
         "asked（已询问）、approved（已批准）、denied（已拒绝）、answered（已回答）、resolved（已澄清）、"
-        "checked（已检查）、allowed（已允许）、done（已完成）、failed（失败）、refused（未放行）、"
+        "checked（已检查）、allowed（已允许）、done（已完成）、failed（失败）、kept_out（被沙箱挡住）、refused（未放行）、"
         "administered（管理操作）、forked（已分支）、agent_changed（智能体已变化）、forgotten（已遗忘）、"
         "deleted（已删除）、damaged（已损坏）。"
     ),

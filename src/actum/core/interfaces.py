@@ -262,6 +262,8 @@ class Context(Generic[Deps]):
         journal: where the run is written down, for tools that start runs themselves: they are written there too. None
             where the context belongs to no run.
         holder: for whom a toolset keeps sessions open between calls: the conversation, or the run where there is none.
+        opened_outside: files that a program tried to open outside its jail while it carried out the call. They go on
+            record.
     """
 
     __slots__ = (
@@ -281,6 +283,7 @@ class Context(Generic[Deps]):
         "journal",
         "key",
         "key_id",
+        "opened_outside",
         "peer",
         "principal",
         "roles",
@@ -337,6 +340,7 @@ class Context(Generic[Deps]):
         self._trace = trace
         self._lineage = lineage
         self.holder = holder
+        self.opened_outside: dict[str, None] = {}
 
     @property
     def traceparent(self) -> str:

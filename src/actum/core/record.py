@@ -320,6 +320,8 @@ class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=Tru
         final: False when another attempt follows.
         shown: so many bytes of its text the model is shown; 0 for all.
         used: what the call has used up by now, all attempts together: an agent that it started, or its tool's cost.
+        opened_outside: files that exist and that a program tried to open outside its jail while the call was under way.
+            The jail let the program open none of these. Each stands in one record of a run.
     """
 
     cause: int
@@ -331,6 +333,7 @@ class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=Tru
     final: bool = True
     shown: int = 0
     used: Used = NOTHING
+    opened_outside: tuple[str, ...] = ()
 
 
 class CallRefused(Struct, frozen=True, tag="call_refused", omit_defaults=True):

@@ -8,6 +8,7 @@ One line for each thing that was decided or done:
     checked              a policy wanted something looked up first; `outcome` says what speaks against the call
     allowed              an attempt begins: the intent, on record before its tool runs
     done, failed         how an attempt ended
+    kept_out             a program tried to open files outside its jail while it carried out the call; `text` names them
     refused              a call that never reached a tool: unknown, invalid, beyond a limit
     administered         an administrator did something, such as making a key: `tool` names the act
     forked               what a branch has taken over; what it is made of is told where it happened, not twice
@@ -64,6 +65,7 @@ AuditDecision = Literal[
     "allowed",
     "done",
     "failed",
+    "kept_out",
     "refused",
     "administered",
     "forked",
@@ -231,6 +233,9 @@ class _Fold:
         taken_over = self._started is not None and self._started.forked and 0 < entry.number <= self._started.fork_at
         if line is not None and not taken_over:
             yield line
+            if isinstance(record, CallCompleted) and record.opened_outside:
+                told = "; ".join(record.opened_outside)
+                yield structs.replace(line, decision="kept_out", outcome="", effect="none", text=told)
 
     def _tell(self, entry: Entry, record: Record) -> AuditLine | None:
         match record:

@@ -48,6 +48,7 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             at its usual port. The egress rules hold, too.
         home: a folder of the command's own, which stays: its HOME, made where it is missing. Empty for the work folder.
         environment: the variables that the command finds, beside HOME, LANG, PATH and TMPDIR.
+        audit: files outside the jail that the command tries to open are noted; see `JailedProcess.opened_outside`.
         limits: what all its processes may use up together.
     """
 
@@ -56,6 +57,7 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hosts: tuple[str, ...] = ()
     home: str = ""
     environment: dict[str, str] = {}
+    audit: bool = False
     limits: JailLimits = JailLimits()
 
     def __post_init__(self) -> None:

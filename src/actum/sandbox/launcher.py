@@ -40,6 +40,16 @@ SECCOMP_SET_MODE_FILTER, SECCOMP_NEW_LISTENER = 1, 1 << 3
 NOTIF_RECV, NOTIF_SEND, NOTIF_ADDFD = 0xC0502100, 0xC0182101, 0x40182103
 NOTIF_BYTES = 80
 ADDFD_SETFD = 1
+SECCOMP_CONTINUE = 1
+AT_FDCWD = 0xFFFFFF9C
+PAGE = 4096
+NOTED_MAX = 100
+"""So many paths outside are noted until somebody has read them."""
+QUIET = (
+    *("/dev", "/sys", "/proc/self", "/proc/thread-self", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/resolv.conf"),
+    *("/etc/hosts", "/etc/gai.conf", "/etc/ssl", "/etc/ld.so.preload", "/etc/python3", "/etc/locale.alias"),
+)
+"""What programs look at by themselves at their start. The jail opens none of it, and nobody needs to hear of it."""
 AF_INET, SOCK_STREAM, SOL_SOCKET, SCM_RIGHTS = 2, 1, 1, 1
 ADDRESS_BYTES = 8
 CONNECT_S = 2.0
@@ -92,7 +102,7 @@ def main() -> int:
     jail["uid"] = own_uid(jail["home"]) if os.getuid() == 0 else None
     ready_read, ready_write = os.pipe()
     go_read, go_write = os.pipe()
-    asks = ask_pair() if jail["forwarder"] else None
+    asks = ask_pair() if jail["forwarder"] or jail["outside"] else None
     command = os.fork()
     if command == 0:
         os.close(ready_read)
@@ -119,7 +129,7 @@ def main() -> int:
     failed = b""
     while part := os.read(ready_read, 4096):
         failed += part
-    watch = TreeWatch(command, jail, Connector(asks[0], jail["forwarder"]) if asks and not failed else None)
+    watch = TreeWatch(command, jail, KernelQuestions(asks[0], jail) if asks and not failed else None)
     report = watch.until_end() if not failed else watch.ended(b"")
     if failed:
         report["setup"] = failed.decode("utf-8", "replace")
@@ -198,7 +208,7 @@ def hold(jail: Told, open_fd: int, asks: socket | None = None) -> None:
     kept = sorted({open_fd, *([asks.fileno()] if asks else ())})
     for after, before in zip([2, *kept], [*kept, 0x7FFFFFFF], strict=True):
         os.closerange(after + 1, before)
-    _filter(abi, own_uid=uid is not None, asks=asks)
+    _filter(jail, abi, own_uid=uid is not None, asks=asks)
 
 
 def _ruleset(jail: Told, abi: int) -> int:
@@ -311,9 +321,16 @@ def _writable(folders: list[str]) -> None:
             )
 
 
-def _filter(abi: int, *, own_uid: bool, asks: socket | None = None) -> None:
+def _filter(jail: Told, abi: int, *, own_uid: bool, asks: socket | None = None) -> None:
     machine = os.uname().machine
-    code = system_calls.program(machine, abi, own_uid=own_uid, pid=os.getpid(), has_hosts=asks is not None)
+    code = system_calls.program(
+        machine,
+        abi,
+        own_uid=own_uid,
+        pid=os.getpid(),
+        has_hosts=bool(jail["forwarder"]),
+        tells_opens=bool(jail["outside"]),
+    )
     body = ctypes.create_string_buffer(code, len(code))
     header = (len(code) // 8).to_bytes(8, "little") + ctypes.addressof(body).to_bytes(8, "little")
     if asks is None:
@@ -361,7 +378,7 @@ def run(command: list[str]) -> int:
     return 0
 
 
-# Connections ----------------------------------------------------------------------------------------------------------
+# What the kernel asks ------------------------------------------------------------------------------------------------
 
 
 def ask_pair() -> tuple[socket, socket]:
@@ -371,19 +388,22 @@ def ask_pair() -> tuple[socket, socket]:
     return _socket.socketpair(1, SOCK_STREAM)
 
 
-class Connector:
-    """Answers each `connect` in the jail: makes the connection to the forwarder itself, and refuses every other.
+class KernelQuestions:
+    """Answers what the kernel asks of the system calls in the jail, which are held until they are answered.
 
-    The kernel holds the call until it is answered. A new socket that is connected to the forwarder takes the place of
+    `connect`: makes the connection to the forwarder itself, and refuses every other. `open` and its kin: notes the path
+    if it exists and lies outside the jail, and lets the kernel decide.
+
+    A new socket that is connected to the forwarder takes the place of
     the command's socket, so nothing that the command set on its socket, and nothing that it writes into its memory
     meanwhile, leads anywhere else.
 
     Args:
         asks: where the command sends the end that answers the kernel.
-        forwarder: the port of the forwarder on this machine.
+        jail: as `start.py` tells it.
     """
 
-    def __init__(self, asks: socket, forwarder: int) -> None:
+    def __init__(self, asks: socket, jail: Told) -> None:
         import _socket  # noqa: PLC0415 - only where hosts are allowed
         import select  # noqa: PLC0415
 
@@ -391,7 +411,12 @@ class Connector:
         _, sent, *_ = asks.recvmsg(1, 64)
         asks.close()
         self._answers = int.from_bytes(sent[0][2][:4], sys.byteorder)
-        self._forwarder = forwarder
+        self._forwarder: int = jail["forwarder"]
+        self._outside: str = jail["outside"]
+        self._system = (*jail["system"], *QUIET)
+        self._inside = tuple(path for path in (jail["work"], jail["home"], *jail["read"], *jail["write"]) if path)
+        self._noted: set[str] = set()
+        self._numbers = system_calls.NUMBERS[os.uname().machine]
         self._poll = select.poll()
         self._poll.register(self._answers, select.POLLIN)
 
@@ -413,12 +438,46 @@ class Connector:
             return  # whoever asked has ended
         notice, pid = asked.raw[:8], int.from_bytes(asked.raw[8:12], "little")
         arguments = [int.from_bytes(asked.raw[at : at + 8], "little") for at in range(32, 56, 8)]
+        number = int.from_bytes(asked.raw[16:20], "little")
+        if number != self._numbers["connect"]:
+            try:  # noqa: SIM105 - an import of contextlib costs at each start
+                self._note(pid, number == self._numbers["openat"], arguments)
+            except (OSError, ValueError):
+                pass  # whoever asked has ended, or may not be looked at
+            go_on = SECCOMP_CONTINUE.to_bytes(4, "little")
+            libc.ioctl(self._answers, ctypes.c_ulong(NOTIF_SEND), notice + bytes(12) + go_on)
+            return
         try:
             failed = self._connect(notice, pid, arguments[0] & 0xFFFFFFFF, arguments[1])
         except OSError as error:
             failed = error.errno or errno.EACCES
         answer = notice + bytes(8) + (-failed).to_bytes(4, "little", signed=True) + bytes(4)
         libc.ioctl(self._answers, ctypes.c_ulong(NOTIF_SEND), answer)
+
+    def _note(self, pid: int, is_relative: bool, arguments: list[int]) -> None:
+        """Note a path that is opened, if it exists and lies outside the jail."""
+        with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+            path = os.fsdecode(_text_at(memory.fileno(), arguments[1] if is_relative else arguments[0]))
+        if not path.startswith("/"):
+            folder = arguments[0] & 0xFFFFFFFF
+            place = f"fd/{folder}" if is_relative and folder != AT_FDCWD else "cwd"
+            path = os.path.join(os.readlink(f"/proc/{pid}/{place}"), path)
+        path = os.path.normpath(path)
+        if _is_below(path, self._system) or path.startswith(f"/proc/{pid}/"):
+            return
+        path = os.path.realpath(path)  # a link may lead out of a folder
+        if _is_below(path, self._inside) or _is_below(path, self._system) or not os.path.lexists(path):
+            return
+        if not os.path.lexists(self._outside):  # what was noted was read: from here on all is noted again
+            self._noted.clear()
+        if path in self._noted or len(self._noted) >= NOTED_MAX:
+            return
+        self._noted.add(path)
+        fd = os.open(self._outside, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, os.fsencode(path) + b"\0")
+        finally:
+            os.close(fd)
 
     def _connect(self, notice: bytes, pid: int, fd: int, address: int) -> int:
         """Connect a socket of the command; the error that the command is told, 0 for none."""
@@ -445,16 +504,29 @@ class Connector:
         return 0
 
 
+def _text_at(memory: int, address: int) -> bytes:
+    """The text at an address of a process, which ends with a zero byte."""
+    found = b""
+    while b"\0" not in found and len(found) < PATH_CHARS_MAX:
+        page_end = PAGE - (address + len(found)) % PAGE
+        found += os.pread(memory, min(page_end, 256), address + len(found))
+    return found.partition(b"\0")[0]
+
+
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
 # What the jail uses up ------------------------------------------------------------------------------------------------
 
 
 class TreeWatch:
     """Counts what all processes of a jail use together, and ends them where that is more than they may."""
 
-    def __init__(self, command: int, jail: Told, connector: Connector | None = None) -> None:
+    def __init__(self, command: int, jail: Told, questions: KernelQuestions | None = None) -> None:
         self.command = command
         self.jail = jail
-        self.connector = connector
+        self.questions = questions
         self.stop = False
         self.cpu_of: dict[tuple[int, str], float] = {}
         self.peak = 0
@@ -479,10 +551,10 @@ class TreeWatch:
             if used != used_before:
                 used_before, still_since = used, now
             pause = IDLE_TICK_S if now - still_since > IDLE_AFTER_S else TICK_S
-            if self.connector is None:
+            if self.questions is None:
                 time.sleep(pause)
             else:
-                self.connector.answer(pause)
+                self.questions.answer(pause)
         return self.ended(limit.encode())
 
     def ended(self, limit: bytes) -> dict[str, Any]:

@@ -45,6 +45,8 @@ SYSTEM = (
 """What every command may read: programs, libraries, and facts on the machine that hold no secret."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LANDLOCK_CREATE_RULESET = 444
+OUTSIDE = "outside"
+"""The file in which the launcher notes what was opened outside the jail."""
 
 
 class JailReport(Struct, frozen=True):
@@ -79,6 +81,20 @@ class JailedProcess:
         self.work = work
         self._report = report
         self.report_before_removal: JailReport | None = None
+
+    def opened_outside(self) -> list[str]:
+        """The files that exist and that the command tried to open outside its jail, since this was last asked.
+
+        Empty where the jail does not say `audit`.
+        """
+        noted = self._report.with_name(OUTSIDE)
+        taken = self._report.with_name(f"{OUTSIDE}-taken")
+        try:
+            noted.rename(taken)  # the launcher begins another
+            found = taken.read_bytes()
+        except FileNotFoundError:
+            return []
+        return [os.fsdecode(path) for path in found.split(b"\0") if path]
 
     def remember(self) -> None:
         """Keep the report, whose file is removed when `start` is left."""
@@ -134,6 +150,8 @@ async def start_unprobed(
             await listening.enter_async_context(forwarder.listening())
         work, report = _furnish(base, files), base / "report"
         told = _told(command, jail, work, report, abi) | {"read": read, "write": write}
+        told["system"] = _real(_system())
+        told["outside"] = str(base / OUTSIDE) if jail.audit else ""
         told |= {"forwarder": forwarder.port if forwarder is not None else 0}
         if forwarder is not None:
             told["environment"] = forwarder.environment | _told_environment(jail, work)

@@ -146,6 +146,8 @@ NUMBERS = {
     },
 }
 
+OPENING = ("open", "openat", "creat")
+
 ALL = 0xFFFFFFFF
 SET_ID = 0o6000
 O_TRUNC, O_CREAT, O_TMPFILE = 0o1000, 0o100, 0o20000000
@@ -161,7 +163,9 @@ Clause = tuple[tuple[Condition, ...], int]
 """What is answered where all conditions hold."""
 
 
-def program(machine: str, abi: int, *, own_uid: bool, pid: int, has_hosts: bool = False) -> bytes:
+def program(
+    machine: str, abi: int, *, own_uid: bool, pid: int, has_hosts: bool = False, tells_opens: bool = False
+) -> bytes:
     """The filter, as the kernel takes it.
 
     Args:
@@ -170,6 +174,7 @@ def program(machine: str, abi: int, *, own_uid: bool, pid: int, has_hosts: bool 
         own_uid: the command has a user id that nobody else has, so it may change the modes of what it owns.
         pid: the process that the filter is put on, which may send signals to itself.
         has_hosts: some hosts may be reached. The launcher is asked of each connection, and makes the connection itself.
+        tells_opens: the launcher is told of each file that is opened. The kernel goes on with the call by itself.
 
     Raises:
         ValueError: there is no table for this machine.
@@ -187,7 +192,8 @@ def program(machine: str, abi: int, *, own_uid: bool, pid: int, has_hosts: bool 
         code += [_jump(0x15, number, 0, 1), _answer(ERRNO | EPERM)]
     for name, clauses in rules(abi, own_uid=own_uid, pid=pid, has_hosts=has_hosts).items():
         if name in numbers:
-            body = [step for clause in clauses for step in _clause(clause)] + [_answer(ALLOW)]
+            last = NOTIFY if tells_opens and name in OPENING else ALLOW
+            body = [step for clause in clauses for step in _clause(clause)] + [_answer(last)]
             code += [_jump(0x15, numbers[name], 0, len(body)), *body]
     for number in NEWER_ALLOWED:
         code += [_jump(0x15, number, 0, 1), _answer(ALLOW)]

@@ -183,7 +183,7 @@ async def attempt(script: Path, abi: int | None, *, bare: bool, hosts: bool) -> 
         if bare:
             return await asyncio.to_thread(_bare, command, script, outside)
         allowed = (f"http://localhost:{outside.allowed}",) if hosts else ()
-        jail = Jail(read=(str(outside.folder / "readable"),), hosts=allowed, limits=ATTEMPT)
+        jail = Jail(read=(str(outside.folder / "readable"),), hosts=allowed, audit=hosts, limits=ATTEMPT)
         files, egress = {script.name: script.read_bytes()}, Egress(EgressRules(private=allowed))
         async with start(command, jail, files=files, abi=abi, egress=egress) as running:
             said = b"".join(await asyncio.gather(running.child.stdout.read(), running.child.stderr.read()))

@@ -46,6 +46,7 @@ def gemini_of(server: Desk, key: str = "ann") -> AnyClient:
     return genai.Client(api_key=server.keys[key], http_options=genai.types.HttpOptions(base_url=server.url))
 
 
+@pytest.mark.row("S9")
 async def test_chat_whole_and_streamed() -> None:
     async with desk([*ADDS, *ADDS], [add]) as server, openai_of(server) as client:
         raw = await client.chat.completions.with_raw_response.create(
@@ -98,6 +99,7 @@ async def test_gemini_whole_and_streamed() -> None:
         assert "".join([piece.text or "" async for piece in pieces]) == "Let me see.\n\nIt is 5."
 
 
+@pytest.mark.row("S9")
 async def test_a_model_that_fails_once_is_asked_again_by_the_clients_repetition_and_nothing_is_done_twice() -> None:
     paid: list[int] = []
 

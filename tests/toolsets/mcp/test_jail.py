@@ -10,13 +10,19 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from actum import Agent, ToolCall
 from actum.core.errors import Unavailable, UsageError
 from actum.core.json import JsonObject
+from actum.journal.audit import Wanted, audit
+from actum.journal.memory import MemoryJournal
+from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpJail, McpServer
 from actum.protocols.mcp.document import entry_of, server_of
 from actum.sandbox.layers import landlock_abi
+from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.jail import home_of, unfit_for_jail, unreadable_files
+from actum.toolsets.mcp.toolset import McpToolset
 from actum.transport.process import descendants, start_of
 from tests.peers import install
 
@@ -135,6 +141,37 @@ def test_a_wider_jail_is_another_server_for_approvals_and_one_without_a_jail_is_
     for entry in refused:
         with pytest.raises(UsageError, match="jail goes with"):
             server_of("s", entry, {})
+
+
+@held
+@pytest.mark.row("T4")
+async def test_what_a_server_tries_to_open_outside_its_jail_stands_on_record_with_the_call_once_a_run(
+    tmp_path: Path,
+) -> None:
+    ssh, given = tmp_path / "ssh", tmp_path / "given"
+    for folder in (ssh, given):
+        folder.mkdir()
+    (ssh / "id").write_text("private", "ascii")
+    (given / "a.txt").write_text("given", "ascii")
+    (given / "link").symlink_to(ssh / "id")
+    toolset = McpToolset(thief(given), approve="all")
+    journal = MemoryJournal()
+
+    def asks(run: int) -> ScriptedModel:
+        cities = [str(ssh / "id"), str(given / "a.txt"), str(ssh / "id"), str(ssh / "none"), str(given / "link")]
+        calls = [[ToolCall(f"c{at}", "thief_weather", {"city": city})] for at, city in enumerate(cities)]
+        return ScriptedModel([*calls, f"run {run}"])
+
+    try:
+        for run in (1, 2):
+            agent = Agent(asks(run), tools=[toolset], journal=journal, policy=Rules(Rule("allow")))
+            assert (await agent.run("What is the weather?", run_id=f"r{run}")).status == "done"
+            lines = [line async for line in audit(journal, Wanted(run=f"r{run}", decision="kept_out"))]
+            told = [path for line in lines for path in line.text.split("; ") if path.startswith(str(tmp_path))]
+            assert told == [str(ssh / "id")], (run, told)  # once, though a link led there, too
+            assert {(line.tool, line.effect) for line in lines} == {("thief_weather", "none")}
+    finally:
+        await toolset.close()
 
 
 def test_what_installs_or_talks_to_a_daemon_is_told_that_it_can_not_be_jailed(tmp_path: Path) -> None:

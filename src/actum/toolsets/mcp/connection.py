@@ -33,6 +33,7 @@ from .error import (
     McpError,
     unreached,
 )
+from .jail import OpenedOutside
 from .limit import TimeLimit
 from .link import Logged, ServerLink
 from .listener import PAUSES_S, Listener
@@ -118,6 +119,7 @@ class McpConnection:
 
     Attributes:
         health: how it does.
+        outside: what a local server tries to open outside its jail.
     """
 
     def __init__(
@@ -147,6 +149,7 @@ class McpConnection:
         self._secrets = secrets or {}
         self._era: McpEra = server.era if server.era != "auto" else era
         self._guard = guard
+        self.outside = OpenedOutside()
         self._vet = vet
         self._log_level = log_level
         self._transport: McpTransport = server.transport or ("http" if server.url else "stdio")
@@ -440,7 +443,9 @@ class McpConnection:
                 link.over.set()  # its answers come another way: nobody else would tell whoever waits for this one
 
         health = self.health
-        streams = opened(self.server, self._transport, health.stderr, self._auth, self._secrets, note, self._guard)
+        streams = opened(
+            self.server, self._transport, health.stderr, self._auth, self._secrets, note, self._guard, self.outside
+        )
         self._pool.links.append(link)
         try:
             await link.start(streams, self._begin, f"mcp {self.server.name}")

@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePath
 
 from ...core.errors import UsageError
 from ...core.json import dumps
 from ...protocols.mcp.config import McpServer
 from ...sandbox.jail import Jail, JailLimits
+from ...sandbox.start import JailedProcess
 from ...storage.place import data_folder
 
 YEARS_S = 10 * 365 * 86_400.0
@@ -25,6 +27,44 @@ LIMITS = JailLimits(memory_bytes=2 << 30, cpu_seconds=YEARS_S, processes=256, di
 INSTALLERS = frozenset({"npx", "bunx", "pnpx", "pnpm", "yarn", "uvx", "uv", "pipx"})
 DAEMONS = frozenset({"docker", "podman", "nerdctl", "flatpak", "snap", "sudo", "ssh", "wsl"})
 PASSED_ON = ("LANG", "TERM")
+
+
+class OpenedOutside:
+    """What the local servers of one connection tried to open outside their jails, for the calls that are under way."""
+
+    def __init__(self) -> None:
+        self._jails: list[JailedProcess] = []
+        self._calls: list[dict[str, None]] = []
+
+    @contextmanager
+    def of_server(self, jailed: JailedProcess) -> Iterator[None]:
+        """A block in which a server runs."""
+        self._jails.append(jailed)
+        try:
+            yield
+        finally:
+            self._take()
+            self._jails.remove(jailed)
+
+    @contextmanager
+    def during(self) -> Iterator[dict[str, None]]:
+        """A block in which a call is under way. The paths are there when the block is left.
+
+        Nobody can tell which of several calls at a time made a server open a file: each of them gets the path.
+        """
+        seen: dict[str, None] = {}
+        self._calls.append(seen)
+        try:
+            yield seen
+        finally:
+            self._take()
+            self._calls = [each for each in self._calls if each is not seen]
+
+    def _take(self) -> None:
+        for jailed in self._jails:
+            for path in jailed.opened_outside():
+                for seen in self._calls:
+                    seen[path] = None
 
 
 def unfit_for_jail(server: McpServer) -> str:
@@ -88,6 +128,7 @@ def jail_of(server: McpServer, program: Path, env: Mapping[str, str]) -> Jail:
         hosts=server.jail.hosts,
         home=str(home_of(server, os.environ)),
         environment={**passed_on, **env},
+        audit=True,
         limits=LIMITS,
     )
 

@@ -27,7 +27,7 @@ from ...sandbox.layers import start
 from ...sandbox.start import JailedProcess
 from ...transport.egress import Egress
 from ...transport.process import CHUNK, ENDING, LEFT_S, Child, Ending, start_child
-from .jail import jail_of, program_of
+from .jail import OpenedOutside, jail_of, program_of
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -46,7 +46,12 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{0,128}")')
 
 @asynccontextmanager
 async def process(
-    server: McpServer, env: Mapping[str, str], note: Note, ending: Ending = ENDING, egress: Egress | None = None
+    server: McpServer,
+    env: Mapping[str, str],
+    note: Note,
+    ending: Ending = ENDING,
+    egress: Egress | None = None,
+    outside: OpenedOutside | None = None,
 ) -> AsyncIterator[TransportStreams]:
     """Start a server and yield the streams of its messages; it has ended when this is left.
 
@@ -55,12 +60,13 @@ async def process(
         note: is told each line that it writes beside the protocol.
         ending: what ends it.
         egress: the operator's rules for outgoing calls, where its jail names hosts.
+        outside: is told what the server tries to open outside its jail.
 
     Raises:
         OSError: it could not be started.
         UsageError: the machine does not hold its jail, or the jail names what is not there or is private.
     """
-    async with _started(server, env, note, egress) as child:
+    async with _started(server, env, note, egress, outside or OpenedOutside()) as child:
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
         async with incoming, outgoing, anyio.create_task_group() as group:
@@ -80,7 +86,7 @@ async def process(
 
 @asynccontextmanager
 async def _started(
-    server: McpServer, env: Mapping[str, str], note: Note, egress: Egress | None
+    server: McpServer, env: Mapping[str, str], note: Note, egress: Egress | None, outside: OpenedOutside
 ) -> AsyncIterator[Child]:
     """The process of a server, in its jail where it has one. No process of the server is left when this is left."""
     if server.jail is None:
@@ -94,7 +100,8 @@ async def _started(
     command, jail = (str(program), *server.args), jail_of(server, program, env)
     async with start(command, jail, cwd=server.cwd, egress=egress) as jailed:
         try:
-            yield jailed.child
+            with outside.of_server(jailed):
+                yield jailed.child
         finally:
             if jailed.child.exited.is_set():
                 _note_end(jailed, note)

@@ -334,9 +334,12 @@ class McpToolset:
             InputRequired: it asks what nobody can answer now.
         """
         context.conceal(*self.concealed)
+        outside: dict[str, None] = {}
         try:
-            return await self._execute(call, caller or self._caller(context))
+            with self.connection.outside.during() as outside:
+                return await self._execute(call, caller or self._caller(context))
         finally:
+            context.opened_outside |= outside
             context.conceal(*self.concealed)  # a login may have been renewed meanwhile
 
     @property

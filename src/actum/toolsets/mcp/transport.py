@@ -25,6 +25,7 @@ from ...transport.guard import Guard
 from ...transport.httpx2_transport import GuardedTransport
 from ..login import LoginFailed, LoginNeeded
 from .http import BODY_BYTES_MAX, McpHttpClient
+from .jail import OpenedOutside
 from .stdio import process
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ async def opened(
     secrets: Mapping[str, str],
     heard: Callable[[int], None],
     guard: Guard | None = None,
+    outside: OpenedOutside | None = None,
 ) -> AsyncIterator[TransportStreams]:
     """The streams of a server.
 
@@ -78,6 +80,7 @@ async def opened(
         secrets: for `${secret:NAME}` in headers and environment.
         heard: is told the HTTP status of each answer to a message; 0 where there is none.
         guard: decides where requests may go; one that lets a person's own server through, by default.
+        outside: is told what a local one tries to open outside its jail.
 
     Raises:
         OSError: it could not be started.
@@ -87,7 +90,7 @@ async def opened(
         env = {name: filled(value, secrets) for name, value in server.env.items()}
         used = {secrets[name] for value in server.env.values() for name in _SECRET.findall(value)}
         egress = guard.egress if guard is not None else None
-        async with process(server, env, _noting(server.name, stderr, used), egress=egress) as streams:
+        async with process(server, env, _noting(server.name, stderr, used), egress=egress, outside=outside) as streams:
             yield streams
         return
     for logger in _TALKATIVE:
