@@ -37,6 +37,8 @@ from .queue import TaskQueue
 
 ASYNC = "execute_async"
 STATUS = "task_status"
+WAIT_MAX_S = 30
+"""So many seconds a model can wait for the end of a task before it is told how the task stands."""
 _KEY = "call of "
 _ASYNC_SCHEMA: JsonObject = {
     "type": "boolean",
@@ -47,7 +49,15 @@ STATUS_TOOL = Tool(
     description="Tell how a task stands that an earlier call of this conversation began: its state, progress, result.",
     parameters={
         "type": "object",
-        "properties": {"task_id": {"type": "string", "description": "The id that the call was answered with."}},
+        "properties": {
+            "task_id": {"type": "string", "description": "The id that the call was answered with."},
+            "wait_s": {
+                "type": "number",
+                "minimum": 0,
+                "maximum": WAIT_MAX_S,
+                "description": "Wait up to so many seconds for the end of the task.",
+            },
+        },
         "required": ["task_id"],
         "additionalProperties": False,
     },
@@ -270,6 +280,10 @@ class TaskStatus:
             raise ToolError("there is no such task in this conversation") from None
         if not await self._is_of_conversation(view.line, context):
             raise ToolError("there is no such task in this conversation")
+        if isinstance(wait_s := call.arguments.get("wait_s"), int | float) and wait_s > 0:
+            view = await self._queue.wait(
+                task_id, min(wait_s, WAIT_MAX_S), tenant=context.tenant, principal=context.principal
+            )
         told: JsonObject = {"task_id": task_id, "state": view.line.state, "attempts": len(view.attempts)}
         if view.progress is not None:
             told["progress"] = view.progress.value
