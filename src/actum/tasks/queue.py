@@ -49,6 +49,8 @@ COUNTED_S = 1.0
 NEAR = 0.8
 """where that is less than this part of the limit."""
 COUNTED_MAX = 10_000
+RESULT_BYTES_MAX = 256 * 1024
+"""A larger result is fetched by whoever wants the result, and is not told beside the state of its task."""
 DAY_S = 86_400.0
 
 
