@@ -121,6 +121,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "listAudit": (401, (200, 403, 403, 403)),
     "listTasks": (401, (409, 409, 403, 409)),
     "getTask": (401, (404, 404, 403, 404)),
+    "getTaskResult": (401, (404, 404, 403, 404)),
     "cancelTask": (401, (404, 404, 403, 404)),
     "retryTask": (401, (404, 404, 403, 404)),
     "GET /v1/{rest:path}": (401, (404, 404, 404, 404)),

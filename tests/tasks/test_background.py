@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from actum import Agent, tool
+from actum import Agent, Rule, Rules, tool
 from actum.core.clock import SystemClock
-from actum.core.record import Started
+from actum.core.interfaces import Answer
+from actum.core.record import Intended, Started
+from actum.core.task import TaskLine
 from actum.runs.runner import Runner
 from actum.storage.place import open_journal
 from actum.tasks.attempt import attempt
-from actum.tasks.background import BackgroundTools, with_argument
+from actum.tasks.background import in_background, with_argument
 from actum.tasks.builder import Resumable
 from actum.tasks.queue import TaskQueue
 from actum.testing import ScriptedModel
@@ -48,14 +51,14 @@ async def test_a_model_is_answered_with_the_id_of_a_task_and_sees_those_of_its_c
     inner = FunctionToolset([count, odd])
     runner = Runner([inner], name="api", journal=journal)
     queue = TaskQueue(journal, clock=SystemClock())
-    tools = BackgroundTools(inner, queue, runner)
 
     class Bench:
         async def build(self, started: Started) -> Resumable:
             return runner
 
     def agent(*replies: object) -> Agent[str]:
-        return Agent(ScriptedModel(list(replies)), [tools], journal=journal)  # type: ignore[arg-type]
+        made = Agent(ScriptedModel(list(replies)), journal=journal)  # type: ignore[arg-type]
+        return made.with_runner(in_background(runner, queue))
 
     begun = await agent(calls("count", what="eggs", execute_async=True), "Begun.").run("Count.", conversation="c1")
     (line,) = await queue.list()
@@ -72,3 +75,147 @@ async def test_a_model_is_answered_with_the_id_of_a_task_and_sees_those_of_its_c
     kept = await agent(calls("odd", execute_async="mine"), "Mine.").run("Odd.")
     assert kept.calls[0][1].text == "mine"
     await journal.close()
+
+
+class ProcessEnded(BaseException):
+    """The process ends here."""
+
+
+class EndingQueue(TaskQueue):
+    """A queue whose process ends before or after a task is accepted."""
+
+    ends = ""
+
+    async def accept_call(self, *given: Any, **named: Any) -> TaskLine:  # noqa: ANN401 - as inside
+        if self.ends == "before":
+            raise ProcessEnded
+        line = await super().accept_call(*given, **named)
+        if self.ends:
+            raise ProcessEnded
+        return line
+
+
+class Payments:
+    """A tool `pay` in the background, an agent that may call it, and a worker that has it done."""
+
+    def __init__(self, folder: Path, *rules: Rule, replies: list[object], worker_rules: tuple[Rule, ...] = ()) -> None:
+        self.done: list[dict[str, str]] = []
+
+        @tool(effects={"write"}, sinks=("to",), background="allowed")
+        def pay(to: dict[str, str]) -> str:
+            """Pay."""
+            self.done.append(to)
+            return "paid"
+
+        self.journal = open_journal(str(folder / "journal.db"))
+        self.queue = EndingQueue(self.journal, clock=SystemClock())
+        tools = FunctionToolset([pay])
+        runner = Runner([tools], name="desk", journal=self.journal, policy=Rules(*rules))
+        self.worker = Runner([tools], name="desk", journal=self.journal, policy=Rules(*(worker_rules or rules)))
+        made = Agent(ScriptedModel(replies), name="desk", journal=self.journal)  # type: ignore[arg-type]
+        self.agent = made.with_runner(in_background(runner, self.queue))
+
+    async def build(self, started: Started) -> Resumable:
+        return self.worker
+
+    async def work(self) -> str:
+        (line,) = await self.queue.list()
+        await attempt(self.journal, self, line.run_id, clock=SystemClock(), worker="w1")
+        return (await self.queue.look(line.run_id)).line.state
+
+
+TRUSTED = Rule("deny", tools="pay", when="!trusted(to)")
+LOOKED_UP = "mallory@example.org"
+
+
+@pytest.mark.row("P5")
+@pytest.mark.parametrize(
+    ("question", "to", "is_paid"),
+    [
+        ("Pay ada@example.org by bank.", {"bank": "ada@example.org"}, True),
+        ("Pay by bank.", {"bank": LOOKED_UP}, False),
+        ("Pay ada@example.org.", {LOOKED_UP: "ada@example.org"}, False),
+        (f"Pay ada@example.org by {LOOKED_UP}.", {LOOKED_UP: "ada@example.org"}, True),
+    ],
+)
+async def test_a_task_is_judged_by_where_its_arguments_came_from_in_the_run_that_asked(
+    tmp_path: Path, question: str, to: dict[str, str], is_paid: bool
+) -> None:
+    """The run that asks has no rule here, so that the worker alone decides: by what was handed over."""
+    allow = Rule("allow", tools="*")
+    desk = Payments(
+        tmp_path, allow, replies=[calls("pay", to=to, execute_async=True), "Begun."], worker_rules=(TRUSTED, allow)
+    )
+    await desk.agent.run(question)
+    assert await desk.work() == ("succeeded" if is_paid else "failed")
+    assert desk.done == ([to] if is_paid else [])
+    await desk.journal.close()
+
+
+@pytest.mark.row("P5")
+async def test_a_trusted_call_is_accepted_and_another_is_no_task(tmp_path: Path) -> None:
+    for number, (question, known) in enumerate([("Pay ada@example.org.", True), ("Pay somebody.", False)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        call = calls("pay", to={"bank": "ada@example.org"}, execute_async=True)
+        desk = Payments(folder, TRUSTED, Rule("allow", tools="*"), replies=[call, "Done."])
+        await desk.agent.run(question + " Use the bank.")
+        assert len(await desk.queue.list()) == known, question
+        await desk.journal.close()
+
+
+ASK = Rule("ask", tools="pay")
+
+
+@pytest.mark.row("P5")
+async def test_a_call_that_a_person_approved_is_not_asked_again_in_the_worker(tmp_path: Path) -> None:
+    for for_run in (False, True):
+        folder = tmp_path / str(for_run)
+        folder.mkdir()
+        call = calls("pay", to={"bank": "ada"}, execute_async=True)
+        desk = Payments(folder, ASK, replies=[call, *([call] if for_run else []), "Begun."])
+        paused = await desk.agent.run("Pay.")
+        await desk.agent.resume(paused.run_id, {paused.pending[0].id: Answer("approve", for_run=for_run)})
+        for line in await desk.queue.list():
+            await attempt(desk.journal, desk, line.run_id, clock=SystemClock(), worker="w1")
+            (ruled,) = [e.record.rule for e in await desk.journal.read(line.run_id) if isinstance(e.record, Intended)]
+            assert paused.pending[0].id in ruled
+        assert len(desk.done) == 1 + for_run
+        await desk.journal.close()
+
+
+@pytest.mark.row("P5")
+async def test_an_approval_of_another_rule_or_of_fewer_persons_does_not_count_in_the_worker(tmp_path: Path) -> None:
+    stricter = [
+        Rule("ask", tools="p*"),
+        Rule("ask", tools="pay", approvers=("bob",)),
+    ]
+    for number, rule in enumerate(stricter):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        call = calls("pay", to={"bank": "ada"}, execute_async=True)
+        desk = Payments(folder, ASK, replies=[call, "Begun."], worker_rules=(rule,))
+        paused = await desk.agent.run("Pay.")
+        await desk.agent.resume(paused.run_id, {paused.pending[0].id: "approve"})
+        assert await desk.work() == "waiting", rule
+        assert desk.done == []
+        await desk.journal.close()
+
+
+@pytest.mark.row("P5")
+async def test_a_call_that_was_interrupted_begins_one_task_and_nobody_is_asked_about_it(tmp_path: Path) -> None:
+    call = calls("pay", to={"bank": "ada"}, execute_async=True)
+    for accepted in (True, False):
+        folder = tmp_path / str(accepted)
+        folder.mkdir()
+        desk = Payments(folder, Rule("allow", tools="*"), replies=[call, "Begun."])
+        desk.queue.ends = "after" if accepted else "before"
+        with pytest.raises(ProcessEnded):
+            await desk.agent.run("Pay.", run_id="r1")
+        desk.queue.ends = ""
+        result = await desk.agent.resume("r1")
+        assert result.status == "done", accepted
+        assert len(await desk.queue.list()) == 1
+        assert await desk.work() == "succeeded"
+        assert len(desk.done) == 1
+        await desk.journal.close()

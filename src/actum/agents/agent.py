@@ -824,6 +824,12 @@ class Agent(Generic[Output]):
         other._naming = naming
         return other
 
+    def with_runner(self, runner: Runner) -> Agent[Output]:
+        """The same agent, whose calls another runner makes."""
+        other = copy.copy(self)
+        other.runner = runner
+        return other
+
     async def reference(self) -> AgentRef:
         """The agent as another process has to be told of it, to run it or to go on with its runs.
 

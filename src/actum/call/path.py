@@ -46,6 +46,7 @@ from ..core.redaction import RedactedStream
 from ..core.secret_values import shown_problems, taken_out, texts_of
 from ..core.tool import Tool
 from ..journal.excerpt import ResultReader, to_show
+from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef
 from ..policy.origins import OriginIndex
 from ..policy.ruling import Required
@@ -295,10 +296,15 @@ class CallPath:
             now = self._scope.now()
             rule, quorums = plan.decision.rule, plan.all_quorums
             grant = recording.granted(plan.bound.tool, plan.call.arguments, rule, quorums, now)
+            handed = recording.handed(place)
+            approval = handed.approval if handed is not None else None
+            approved = ""
             if grant is not None:
-                decision = msgspec.structs.replace(
-                    plan.decision, verdict="allow", rule=f"approved for this run: {grant.id}"
-                )
+                approved = f"{APPROVED_FOR_RUN}{grant.id}"
+            elif approval is not None and approval.covers(plan.bound.tool.digest, rule, quorums, now):
+                approved = f"approved in the run that asked for this task: {approval.id}"
+            if approved:
+                decision = msgspec.structs.replace(plan.decision, verdict="allow", rule=approved)
                 plan = msgspec.structs.replace(plan, decision=decision)
         return plan
 

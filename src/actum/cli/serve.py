@@ -106,8 +106,8 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         counts = Metrics()
         journal = counted(opened, counts)
         async with (
-            served_agents(settings, os.environ, Path.cwd(), loaded, journal) as agents,
             tasks_carried_out(settings, journal, os.environ, Path.cwd()) as dispatcher,
+            served_agents(settings, os.environ, Path.cwd(), loaded, journal, dispatcher) as agents,
         ):
             serving = Serving(
                 [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,18 +20,23 @@ from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Approver, Journal, Model
 from ..core.json import JsonObject
 from ..core.secret_store import SecretSource
+from ..core.task_request import NO_DEFAULTS, TaskDefaults
 from ..core.tool import Tool
 from ..policy.file import PolicyFile
 from ..policy.rules import CAREFUL, Rules
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
-from ..toolsets.wrappers import ToolLabels, labelled
+from ..tasks.background import in_background
+from ..tasks.dispatcher import Dispatcher
+from ..tasks.queue import TaskQueue
+from ..toolsets.wrappers import ToolLabels, labelled, labels_of
 from ..transport.egress import Egress
 from .mcp import find_servers, open_finder, open_mcp
 from .mistakes import meant
 from .models import make_model
 from .secrets import open_secrets
 from .settings import FINDER, AgentTable, Settings
+from .task_queue import open_queue
 from .tools import load_tools, with_labels
 from .user_code import kind_of, load_object, names_one_object
 
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from ..toolsets.mcp.host import McpHost
 
 
+Output = TypeVar("Output")
 NO_LABELS: Mapping[str, ToolLabels] = {}
 
 
@@ -76,6 +82,23 @@ def make_agent(
         truncation=settings.truncation,
         secrets=secrets,
     )
+
+
+def with_background(settings: Settings, agent: Agent[Output], direct: Runner, queue: TaskQueue) -> Agent[Output]:
+    """The agent, whose calls of tools that are declared so become tasks. Where there are none, the agent as it is shown
+    is the same: so all processes with these settings have the same agent.
+
+    Args:
+        settings: of the agent.
+        agent: the agent.
+        direct: makes the calls: a runner with the same tools, which other processes build too.
+        queue: accepts the tasks.
+    """
+
+    def defaults(tool: str) -> TaskDefaults:
+        return labels_of(tool, settings.tool_labels).tasks or NO_DEFAULTS
+
+    return agent.with_runner(in_background(direct, queue, defaults).known_as(agent.name))
 
 
 def make_runner(
@@ -135,6 +158,7 @@ class Agents:
         folder: where the everyday tools may look at files.
         journal: where all runs are written down.
         approver: who can be asked while a run waits.
+        dispatcher: is told of the tasks that models begin; None where only other processes carry tasks out.
     """
 
     def __init__(
@@ -145,6 +169,7 @@ class Agents:
         *,
         journal: Journal,
         approver: Approver | None = None,
+        dispatcher: Dispatcher | None = None,
     ) -> None:
         self._settings = settings
         self._environment = environment
@@ -152,6 +177,8 @@ class Agents:
         self._journal = journal
         self._approver = approver
         self._built: dict[str, Agent[object]] = {}
+        self._direct: dict[str, Runner] = {}
+        self._queue = open_queue(settings, journal, dispatcher)
         self._hosts: dict[tuple[str, ...], McpHost | None] = {}
         self._egress = Egress(settings.egress)
         self._secrets = open_secrets(environment)
@@ -175,8 +202,19 @@ class Agents:
         """
         table = table_of(self._settings, name)
         if name not in self._built:
-            self._built[name] = self._made(name, table)
+            made = self._made(name, table)
+            self._direct[name] = made.runner
+            self._built[name] = with_background(self._settings.of_agents[name], made, made.runner, self._queue)
         return self._built[name]
+
+    def direct(self, name: str) -> Runner:
+        """What makes the calls that the agent of this name handed over to tasks.
+
+        Raises:
+            UnknownName, UsageError: as for `get`.
+        """
+        self.get(name)
+        return self._direct[name]
 
     def visible(self, principal: str, roles: Sequence[str] = ()) -> tuple[str, ...]:
         """The names of the agents that this user may use, as far as the tables and these roles say."""
@@ -189,6 +227,7 @@ class Agents:
             await host.close()
         self._hosts.clear()
         self._built.clear()
+        self._direct.clear()
 
     def _made(self, name: str, table: AgentTable) -> Agent[object]:
         settings = self._settings.of_agents[name]
@@ -238,9 +277,10 @@ async def open_agents(
     *,
     journal: Journal,
     approver: Approver | None = None,
+    dispatcher: Dispatcher | None = None,
 ) -> AsyncIterator[Agents]:
     """`Agents`, closed at the end of the block."""
-    agents = Agents(settings, environment, folder, journal=journal, approver=approver)
+    agents = Agents(settings, environment, folder, journal=journal, approver=approver, dispatcher=dispatcher)
     try:
         yield agents
     finally:

@@ -46,12 +46,13 @@ from ..server.task_metrics import TaskMetrics
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.guard import is_here
-from .agents import make_agent, open_agents, open_policy
+from .agents import make_agent, open_agents, open_policy, with_background
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_models_door
 from .secrets import open_secrets
 from .settings import LoginTable, ServeSettings, Settings
+from .task_queue import open_queue
 from .tasks import open_tasking
 from .tools import with_labels
 
@@ -111,7 +112,12 @@ def open_doors(
 
 @asynccontextmanager
 async def served_agents(
-    settings: Settings, environment: Mapping[str, str], folder: Path, tools: Sequence[Toolish], journal: Journal
+    settings: Settings,
+    environment: Mapping[str, str],
+    folder: Path,
+    tools: Sequence[Toolish],
+    journal: Journal,
+    dispatcher: Dispatcher | None = None,
 ) -> AsyncIterator[AgentsByName]:
     """The agents that callers may run: those of `[agents.*]`, or the one of the settings where there are no tables.
 
@@ -124,6 +130,7 @@ async def served_agents(
         folder: where the everyday tools may look at files.
         tools: of `load_tools`.
         journal: the one journal of the server.
+        dispatcher: is told of the tasks that models begin; None where only other processes carry tasks out.
 
     Raises:
         UsageError: an agent can not be built.
@@ -132,9 +139,11 @@ async def served_agents(
         made = make_agent(
             settings, make_model(settings), tools, journal=journal, approver=None, secrets=open_secrets(environment)
         )
-        yield GivenAgents({"": made})
+        direct = made.runner.known_as(API)  # under this name other processes build it
+        queue = open_queue(settings, journal, dispatcher)
+        yield GivenAgents({"": with_background(settings, made, direct, queue)})
         return
-    async with open_agents(settings, environment, folder, journal=journal) as agents:
+    async with open_agents(settings, environment, folder, journal=journal, dispatcher=dispatcher) as agents:
         for name in agents.names:
             agents.get(name)  # what is wrong with it is told at the start
         yield agents

@@ -32,11 +32,10 @@ from .agents import Agents, make_runner, open_agents
 from .journals import journal_path, read_journal_key
 from .secrets import open_secrets
 from .settings import Settings
+from .task_queue import DIRECT
 from .tools import load_tools
 
 COMMAND = (sys.executable, "-m", "actum.compose.task_child")
-DIRECT = ("api", "mcp")
-"""What runs of direct calls of the settings' own tools are called on record."""
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -82,6 +81,8 @@ class SettingsBuilder:
         try:
             if not started.model and started.agent in DIRECT:
                 return self._direct().known_as(started.agent)
+            if not started.model:
+                return self._agents.direct(started.agent)
             agent = self._agents.get(started.agent)
             reference = await agent.reference()
         except UnknownName as error:

@@ -7,7 +7,9 @@ from ..core.interfaces import Journal
 from ..tasks.dispatcher import Dispatcher
 from ..tasks.queue import DAY_S, TaskLimits, TaskQueue
 from .settings import Settings
-from .task_child import DIRECT
+
+DIRECT = ("api", "mcp")
+"""What runs of direct calls of the settings' own tools are called on record."""
 
 
 def task_limits(settings: Settings) -> TaskLimits:

@@ -27,6 +27,10 @@ class Quorum(Struct, frozen=True, omit_defaults=True):
     needs: int = 1
     not_by: str = ""
 
+    def includes(self, wanted: Quorum) -> bool:
+        """Whether these persons, where they have agreed, also meet another quorum."""
+        return self.approvers == wanted.approvers and self.needs >= wanted.needs and wanted.not_by in ("", self.not_by)
+
     def left(self, agreed: Collection[str]) -> int:
         """How many more persons have to agree, when these have; 0 when no more have to."""
         counted = set(agreed).intersection(self.approvers) if self.approvers else set(agreed)
@@ -97,10 +101,4 @@ class Pending(Struct, frozen=True, omit_defaults=True):
     def includes(self, wanted: Sequence[Quorum]) -> bool:
         """Whether an answer to this question also meets these quorums."""
         known = self.all_quorums
-        return all(
-            any(
-                each.approvers == one.approvers and each.needs >= one.needs and one.not_by in ("", each.not_by)
-                for each in known
-            )
-            for one in wanted
-        )
+        return all(any(each.includes(one) for each in known) for one in wanted)

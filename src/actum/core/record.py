@@ -47,7 +47,7 @@ from .call import ToolCall, ToolResult
 from .errors import JournalError
 from .json import JsonObject, dumps
 from .message import Message, Reply, Usage, UserMessage
-from .pending import AskedKind, Pending
+from .pending import AskedKind, Pending, Quorum
 from .provenance import Origins, Source
 from .task import TaskOptions, TaskState
 from .tool import Tool
@@ -239,13 +239,61 @@ Requester = Literal["person", "client", "schedule", "event"]
 """Who can ask for calls without a model: a person at a command line or in a form, a client of a server, a schedule, or
 an event that came in from outside."""
 
-RecordedRequester = Requester | Literal["administrator"]
+RecordedRequester = Requester | Literal["administrator", "model"]
 """Who stands on record as having asked for calls. The act of an administrator is written down as a call, but nobody can
-ask for such a call: see `runs.administration`."""
+ask for such a call: see `runs.administration`. `model` is the model of another run, which handed its call over to a
+task: see `HandedOver`."""
 
 
 TITLE_MAX = 500
 """So many characters of calls stand in the list of runs."""
+
+
+class GivenApproval(Struct, frozen=True, omit_defaults=True):
+    """A person approved a call in the run that handed the call over.
+
+    Attributes:
+        id: of the question that was answered.
+        rule: the rule that asked.
+        quorums: who agreed.
+        version: digest of the definition of the tool.
+        expires: the approval counts until then, in seconds since 1970; 0 for always.
+    """
+
+    id: str
+    rule: str
+    quorums: tuple[Quorum, ...]
+    version: str
+    expires: float = 0.0
+
+    def covers(self, version: str, rule: str, quorums: Iterable[Quorum], now: float) -> bool:
+        """Whether nobody need be asked again.
+
+        Args:
+            version: digest of the definition of the tool that is called.
+            rule: the rule that asks.
+            quorums: who has to agree by this rule.
+            now: seconds since 1970.
+        """
+        if version != self.version or rule != self.rule or 0 < self.expires < now:
+            return False
+        return all(any(known.includes(wanted) for known in self.quorums) for wanted in quorums)
+
+
+class HandedOver(Struct, frozen=True, omit_defaults=True):
+    """What was known of a call of a model in the run that handed the call over to a task.
+
+    Attributes:
+        run: that run.
+        values: where each value in the arguments came from, by the JSON pointer of the value (RFC 6901).
+        names: where each name of a field inside an argument came from, by the JSON pointer of the field.
+        approval: a person approved the call; None where nobody was asked.
+    """
+
+    run: str
+    values: Origins = {}
+    names: Origins = {}
+    approval: GivenApproval | None = None
 
 
 class CallsRequested(Struct, frozen=True, tag="calls_requested", omit_defaults=True):
@@ -257,18 +305,22 @@ class CallsRequested(Struct, frozen=True, tag="calls_requested", omit_defaults=T
         speaks_for: whose words the arguments are by the word of the operator, where these are not the asker's own:
             `user` where the operator trusts a client to say only what its user said.
         hidden: as in `ModelReplied`.
+        handed: the one call was asked for by the model of another run; what was known of the call there.
     """
 
     calls: tuple[ToolCall, ...]
     by: RecordedRequester
     speaks_for: Literal["", "user"] = ""
     hidden: str = ""
+    handed: HandedOver | None = None
 
     @property
     def source(self) -> Source:
         """Where the values of the arguments came from."""
         if self.by in ("person", "administrator") or self.speaks_for:
             return "user"
+        if self.by == "model":
+            return "model"
         return "client" if self.by == "client" else "event"
 
     @property

@@ -27,6 +27,9 @@ from ..core.tool import Tool
 SHOWN_MAX = 60
 """Characters of a value that are repeated when a person is told what a yes covers. The call itself is shown whole."""
 
+APPROVED_FOR_RUN = "approved for this run: "
+"""What stands on record as the rule of a call that a grant allowed, before the id of the grant's question."""
+
 _PLAIN = re.compile(rf"[\w@.+-]{{1,{SHOWN_MAX}}}")
 
 

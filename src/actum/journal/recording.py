@@ -26,6 +26,7 @@ from ..core.record import (
     Ended,
     Entry,
     Forgotten,
+    HandedOver,
     InputGiven,
     InputRequested,
     Intended,
@@ -390,6 +391,10 @@ class RunState:
     ) -> InputRequested | None:
         """The question whose approval for the whole run covers this call, too; see `Grant.covers`."""
         return next((grant.asked for grant in self._grants if grant.covers(tool, arguments, rule, quorums, now)), None)
+
+    def handed(self, place: CallRef) -> HandedOver | None:
+        """What another run knew of a call that it handed over to this run; None where no run did."""
+        return next((requested.handed for number, requested in self.requested if number == place.cause), None)
 
     def _answer(self, answer: InputGiven) -> None:
         """A person answers. It counts at once, but a yes where several are needed: they have to agree to the same."""

@@ -24,7 +24,7 @@ from ..core.errors import ToolError
 from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ..core.provenance import Origin, Origins
-from ..core.record import CallsRequested
+from ..core.record import CallsRequested, HandedOver
 from .border import lower, same_but_for_case, spaced, stands_whole
 from .common_words import is_common
 
@@ -124,12 +124,24 @@ class OriginIndex:
                 pass
 
     def _read_request(self, request: CallsRequested) -> None:
+        if request.handed is not None:
+            for call in request.calls:
+                self._read_handed(call.arguments, request.handed)
+            return
         origin = Origin(request.source)
         for call in request.calls:
             for _, names, value in _walk(call.arguments, "", ()):
                 self._add_leaf(value, origin)
                 for name in names[1:]:  # keys inside of an argument are the asker's words too
                     self._add_leaf(name, origin)
+
+    def _read_handed(self, arguments: JsonObject, handed: HandedOver) -> None:
+        """Read a call of another run, which knew where its arguments came from."""
+        for pointer, name, value in _pointers(arguments, ""):
+            for origin in () if isinstance(value, _NESTED) else handed.values.get(pointer, _MODEL):
+                self._add_leaf(value, origin)
+            for origin in handed.names.get(pointer, _MODEL) if name else ():
+                self._add_leaf(name, origin)
 
     def _add_leaf(self, value: Json, origin: Origin) -> None:
         text = _written(value)
@@ -374,6 +386,37 @@ def leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
     """Every plain value inside a value, with its path: `items[0].name`. The path of a plain value itself is empty."""
     for inner, _, leaf in _walk(value, path, ()):
         yield inner, leaf
+
+
+def origins_to_hand_over(arguments: JsonObject, lookup: Lookup) -> tuple[Origins, Origins]:
+    """Where the values in the arguments of a call came from, and the names of the fields inside of them, for another
+    run; see `HandedOver`.
+
+    Args:
+        arguments: of the call.
+        lookup: looks origins up in the run whose model asked for the call.
+    """
+    values: Origins = {}
+    names: Origins = {}
+    for pointer, name, value in _pointers(arguments, ""):
+        if not isinstance(value, _NESTED):
+            values[pointer] = lookup({"value": value}).get("value", _MODEL)
+        if name:
+            names[pointer] = lookup({"value": name}).get("value", _MODEL)
+    return values, names
+
+
+def _pointers(value: Json, pointer: str, name: str = "") -> Iterator[tuple[str, str, Json]]:
+    """Every value inside of arguments: its JSON pointer, the name of its field inside of an argument, and the value."""
+    if pointer:
+        yield pointer, name, value
+    if isinstance(value, dict):
+        for key, item in value.items():
+            escaped = key.replace("~", "~0").replace("/", "~1")
+            yield from _pointers(item, f"{pointer}/{escaped}", key if pointer else "")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _pointers(item, f"{pointer}/{index}")
 
 
 def _walk(value: Json, path: str, names: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], Json]]:

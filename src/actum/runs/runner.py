@@ -48,6 +48,7 @@ from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
 from ..journal.recording import CallRef, RunState
 from ..journal.secrets import write_answer, write_request
+from ..policy.origins import OriginIndex
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
 from .cancel_watch import CancelWatch
@@ -241,6 +242,11 @@ class Runner:
         return self._coerce, self._extra
 
     @property
+    def definitions(self) -> Sequence[Tool]:
+        """The bare definitions, whose calls the program carries out itself."""
+        return tuple(self._bare)
+
+    @property
     def toolsets(self) -> Sequence[Toolset]:
         """Where the tools live."""
         return tuple(self._toolsets)
@@ -366,12 +372,10 @@ class Runner:
 
     async def queue(
         self,
-        calls: Sequence[ToolCall],
+        requested: CallsRequested,
         task: TaskQueued,
         *,
         run_id: str,
-        by: Requester,
-        speaks_for: Literal["", "user"] = "",
         principal: str = "",
         tenant: str = "",
         roles: Sequence[str] = (),
@@ -384,10 +388,10 @@ class Runner:
         """Put calls on record as a task, to be made later: by `resume`, in this process or another.
 
         Args:
-            calls: the calls.
+            requested: the calls, and who asks for them.
             task: what was asked for beside the calls.
             run_id: the id of the run and of the task.
-            by, speaks_for, principal, tenant, roles, key_id, trace, tracestate, request: as for `call`.
+            principal, tenant, roles, key_id, trace, tracestate, request: as for `call`.
             drawn: `run_id` was just drawn by `new_id`: nobody else can know it, so that nothing has to be claimed.
 
         Returns:
@@ -403,18 +407,17 @@ class Runner:
             if not drawn and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             state = await self.start(run_id, started, setting)
-            requested = CallsRequested(tuple(calls), by, speaks_for)
             write_request(self.journal, run_id, state, requested, (await self.catalog()).secret_paths)
             number = self.journal.append(run_id, task)
             await self.journal.sync(run_id)
             return number
 
-    async def check_call(self, call: ToolCall, facts: Facts) -> None:
-        """Judge a call by what is known before it is made: its arguments, and a policy that denies it outright. The
-        call is judged again when it is made.
+    async def check_calls(self, requested: CallsRequested, facts: Facts) -> None:
+        """Judge calls by what is known before they are made: their arguments, and a policy that denies them outright.
+        The calls are judged again when they are made.
 
         Args:
-            call: the call.
+            requested: the calls, and who asks for them.
             facts: on whose behalf.
 
         Raises:
@@ -422,8 +425,11 @@ class Runner:
             InvalidArguments: the arguments are not complete, or do not fit the schema.
             PermissionDenied: the policy denies the call.
         """
+        catalog = await self.catalog()
+        facts = msgspec.structs.replace(facts, origins=OriginIndex((), catalog.trusted, (requested,)).of)
         inputs = PolicyInputs(policy=self._policy, facts=facts, coerce=self._coerce, extra=self._extra)
-        decide(call, CallRef(0, 0), await self.catalog(), inputs, facts)
+        for index, call in enumerate(requested.calls):
+            decide(call, CallRef(0, index), catalog, inputs, facts)
 
     async def resume(
         self,

@@ -28,7 +28,7 @@ from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Clock, Facts, Journal, TaskIndex
 from ..core.message import UserMessage
 from ..core.pending import Pending
-from ..core.record import Ended, Entry, Requester, RunSummary, TaskQueued, new_id
+from ..core.record import CallsRequested, Ended, Entry, HandedOver, Requester, RunSummary, TaskQueued, new_id
 from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
 from ..core.task_line import attempts_of, line_of, task_line
 from ..core.user import User
@@ -48,6 +48,8 @@ COUNTED_S = 1.0
 NEAR = 0.8
 """where that is less than this part of the limit."""
 COUNTED_MAX = 10_000
+RESULT_BYTES_MAX = 256 * 1024
+"""A larger result is fetched by whoever wants the result, and is not told beside the state of its task."""
 DAY_S = 86_400.0
 
 
@@ -124,6 +126,11 @@ class TaskQueue:
         self._waits = TaskWaits(self._states, clock)
         self._counted: dict[tuple[str, str | None], tuple[int, float]] = {}
 
+    @property
+    def takes_tasks(self) -> bool:
+        """Whether the journal can hold tasks: a journal in memory can not."""
+        return self._journal.tasks is not None
+
     # Accepting --------------------------------------------------------------------------------------------------------
 
     async def accept_call(
@@ -140,6 +147,7 @@ class TaskQueue:
         key_id: str = "",
         trace: str = "",
         tracestate: str = "",
+        handed: HandedOver | None = None,
     ) -> TaskLine:
         """Accept a direct call of a tool. It is judged before anything is written, and again when it is made.
 
@@ -148,6 +156,7 @@ class TaskQueue:
             call: the call.
             options: what was asked for beside the call.
             by, speaks_for, principal, tenant, roles, key_id, trace, tracestate: as for `Runner.call`.
+            handed: the model of another run asked for the call; what was known of the call there.
 
         Returns:
             The task; the same task for the same unique key.
@@ -165,17 +174,16 @@ class TaskQueue:
             key_id=key_id,
             now=self._clock.now(),
         )
-        await runner.check_call(call, facts)
+        requested = CallsRequested((call,), "model" if handed is not None else by, speaks_for, handed=handed)
+        await runner.check_calls(requested, facts)
         self._check_buildable(runner.name)
 
         async def begin(run_id: str, task: TaskQueued) -> None:
             await runner.queue(
-                [call],
+                requested,
                 task,
                 run_id=run_id,
                 drawn=not task.options.unique_key,
-                by=by,
-                speaks_for=speaks_for,
                 principal=principal,
                 tenant=tenant,
                 roles=roles,
@@ -399,6 +407,10 @@ class TaskQueue:
         entries = await self._entries(run_id, tenant, principal)
         index = self._journal.tasks
         return view_of(run_id, entries, await index.progress(run_id) if index is not None else None)
+
+    async def keyed(self, key: str, *, tenant: str, principal: str) -> TaskLine | None:
+        """The task of a unique key of a user; None where there is none."""
+        return await self._index().keyed(tenant, principal, key)
 
     async def wait(
         self, run_id: str, seconds: float, *, tenant: str | None = None, principal: str | None = None

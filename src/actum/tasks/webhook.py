@@ -27,7 +27,7 @@ from ..core.user import User
 from ..core.webhook import WebhookMessage, WebhookOutbox, signature
 from ..transport.fetcher import Fetcher
 from ..transport.http import HttpFailure
-from .queue import TaskView, view_of
+from .queue import RESULT_BYTES_MAX, TaskView, view_of
 
 log = logging.getLogger("actum.tasks")
 
@@ -41,8 +41,6 @@ BACKOFF = Backoff(base=5.0, factor=2.0, cap=3600.0, jitter=0.2)
 POLL_S = 1.0
 AT_ONCE = 32
 """So many messages are on their way at a time."""
-RESULT_BYTES_MAX = 256 * 1024
-"""A larger result is not put into a message: the receiver fetches it."""
 ANSWER_BYTES_MAX = 64 * 1024
 """A longer answer of a receiver is not read to its end."""
 SECONDS_MAX = 15.0

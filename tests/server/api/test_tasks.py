@@ -181,3 +181,22 @@ async def test_a_task_that_waits_for_a_person_goes_on_by_the_dispatcher_when_it_
         assert (await it.ask("GET", f"/v1/tasks/{run_id}")).json()["state"] == "queued"
         await worker.work(run_id)
         assert (await it.ask("GET", f"/v1/tasks/{run_id}")).json()["result"] == "paid 20 to Ada"
+
+
+@pytest.mark.row("P5")
+async def test_a_large_result_is_told_as_a_handle_and_fetched_by_its_owner_alone(tmp_path: Path) -> None:
+    async with served(tmp_path) as (it, worker):
+        name = "A" * 300_000
+        pay = {"arguments": {"to": name, "amount": 20}, "execute_async": True}
+        run_id = (await it.ask("POST", "/v1/tools/pay/call", pay)).json()["task_id"]
+        await worker.work(run_id)
+        ask = (await it.ask("GET", f"/v1/tasks/{run_id}")).json()["approvals"][0]["id"]
+        place = f"/v1/tasks/{run_id}/result"
+        assert (await it.ask("GET", place)).json() == {"result": None}
+        await it.ask("POST", f"/v1/approvals/{ask}", {"verdict": "approve"}, who="eve")
+        await worker.work(run_id)
+        told = (await it.ask("GET", f"/v1/tasks/{run_id}")).json()
+        assert (told["state"], told["result"]) == ("succeeded", None)
+        assert told["handle"] == {"bytes": 300_000 + len('"paid 20 to "'), "url": place}
+        assert (await it.ask("GET", place)).json() == {"result": f"paid 20 to {name}"}
+        assert (await it.ask("GET", place, who="bob")).status_code == 404

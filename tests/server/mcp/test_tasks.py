@@ -105,6 +105,18 @@ async def test_a_task_that_is_cancelled_is_not_gone_on_with_whatever_it_is_answe
         assert not any(isinstance(entry.record, InputGiven) for entry in await service.journal.read(task_id))
 
 
+async def test_a_task_of_which_some_questions_are_answered_waits_for_the_others() -> None:
+    async with connected(Desk().service()) as way:
+        task_id = await begun(way, "introduce")
+        first, second = (await look(way, task_id, until="input_required"))["inputRequests"]
+        for key, left in ((first, [second]), (second, [])):
+            given: JsonObject = {key: {"action": "accept", "content": {"name": key[:3]}}}
+            await way.request("tasks/update", {"taskId": task_id, "inputResponses": given}, caller=Client(KNOWS))
+            stands = await look(way, task_id, until="" if left else "completed")
+            assert list(stands.get("inputRequests", {})) == left  # type: ignore[arg-type]
+            assert stands["status"] == ("input_required" if left else "completed")
+
+
 async def test_a_task_that_is_cancelled_stops() -> None:
     desk = Desk()
     async with connected(desk.service()) as way:

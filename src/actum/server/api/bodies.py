@@ -356,6 +356,28 @@ class TaskTry(Struct, frozen=True, kw_only=True):
     error: str
 
 
+class ResultHandle(Struct, frozen=True, kw_only=True):
+    """Where a large result is fetched.
+
+    Attributes:
+        bytes: how large the result is, as JSON.
+        url: answers the result.
+    """
+
+    bytes: int
+    url: str
+
+
+class TaskResult(Struct, frozen=True, kw_only=True):
+    """The whole result of a task.
+
+    Attributes:
+        result: the value that the tool returned, or the answer of the agent; null while there is none.
+    """
+
+    result: Json
+
+
 class TaskDetails(TaskInfo, frozen=True, kw_only=True):
     """A task, as it stands.
 
@@ -364,7 +386,8 @@ class TaskDetails(TaskInfo, frozen=True, kw_only=True):
         progress: what the tool told last of how far it is; null where it told nothing.
         attempts: the attempts, in order.
         result: what the task came to: the value that the tool returned, or the answer of the agent; null while there is
-            none.
+            none, and where it is large.
+        handle: where a large result is fetched, of more than 256 KiB; null for any other.
         error: why the task failed, or was given up.
         approvals: what the task waits for; answered at `/v1/approvals`.
     """
@@ -373,6 +396,7 @@ class TaskDetails(TaskInfo, frozen=True, kw_only=True):
     progress: Json
     attempts: tuple[TaskTry, ...]
     result: Json
+    handle: ResultHandle | None
     error: CallFailure | None
     approvals: tuple[Approval, ...]
 

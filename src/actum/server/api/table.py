@@ -31,6 +31,7 @@ from .bodies import (
     TaskDetails,
     TaskPage,
     TaskQuery,
+    TaskResult,
     TasksQuery,
     ToolPage,
     ToolSchema,
@@ -92,6 +93,7 @@ _RUN_WHOLE = _RUN_INFO | {
             "arguments": {"a": 2, "b": 3},
             "is_over": True,
             "result": 5,
+            "handle": None,
             "error": None,
         }
     ],
@@ -121,6 +123,7 @@ _TASK = _TASK_INFO | {
     "progress": None,
     "attempts": [{"attempt": 1, "started": _ASKED_AT, "ended": _ASKED_AT + 2, "error": ""}],
     "result": 5,
+    "handle": None,
     "error": None,
     "approvals": [],
 }
@@ -375,6 +378,18 @@ OPERATIONS: tuple[Operation, ...] = (
         query=TaskQuery,
         replies={200: _REPLY_TASK},
         handler=tasks.get_task,
+    ),
+    Operation(
+        id="getTaskResult",
+        method="get",
+        path="/v1/tasks/{id}/result",
+        tag="tasks",
+        summary="Get the whole result of a task.",
+        description="For results that are too large to be told with the state of their task: see `handle`.",
+        scopes=_RUNS_OR_TOOLS,
+        names=_TASK_NAME,
+        replies={200: AnswerKind(means="The result.", body=TaskResult, example=TaskResult(result="..."))},
+        handler=tasks.get_result,
     ),
     Operation(
         id="cancelTask",

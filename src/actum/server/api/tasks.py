@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import asdict, replace
 
 from ...core.call import Failure, TextPart, ToolCall
@@ -11,7 +12,7 @@ from ...core.message import UserMessage
 from ...core.task import TaskLine, TaskOptions
 from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...journal.lists import read_cursor, write_cursor
-from ...tasks.queue import TaskView
+from ...tasks.queue import RESULT_BYTES_MAX, TaskView
 from ..identity import Identity
 from ..scopes import allows
 from . import views
@@ -19,6 +20,7 @@ from .api import Api
 from .bodies import (
     Approval,
     CallBody,
+    ResultHandle,
     RunBody,
     TaskAccepted,
     TaskBody,
@@ -26,6 +28,7 @@ from .bodies import (
     TaskInfo,
     TaskPage,
     TaskQuery,
+    TaskResult,
     TasksQuery,
     TaskTry,
 )
@@ -159,6 +162,16 @@ async def get_task(api: Api, asked: ApiRequest[TaskQuery, None]) -> ApiReply:
     return ApiReply(await _details(api, view, who))
 
 
+async def get_result(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """The whole result of a task."""
+    who = asked.who
+    try:
+        view = await api.tasks.look(asked.names["id"], tenant=who.tenant, principal=_principal(who))
+    except UnknownName:
+        raise not_found("task") from None
+    return ApiReply(TaskResult(result=_result(view)))
+
+
 async def list_tasks(api: Api, asked: ApiRequest[TasksQuery, None]) -> ApiReply:
     """The caller's tasks, the latest first."""
     query, who = asked.query, asked.who
@@ -243,6 +256,9 @@ async def _details(api: Api, view: TaskView, who: Identity) -> TaskDetails:
         recorded = await api.records.run(line.run_id, who)
         waiting = views.waiting_in(await api.records.summary(recorded), recorded)
     info = _info(line)
+    told = _result(view)
+    size = len(msgspec.json.encode(told)) if told is not None else 0
+    handle = ResultHandle(bytes=size, url=f"/v1/tasks/{line.run_id}/result") if size > RESULT_BYTES_MAX else None
     return TaskDetails(
         **asdict(info),
         tool=view.tool,
@@ -251,7 +267,8 @@ async def _details(api: Api, view: TaskView, who: Identity) -> TaskDetails:
             TaskTry(attempt=each.attempt, started=each.started, ended=each.ended, error=each.error)
             for each in view.attempts
         ),
-        result=_result(view),
+        result=told if handle is None else None,
+        handle=handle,
         error=views.failure(_failure(view)) if result is None or result.error is None else views.failure(result.error),
         approvals=waiting,
     )

@@ -138,7 +138,7 @@ class Tasks:
         """`tasks/get`: how far it is."""
         task_id = task_named(client, params)
         entries = await entries_of(self._journal, task_id, who)
-        await self._revive(task_id, entries)
+        await self._revive(task_id, entries, client)
         return (await self._look(task_id, client)).detailed()
 
     async def update(self, client: McpClient, who: Identity, params: JsonObject) -> JsonObject:
@@ -156,7 +156,7 @@ class Tasks:
             return answered
 
         state = await self._runner.answer(task_id, answers)
-        if answered and not any(client.can_be_asked(asked.pending) for asked in state.waiting()):
+        if answered and not _asks(state, client):
             self._tasks.start(
                 task_id,
                 lambda stopping: go_on(
@@ -187,14 +187,18 @@ class Tasks:
         if running is not None:
             await _wait(running, MOMENT_S)
 
-    async def _revive(self, task_id: str, entries: list[Entry]) -> None:
-        """Go on with a task that was interrupted: by an end of this process, say."""
+    async def _revive(self, task_id: str, entries: list[Entry], client: McpClient) -> None:
+        """Go on with a task that was interrupted: by an end of this process, say. A task of which the client has
+        answered only some questions waits for the other answers.
+        """
         line = line_of(task_id, entries)
         if line is None or line.is_finished or line.state == "waiting" or self._tasks.get(task_id) is not None:
             return
         if line.state == "running" and not await self._journal.driven([task_id]):
             with contextlib.suppress(Busy):
                 line = await settle(self._journal, task_id, clock=self._runner.clock, wait_s=0.0) or line
+        if line.state == "queued" and _asks(RunState(entries), client):
+            return
         if line.state in ("queued", "retrying") and not await self._journal.driven([task_id]):
             begins = self._tasks.begins(task_id)
             self._tasks.start(
@@ -260,6 +264,11 @@ class Tasks:
     async def close(self) -> None:
         """Stop what still runs; it is on record, and gone on with when it is asked after."""
         await self._tasks.close()
+
+
+def _asks(state: RunState, client: McpClient) -> bool:
+    """Whether a run waits for an answer of this client."""
+    return any(client.can_be_asked(asked.pending) for asked in state.waiting())
 
 
 def task_named(client: McpClient, params: JsonObject) -> str:
