@@ -25,7 +25,7 @@ from actum.core.json import Json, JsonObject
 from actum.core.task import Backoff, TaskLine, TaskOptions
 from actum.server.access import Access
 from actum.server.metrics import Metrics
-from actum.tasks.celery import Broker, CeleryDispatcher, celery_app
+from actum.tasks.celery import BROKER_S, Broker, CeleryDispatcher, celery_app
 from actum.tasks.dispatcher import DispatcherState
 from actum.tasks.queue import TaskQueue, TaskView
 from actum.testing import FakeClock
@@ -500,3 +500,20 @@ async def test_a_task_for_a_day_next_week_and_one_that_waits_a_week_for_a_person
     assert json.loads(broker.body(broker.messages()[0]))[0] == [later.run_id]
     await sender.close()
     await running
+
+
+async def test_a_broker_that_hangs_for_a_while_ends_no_worker_and_loses_no_task(tmp_path: Path) -> None:
+    with broker_server() as broker:
+        async with office_of(broker, Store(str(tmp_path / "journal.db")), tmp_path) as office:
+            with office.server() as worker:
+                running = await office.accept("slow", seconds=2.0)
+                await office.wrote("slow")
+                with broker.hanging():
+                    line = await office.accept("look", what="meanwhile")
+                    view = await office.ended(running)  # the acknowledgement hangs, the task does not
+                    assert (view.line.state, len(view.attempts)) == ("succeeded", 1)
+                    with pytest.raises(subprocess.TimeoutExpired):
+                        await asyncio.to_thread(worker.wait, BROKER_S + 2)
+                assert (await office.ended(line)).line.state == "succeeded"
+                assert worker.poll() is None
+    assert [what for what, _ in office.ledger("look")] == ["meanwhile"]

@@ -795,7 +795,7 @@ FINDINGS = {
     "the broker can be reached, 1 message": "消息代理可用，1 条消息",
     "the broker can be reached, {count} messages": "消息代理可用，{count} 条消息",
     "start `actum serve` or `actum worker`, or more workers": "请启动 `actum serve` 或 `actum worker`，或增加工作进程",
-    "actum tasks list --state failed, actum tasks retry": "actum tasks list --state failed，actum tasks retry",
+    "actum tasks list --state failed, actum tasks retry": "actum tasks list --state failed，再用 actum tasks retry",
     "start the broker, or mend `broker` in the table [tasks]; tasks are accepted meanwhile, and wait": (
         "请启动消息代理，或改正 [tasks] 表中的 `broker`；其间任务照常接受并等待"
     ),

@@ -196,7 +196,7 @@ class _Branches:
                 case InputAsked():
                     self._question(branch, each)
                 case Attempt():
-                    self._attempt(branch, each)
+                    self._attempt(branch, each, is_last=each is call.attempts[-1])
         told = {id(attempt.settled) for attempt in call.attempts}
         if call.outcome is not None and id(call.outcome) not in told:
             self._outcome(branch, call.outcome, "")
@@ -210,7 +210,7 @@ class _Branches:
         fault = (f"  {checked.fault}", "red") if checked.fault else ""
         shown.add(styled(result_line(checked.result), fault))
 
-    def _attempt(self, branch: Tree, attempt: Attempt) -> None:
+    def _attempt(self, branch: Tree, attempt: Attempt, *, is_last: bool) -> None:
         intended = attempt.intended
         if attempt.waited_s:
             branch.add(styled((f"waited {duration(attempt.waited_s)}", "dim")))
@@ -221,7 +221,8 @@ class _Branches:
         if (child := self._children.pop(child_id(intended.key), None)) is not None:
             branch.add(tree_of(child))
         if attempt.settled is not None and attempt.ended is not None:
-            another = "" if attempt.settled.final or attempt.left_unknown else "  another attempt follows"
+            follows = "  another attempt may follow" if is_last else "  another attempt follows"
+            another = "" if attempt.settled.final or attempt.left_unknown else follows
             self._outcome(branch, attempt.settled, f"  · {duration(attempt.ended - attempt.at)}{another}")
 
     def _outcome(self, branch: Tree, outcome: CallCompleted | CallRefused, note: str) -> None:
