@@ -133,7 +133,7 @@ def main() -> int:
     report = watch.until_end() if not failed else watch.ended(b"")
     if failed:
         report["setup"] = failed.decode("utf-8", "replace")
-    if os.getppid() == jail["parent"]:
+    if not is_gone(jail["parent"]):
         _write_report(jail["report"], report)
     else:  # actum was killed: nobody else removes the folder
         sys.path.insert(0, os.path.dirname(__file__))
@@ -141,6 +141,17 @@ def main() -> int:
 
         remove(jail["base"])
     os._exit(0)  # nothing is left to be tidied up, and tidying costs milliseconds
+
+
+def is_gone(parent: int) -> bool:
+    """Whether our parent was killed. Its first thread may have ended while others of its threads still end."""
+    if os.getppid() != parent:
+        return True
+    try:
+        with open(f"/proc/{parent}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in b"ZX"
+    except OSError:
+        return True
 
 
 def own_uid(home: str) -> int:
