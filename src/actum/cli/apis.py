@@ -47,7 +47,10 @@ app = typer.Typer(help="Add an API: a whole document, or one HTTP endpoint.", no
 BYTES_PER_TOKEN = 4
 ApiName = Annotated[str, typer.Argument(metavar="NAME", help="What the API is called here.")]
 SchemeFlag = Annotated[str, typer.Option("--scheme", metavar="NAME", help="The security scheme, where there are some.")]
-UserFlag = Annotated[str, typer.Option("--user", metavar="NAME", help="Who logs in, where it is not you.")]
+UserFlag = Annotated[
+    str | None,
+    typer.Option("--user", metavar="NAME", help="Who logs in, where it is not you; '' for users without a name."),
+]
 TenantFlag = Annotated[str, typer.Option("--tenant", metavar="NAME", help="The tenant of the user.")]
 YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
 SecretFlag = Annotated[
@@ -228,14 +231,14 @@ def remove(name: ApiName) -> int:
 def login(
     name: ApiName,
     scheme: SchemeFlag = "",
-    user: UserFlag = "",
+    user: UserFlag = None,
     tenant: TenantFlag = "",
     port: Annotated[int, typer.Option("--port", help="Where the browser comes back to; 0 for any port.")] = 0,
     paste: Annotated[bool, typer.Option("--paste", help="The browser runs on another machine.")] = False,
 ) -> int:
     """Log in at an API, in a browser. Nothing opens without a yes."""
     terminal = Terminal()
-    owner = User(said(tenant), said(user) or who())
+    owner = User(said(tenant), who() if user is None else said(user))
     wanted = login_of(api_store(os.environ).get(said(name)), said(scheme), owner, os.environ)
     granted = asyncio.run(by_browser(wanted, terminal, port=port, paste=paste))
     terminal.note(tr("{user} is logged in at {site}.", user=owner.principal, site=granted.issuer))
@@ -255,10 +258,10 @@ async def by_browser(
         return await log_in(wanted, person, api_logins(os.environ), options.egress())
 
 
-def logout(name: ApiName, scheme: SchemeFlag = "", user: UserFlag = "", tenant: TenantFlag = "") -> int:
+def logout(name: ApiName, scheme: SchemeFlag = "", user: UserFlag = None, tenant: TenantFlag = "") -> int:
     """Forget the log-in at an API. Its issuer is not told."""
     terminal = Terminal()
-    owner = User(said(tenant), said(user) or who())
+    owner = User(said(tenant), who() if user is None else said(user))
     setup, store = api_store(os.environ).get(said(name)), api_logins(os.environ)
     found = [
         granted

@@ -525,7 +525,7 @@ HELP = {
     "The client for OAuth 2.0 and OpenID Connect.": "用于 OAuth 2.0 和 OpenID Connect 的客户端。",
     "Each user logs in, as with `actum tools login`.": "每个用户自己登录，如 `actum tools login`。",
     "The security scheme, where there are some.": "安全方案（有多个时指定）。",
-    "Who logs in, where it is not you.": "登录者，若不是你自己。",
+    "Who logs in, where it is not you; '' for users without a name.": "登录者，若不是你自己；'' 表示没有名称的用户。",
     "The tenant of the user.": "用户所属的租户。",
     "Where the browser comes back to; 0 for any port.": "浏览器返回的端口；0 表示任意端口。",
     "Log in at an API, in a browser. Nothing opens without a yes.": "在浏览器中登录 API。未经同意不会打开任何页面。",

@@ -145,6 +145,8 @@ async def test_each_user_logs_in_and_no_token_of_one_is_used_for_another(tmp_pat
         for stranger in ("eve", ""):
             with pytest.raises(LoginNeeded):
                 await read(toolset, stranger)
+        with pytest.raises(LoginNeeded, match=r"actum tools login mail --user 'the \$eve'$"):
+            await read(toolset, "the $eve")
         await mail.log_in("ann", tenant="north")
         with pytest.raises(LoginNeeded):
             await read(toolset, "north/ann")

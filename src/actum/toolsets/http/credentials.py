@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import shlex
 from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary
 
@@ -177,14 +178,14 @@ class ApiCredentials:
         place, store = self._setup.login_place(scheme, credential), self._logins
         granted = store.granted(context.user, place) if store else None
         if store is None or granted is None:
-            raise self._login_needed()
+            raise self._login_needed(context.user)
         if self._is_over(granted):
             async with store.turn(context.user, place):
                 granted = store.granted(context.user, place)
                 if granted is not None and self._is_over(granted):  # no other call, and no other process, was faster
                     granted = await self._renewed(login, granted, store, context)
             if granted is None:
-                raise self._login_needed()
+                raise self._login_needed(context.user)
         context.conceal(granted.access_token, granted.refresh_token)
         return granted.access_token
 
@@ -208,9 +209,10 @@ class ApiCredentials:
     def _is_over(self, granted: Granted) -> bool:
         return granted.expires_at - EARLY_S <= self._clock.now() or granted.access_token in self._refused
 
-    def _login_needed(self) -> LoginNeeded:
-        name = self._setup.name
-        return LoginNeeded(f"{name} wants a log-in: the user has to run `actum tools login {name}`.")
+    def _login_needed(self, user: User) -> LoginNeeded:
+        words = ["actum", "tools", "login", self._setup.name, "--user", user.principal]
+        words += ["--tenant", user.tenant] if user.tenant else []
+        return LoginNeeded(f"{self._setup.name} wants a log-in. A person has to run: {shlex.join(words)}")
 
 
 def _secret(name: str, context: Context) -> str:
