@@ -89,7 +89,8 @@ def validator(vendor: str, schema: str) -> Draft202012Validator:
 DEPARTURES = {
     "messages": re.compile(
         r"'caller' is a required property"  # it would come back as the client's, and go upstream
-        r"|'(?:context_management|diagnostics|iterations|speed)' is a required property"  # of betas that the client did not ask for
+        # of betas that the client did not ask for
+        r"|'(?:context_management|diagnostics|iterations|speed)' is a required property"
     ),
     "responses": re.compile(
         r"response\.usage: None is not of type 'object'"  # OpenAI itself says null until the end
