@@ -89,7 +89,8 @@ def validator(vendor: str, schema: str) -> Draft202012Validator:
 DEPARTURES = {
     "messages": re.compile(
         r"'caller' is a required property"  # it would come back as the client's, and go upstream
-        r"|'(?:context_management|diagnostics|iterations|speed)' is a required property"  # of betas that the client did not ask for
+        # of betas that the client did not ask for
+        r"|'(?:context_management|diagnostics|iterations|speed)' is a required property"
     ),
     "responses": re.compile(
         r"response\.usage: None is not of type 'object'"  # OpenAI itself says null until the end
@@ -204,7 +205,10 @@ async def test_answers_of_agents_are_those_of_the_vendors_documents_as_well() ->
 
 async def test_objects_of_the_assistants_api_are_those_of_the_vendors_document() -> None:
     calls = [ToolCall("c", "add", {"a": 2, "b": 3})]
-    function = {"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {}}}}
+    function: JsonObject = {
+        "type": "function",
+        "function": {"name": "add", "parameters": {"type": "object", "properties": {}}},
+    }
 
     def says(request: Request) -> str | Reply:
         return "It is 5." if isinstance(request.messages[-1], ToolMessage) else Reply.of("Let me see.", calls)

@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Protocol
 
 import msgspec
-from msgspec import Struct
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
@@ -23,15 +22,11 @@ from ....agents.agent import Agent
 from ....core.call import TextPart
 from ....core.errors import ActumError, Busy, JournalError, ModelError, UnknownName, UsageError
 from ....core.event import Event, RunResult
-from ....core.interfaces import Answer
 from ....core.json import Json, JsonObject
 from ....core.kept_object import KeptObject, ObjectsFull, objects_of
 from ....core.message import UserMessage
-from ....core.model_settings import ModelSettings
-from ....core.pending import Pending
 from ....core.record import new_id
 from ....core.tool import Tool
-from ....dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ....runs.runner import Emit
 from ...api.api import Api, Start
 from ...api.records import Recorded
@@ -41,17 +36,29 @@ from ...door import identity_of
 from ...identity import Identity
 from ..refused import DO_NOT_RETRY, Refused
 from .answer import Ending, Piece, ServerCall
+from .assistant_requests import (
+    WantedRun,
+    answers_of,
+    check_supported,
+    digest_of,
+    given_outputs,
+    message_text,
+    objects_in,
+    read_settings,
+    read_tools,
+    text_in,
+    texts_in,
+)
 from .assistant_view import IS_ACTIVE, AssistantRun, EventWriter, event
 from .client_history import own_words
 from .conversations import Conversations
 from .endpoints import Methods, fields_of_body, forget, json_response, page_of
-from .ids import AnswerRef, read_approval_id, read_call_id
-from .placing import GO_ON, GoOn, Placing, may_approve
+from .ids import AnswerRef
+from .placing import GO_ON, GoOn, Placing
 from .telling import Telling
 
 _encode = msgspec.json.Encoder().encode
 _ASSISTANT = ("name", "description", "instructions", "metadata", "tools", "temperature", "top_p")
-_NOT_HERE = ("file_search", "code_interpreter")
 OBJECT_BYTES_MAX = 1024 * 1024
 """So long an assistant, a thread or a message may be."""
 THREAD_S = 60 * 24 * 3600.0
@@ -73,28 +80,6 @@ class Carrier(Protocol):
 
     def agent_named(self, model: str, who: Identity) -> str:
         """The name of the agent that a model's name means."""
-
-
-class WantedRun(Struct, frozen=True, kw_only=True):
-    """A run that a client wants.
-
-    Attributes:
-        thread: the thread.
-        agent: the name of the agent.
-        body: the request.
-        assistant: the assistant.
-        tools: the client's own tools.
-        door: for the record; see `Started.door`.
-        words: what is said, the question last.
-    """
-
-    thread: str
-    agent: str
-    body: JsonObject
-    assistant: JsonObject
-    tools: tuple[Tool, ...]
-    door: JsonObject
-    words: tuple[UserMessage, ...]
 
 
 class Assistants:
@@ -169,9 +154,9 @@ class Assistants:
 
     async def _keep_assistant(self, http: HttpRequest, before: JsonObject, id_: str) -> JsonObject:
         who, body = identity_of(http.scope), await fields_of_body(http)
-        model = _text(body, "model") or _text(before, "model")
+        model = text_in(body, "model") or text_in(before, "model")
         self._carrier.agent_named(model, who)  # raises where there is none for the caller
-        _check(body)
+        check_supported(body)
         said: JsonObject = {name: body.get(name, before.get(name)) for name in _ASSISTANT}
         read_tools(said.get("tools"))
         now = self._api.clock.now()
@@ -200,8 +185,8 @@ class Assistants:
         return json_response(await self._new_thread(await fields_of_body(http), identity_of(http.scope)))
 
     async def _new_thread(self, body: JsonObject, who: Identity) -> JsonObject:
-        _check(body)
-        messages = [message_text(message) for message in _objects_in(body, "messages")]
+        check_supported(body)
+        messages = [message_text(message) for message in objects_in(body, "messages")]
         thread: JsonObject = {
             "id": f"thread_{os.urandom(12).hex()}",
             "object": "thread",
@@ -210,8 +195,8 @@ class Assistants:
             "tool_resources": {},
         }
         await self._keep("thread", thread, who)
-        for (role, text), said in zip(messages, _objects_in(body, "messages"), strict=True):
-            await self._new_message(_text(thread, "id"), role, text, said, who)
+        for (role, text), said in zip(messages, objects_in(body, "messages"), strict=True):
+            await self._new_message(text_in(thread, "id"), role, text, said, who)
         return thread
 
     async def _get_thread(self, http: HttpRequest) -> Response:
@@ -219,14 +204,14 @@ class Assistants:
 
     async def _change_thread(self, http: HttpRequest) -> Response:
         thread, body = await self._thread(http), await fields_of_body(http)
-        _check(body)
+        check_supported(body)
         changed: JsonObject = {**thread, "metadata": body.get("metadata", thread.get("metadata"))}
         await self._keep("thread", changed, identity_of(http.scope))
         return json_response(changed)
 
     async def _drop_thread(self, http: HttpRequest) -> Response:
         thread, who = await self._thread(http), identity_of(http.scope)
-        id_ = _text(thread, "id")
+        id_ = text_in(thread, "id")
         for run in await self._conversations.runs_of(id_, who, must_be=False):
             await forget(self._api, run.run_id, who, "thread deleted")
         await self._objects.delete(owner_of(who), id_)
@@ -240,7 +225,7 @@ class Assistants:
     async def _make_message(self, http: HttpRequest) -> Response:
         who, body = identity_of(http.scope), await fields_of_body(http)
         role, text = message_text(body)
-        thread = _text(await self._thread(http), "id")
+        thread = text_in(await self._thread(http), "id")
         if http.headers.get("x-stainless-retry-count", "0") != "0":
             said = await self._said_in(thread, who)
             if said and (said[-1]["role"], _value(said[-1])) == (role, text):
@@ -275,7 +260,7 @@ class Assistants:
 
     async def _messages(self, thread: str, who: Identity) -> list[JsonObject]:
         """All messages of a thread, the oldest first: those of a run follow what the run was asked."""
-        waiting = {_text(said, "id"): said for said in await self._said_in(thread, who)}
+        waiting = {text_in(said, "id"): said for said in await self._said_in(thread, who)}
         found: list[JsonObject] = []
         for run in await self._runs(thread, who):
             asked = run.door.get("messages")
@@ -286,18 +271,18 @@ class Assistants:
 
     async def _list_messages(self, http: HttpRequest) -> Response:
         who = identity_of(http.scope)
-        messages = await self._messages(_text(await self._thread(http), "id"), who)
+        messages = await self._messages(text_in(await self._thread(http), "id"), who)
         if run := http.query_params.get("run_id"):
             messages = [message for message in messages if message["run_id"] == run]
         return json_response(page_of(messages, http))
 
     async def _get_message(self, http: HttpRequest) -> Response:
-        messages = await self._messages(_text(await self._thread(http), "id"), identity_of(http.scope))
+        messages = await self._messages(text_in(await self._thread(http), "id"), identity_of(http.scope))
         return json_response(_pick(messages, http.path_params["message"], "message"))
 
     async def _drop_message(self, http: HttpRequest) -> Response:
         who, id_ = identity_of(http.scope), http.path_params["message"]
-        said = await self._said_in(_text(await self._thread(http), "id"), who)
+        said = await self._said_in(text_in(await self._thread(http), "id"), who)
         _pick(said, id_, "message")
         await self._objects.delete(owner_of(who), id_)
         return json_response({"id": id_, "object": "thread.message.deleted", "deleted": True})
@@ -318,22 +303,22 @@ class Assistants:
                 raise UsageError(f"Thread {thread} already has an active run {run.told()['id']}.")
 
     async def _list_runs(self, http: HttpRequest) -> Response:
-        runs = await self._runs(_text(await self._thread(http), "id"), identity_of(http.scope))
+        runs = await self._runs(text_in(await self._thread(http), "id"), identity_of(http.scope))
         return json_response(page_of([run.told() for run in runs], http))
 
     async def _make_thread_and_run(self, http: HttpRequest) -> Response:
         who, body = identity_of(http.scope), await fields_of_body(http)
-        await self._assistant(_text(body, "assistant_id"), who)
+        await self._assistant(text_in(body, "assistant_id"), who)
         begun = body.get("thread")
         thread = await self._new_thread(begun if isinstance(begun, dict) else {}, who)
-        return await self._begin(_text(thread, "id"), body, who)
+        return await self._begin(text_in(thread, "id"), body, who)
 
     async def _make_run(self, http: HttpRequest) -> Response:
         who, body = identity_of(http.scope), await fields_of_body(http)
-        thread = _text(await self._thread(http), "id")
+        thread = text_in(await self._thread(http), "id")
         if http.headers.get("x-stainless-retry-count", "0") != "0":
             runs = await self._runs(thread, who)
-            if runs and runs[-1].door.get("request") == _digest(body):
+            if runs and runs[-1].door.get("request") == digest_of(body):
                 return json_response(runs[-1].told())  # the client did not hear that its run had begun
         await self._check_idle(thread, who)
         return await self._begin(thread, body, who)
@@ -345,17 +330,17 @@ class Assistants:
             UsageError: it asks for something that an agent does not do.
             UnknownName: there is no such assistant, or no such agent.
         """
-        assistant = await self._assistant(_text(body, "assistant_id"), who)
-        _check(body)
-        model = _text(body, "model") or _text(assistant, "model")
+        assistant = await self._assistant(text_in(body, "assistant_id"), who)
+        check_supported(body)
+        model = text_in(body, "model") or text_in(assistant, "model")
         agent = self._carrier.agent_named(model, who)
-        for said in _objects_in(body, "additional_messages"):
+        for said in objects_in(body, "additional_messages"):
             role, text = message_text(said)
             await self._new_message(thread, role, text, said, who)
-        heard = {id_ for run in await self._runs(thread, who) for id_ in _texts(run.door.get("messages"))}
-        new = [said for said in await self._said_in(thread, who) if _text(said, "id") not in heard]
-        instructions = _text(body, "instructions") or _text(assistant, "instructions")
-        told = "\n".join(text for text in (instructions, _text(body, "additional_instructions")) if text)
+        heard = {id_ for run in await self._runs(thread, who) for id_ in texts_in(run.door.get("messages"))}
+        new = [said for said in await self._said_in(thread, who) if text_in(said, "id") not in heard]
+        instructions = text_in(body, "instructions") or text_in(assistant, "instructions")
+        told = "\n".join(text for text in (instructions, text_in(body, "additional_instructions")) if text)
         words = [UserMessage((TextPart(told),), "client")] if told else []
         for said in new:
             user = said["role"] == "user"
@@ -364,7 +349,7 @@ class Assistants:
         if not new:
             words.append(UserMessage((TextPart(GO_ON),), "client"))
         tools = body["tools"] if isinstance(body.get("tools"), list) else assistant.get("tools")
-        ids: list[Json] = [_text(said, "id") for said in new]
+        ids: list[Json] = [text_in(said, "id") for said in new]
         door: JsonObject = {
             "surface": "assistants",
             "background": True,
@@ -374,7 +359,7 @@ class Assistants:
             "tools": tools,
             "metadata": body.get("metadata") or {},
             "messages": ids,
-            "request": _digest(body),
+            "request": digest_of(body),
         }
         return WantedRun(
             thread=thread,
@@ -392,7 +377,7 @@ class Assistants:
         start, events = Start(new_id("run")), Events() if body.get("stream") is True else None
         settings = read_settings(wanted)
         # Before the run begins: where the server is killed in between, the messages are only new to the next run.
-        await self._objects.take_up(owner_of(who), _texts(wanted.door["messages"]), start.run_id)
+        await self._objects.take_up(owner_of(who), texts_in(wanted.door["messages"]), start.run_id)
 
         def carry_out(emit: Emit) -> Coroutine[object, object, RunResult]:
             return agent.run(
@@ -513,7 +498,7 @@ class Assistants:
 
     async def _keep(self, kind: str, told: JsonObject, who: Identity, parent: str = "") -> None:
         kept = KeptObject(
-            id=_text(told, "id"),
+            id=text_in(told, "id"),
             owner=owner_of(who),
             kind=kind,
             parent=parent,
@@ -539,129 +524,6 @@ class Assistants:
 def owner_of(who: Identity) -> str:
     """Names a caller among those of all issuers and tenants."""
     return hashlib.sha256(_encode([who.tenant, who.issuer, who.principal])).hexdigest()
-
-
-def given_outputs(body: JsonObject) -> dict[str, str]:
-    """What a client submits, by the id of what was asked.
-
-    Raises:
-        UsageError: an output does not fit.
-        UnknownName: an id is not ours.
-    """
-    found: dict[str, str] = {}
-    for given in _objects_in(body, "tool_outputs"):
-        id_ = _text(given, "tool_call_id")
-        ref = read_call_id(id_) or read_approval_id(id_)
-        if ref is None:
-            raise UnknownName("There is no such call.")
-        found[ref.ask_id] = _text(given, "output")
-    if not found:
-        raise UsageError("tool_outputs: at least one output was expected")
-    return found
-
-
-def answers_of(recorded: Recorded, given: dict[str, str], who: Identity) -> dict[str, Answer]:
-    """The answers that the outputs of a client are.
-
-    Raises:
-        UsageError: an output is missing, or the caller may not give it.
-        UnknownName: the run did not ask for this.
-    """
-    waiting = {asked.id: asked.pending for asked in recorded.state.waiting()}
-    if unknown := given.keys() - waiting.keys():
-        raise UnknownName(f"There is no such call: {len(unknown)} of these ids are not waited for.")
-    if missing := waiting.keys() - given.keys():
-        raise UsageError(f"tool_outputs: outputs of {len(missing)} more calls were expected")
-    return {id_: _answer(waiting[id_], text, who) for id_, text in given.items()}
-
-
-def _answer(pending: Pending, text: str, who: Identity) -> Answer:
-    if pending.kind in ("result", "answer"):
-        return Answer("answer", text)
-    verdict = text.strip().lower()
-    if pending.kind == "approval" and verdict in ("approve", "deny"):
-        if may_approve(pending, who, approve=verdict == "approve"):
-            return Answer("approve" if verdict == "approve" else "deny", "", who.principal or "user")
-        raise UsageError("This key may not answer this approval: a person answers at /v1/approvals.")
-    raise UsageError("tool_outputs: approve or deny was expected; all else is answered at /v1/approvals")
-
-
-def message_text(body: JsonObject) -> tuple[str, str]:
-    """The role and the text of a message.
-
-    Raises:
-        UsageError: it is no message.
-        ModelError: it has files or pictures, which are not taken here.
-    """
-    role, content = body.get("role"), body.get("content")
-    if role not in ("user", "assistant"):
-        raise UsageError("role: user or assistant was expected")
-    if body.get("attachments"):
-        raise ModelError("attachments: files are not taken here", status=501)
-    if isinstance(content, str) and content:
-        return str(role), content
-    texts: list[str] = []
-    for part in content if isinstance(content, list) else []:
-        match part:
-            case {"type": "text", "text": str(text)}:
-                texts.append(text)
-            case _:
-                raise ModelError("content: only text is taken here", status=501)
-    if not texts:
-        raise UsageError("content: a text was expected")
-    return str(role), "\n".join(texts)
-
-
-def read_tools(tools: Json) -> tuple[Tool, ...]:
-    """The client's own tools.
-
-    Raises:
-        UsageError: they are none.
-    """
-    if not tools:
-        return ()
-    said: Json = [{"role": "user", "content": "x"}]
-    return OPENAI_CHAT.decode_request(_encode({"model": "x", "messages": said, "tools": tools})).tools
-
-
-def read_settings(wanted: WantedRun) -> ModelSettings | None:
-    """How the model is to be asked."""
-
-    def number(name: str) -> float | None:
-        found = wanted.body.get(name)
-        found = wanted.assistant.get(name) if found is None else found
-        return float(found) if isinstance(found, int | float) else None
-
-    most = wanted.body.get("max_completion_tokens")
-    made = ModelSettings(
-        temperature=number("temperature"), top_p=number("top_p"), max_tokens=most if isinstance(most, int) else None
-    )
-    return made if made != ModelSettings() else None
-
-
-def _check(body: JsonObject) -> None:
-    """Refuse by name what is not here.
-
-    Raises:
-        ModelError: the request asks for it.
-        UsageError: likewise.
-    """
-    for tool in _objects_in(body, "tools"):
-        if tool.get("type") in _NOT_HERE:
-            raise ModelError(f"tools: {tool['type']} is not run here", status=501)
-    if body.get("tool_resources"):
-        raise ModelError("tool_resources: there are no files and no vector stores here", status=501)
-    if body.get("response_format") not in (None, "auto", {"type": "text"}):
-        raise UsageError("response_format: an agent answers in its own form")
-    if body.get("tool_choice") not in (None, "auto"):
-        raise UsageError("tool_choice: the agent decides which tools are called; leave it out")
-    if body.get("parallel_tool_calls") is False:
-        raise UsageError("parallel_tool_calls: the agent decides how many calls are made at once; leave it out")
-    truncation = body.get("truncation_strategy")
-    if isinstance(truncation, dict) and truncation.get("type") != "auto":
-        raise UsageError("truncation_strategy: only auto is known here")
-    if body.get("max_prompt_tokens") is not None:
-        raise UsageError("max_prompt_tokens: the agent has limits of its own; leave it out")
 
 
 async def _absent(http: HttpRequest) -> Response:
@@ -714,33 +576,9 @@ def _pick(items: Sequence[JsonObject], id_: str, what: str) -> JsonObject:
     return found
 
 
-def _text(body: JsonObject, name: str) -> str:
-    found = body.get(name)
-    if found is not None and not isinstance(found, str):
-        raise UsageError(f"{name}: a text was expected")
-    return found or ""
-
-
-def _texts(found: Json) -> list[str]:
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
-
-
-def _objects_in(body: JsonObject, name: str) -> list[JsonObject]:
-    found = body.get(name)
-    if found is None:
-        return []
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise UsageError(f"{name}: a list of objects was expected")
-    return [each for each in found if isinstance(each, dict)]
-
-
 def _value(message: JsonObject) -> str:
     match message.get("content"):
         case [{"text": {"value": str(text)}}]:
             return text
         case _:
             return ""
-
-
-def _digest(body: JsonObject) -> str:
-    return hashlib.sha256(_encode(body)).hexdigest()
