@@ -115,6 +115,7 @@ TEMPLATE = """\
 #[tools."crm_*".tasks]
 #max_retries = 3
 #timeout_s = 300
+#in_process = true              # quick and safe: no child process, and nothing but the tool itself can end its calls
 
 # Agents by name: actum run --agent desk "..."
 #[agents.desk]
