@@ -14,14 +14,14 @@ from actum import Agent, Rule, Rules, ToolCall, ToolError, tool
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import BadTool
 from actum.core.interfaces import Request
-from actum.core.json import Json
+from actum.core.json import Json, JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.provenance import Origin
-from actum.core.record import InputRequested, Intended
+from actum.core.record import CallsRequested, HandedOver, InputRequested, Intended
 from actum.journal.memory import MemoryJournal
 from actum.policy.border import lower, spaced
 from actum.policy.common_words import is_common
-from actum.policy.origins import OriginIndex, leaves
+from actum.policy.origins import OriginIndex, leaves, origins_to_hand_over
 from actum.testing import Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C3")
@@ -355,3 +355,17 @@ def test_hostile_texts_cost_little() -> None:
     for value in values:
         index.of({"x": value})
     assert time.process_time() - begun < 15
+
+
+def test_what_is_handed_over_to_another_run_keeps_its_origins_and_a_flood_of_values_is_the_models() -> None:
+    """Two fields that look alike as paths are told apart, so that no value lends its origin to another."""
+    index = OriginIndex([UserMessage.of("Pay ada.")], lambda tool: ())
+    arguments: JsonObject = {"a.b": "ada", "a": {"b": "mallory", "ada": [1]}, "many": [f"n{at}" for at in range(2_000)]}
+    values, names = origins_to_hand_over(arguments, index.of)
+    assert len(values) < 1_000
+    handed = HandedOver("r1", values, names)
+    call = ToolCall("call", "pay", arguments)
+    other = OriginIndex((), lambda tool: (), (CallsRequested((call,), "model", handed=handed),))
+    assert other.of({"to": "ada"})["to"] == (Origin("user"),)
+    for said in ("mallory", "n3", "n1999", "b"):
+        assert other.of({"to": said})["to"] == (Origin("model"),), said

@@ -20,6 +20,8 @@ from tests.cli.test_serve import Server, served, until
 
 SECRET = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 WORK = '''
+import asyncio
+import os
 import time
 from pathlib import Path
 
@@ -44,6 +46,21 @@ def look(name: str) -> str:
     """Look."""
     note("look", name)
     return "seen " + name
+
+
+@tool(effects={"read"})
+async def near(name: str) -> str:
+    """Tell which process this is, once there is a file `go`."""
+    note("begun", name)
+    while not Path("go").exists():
+        await asyncio.sleep(0.02)
+    return str(os.getpid())
+
+
+@tool(effects={"read"})
+def far(name: str) -> str:
+    """Tell which process this is."""
+    return str(os.getpid())
 
 
 @tool(effects={"read"}, background="allowed")
@@ -124,6 +141,7 @@ class House:
             "[tasks]\nworkers = 2\n"
             f'[egress]\nprivate = ["{self.receiver.address}"]\n'
             '[agents.clerk]\npython = "clerk.py:clerk"\n'
+            "[tools.near.tasks]\nin_process = true\n"
             "[tools.read.tasks]\nmax_retries = 3\nbackoff = {base = 0.1}\n"
         )
         environment = {"ACTUM_JOURNAL": self._place, "ACTUM_SECRET_WEBHOOK": SECRET, "PYTHONPATH": str(self.folder)}
@@ -244,3 +262,24 @@ async def test_an_agent_starts_a_tool_in_the_background_and_looks_how_its_task_s
         assert told["state"] == "succeeded", told
         assert told["result"] == "It says: done report"
         assert house.ledger()["finished report"] == 1
+
+
+@pytest.mark.row("P5")
+async def test_a_tool_that_is_said_to_be_safe_runs_in_the_server_is_cancelled_timed_out_and_put_back(
+    house: House,
+) -> None:
+    async with house.serves() as (server, client):
+        cancelled = await house.ask(client, "near", "one")
+        late = await house.ask(client, "near", "two", timeout_s=0.2)
+        assert (await stands(client, late))["state"] == "timed_out"
+        assert (await client.delete(f"/v1/tasks/{cancelled}")).json()["state"] == "cancelled"
+        back = await house.ask(client, "near", "three", max_retries=0)
+        await until(lambda: house.ledger()["begun three"] == 1)
+        server.process.terminate()
+        await server.ended()
+    (house.folder / "go").touch()
+    async with house.serves() as (server, client):
+        told = await stands(client, back)
+        assert (told["state"], told["result"]) == ("succeeded", str(server.process.pid))
+        other = await stands(client, await house.ask(client, "far", "four"))
+        assert other["result"] != str(server.process.pid)

@@ -146,6 +146,7 @@ def local_dispatcher(
     *,
     local: LocalSettings | None = None,
     limits: TaskLimits | None = None,
+    builder: Builder | None = None,
 ) -> LocalDispatcher:
     """The local dispatcher of a server.
 
@@ -156,6 +157,7 @@ def local_dispatcher(
         folder: where the everyday tools may look at files.
         local: how many children, and how long they live.
         limits: how many tasks may run.
+        builder: builds what carries out tasks in this process, where a tool may run there.
 
     Raises:
         UsageError: the journal is in memory.
@@ -169,6 +171,7 @@ def local_dispatcher(
         clock=SystemClock(),
         settings=local,
         limits=limits,
+        builder=builder,
     )
 
 

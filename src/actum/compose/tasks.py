@@ -22,9 +22,10 @@ from ..toolsets.wrappers import labels_of
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
 from ..transport.guard import Guard
+from .agents import Agents
 from .secrets import open_secrets
 from .settings import Settings
-from .task_child import local_dispatcher
+from .task_child import SettingsBuilder, local_dispatcher
 from .task_queue import open_queue, task_limits
 from .task_worker import celery_dispatcher
 
@@ -91,13 +92,22 @@ async def tasks_carried_out(
     sender = WebhookSender(journal, fetcher, secrets, clock=clock, kept_s=task_limits(settings).kept_s)
     running = [asyncio.create_task(sender.run(), name="webhooks")]
     dispatcher: Dispatcher | None = None
+    agents = Agents(settings, environment, folder, journal=journal)
     if settings.tasks.dispatcher == "local":
         local = LocalSettings(
             workers=settings.tasks.workers,
             tasks_max=settings.tasks.tasks_per_child,
             memory_bytes_max=settings.tasks.child_memory_bytes,
         )
-        dispatcher = local_dispatcher(settings, journal, environment, folder, local=local, limits=task_limits(settings))
+        dispatcher = local_dispatcher(
+            settings,
+            journal,
+            environment,
+            folder,
+            local=local,
+            limits=task_limits(settings),
+            builder=SettingsBuilder(settings, environment, folder, journal, agents),
+        )
     elif settings.tasks.dispatcher == "celery":
         dispatcher = celery_dispatcher(settings, journal)
     if dispatcher is not None:
@@ -114,6 +124,7 @@ async def tasks_carried_out(
         with suppress(asyncio.CancelledError):
             await asyncio.wait(running)
         await fetcher.aclose()
+        await agents.close()
 
 
 def _tell_failure(ended: asyncio.Task[None]) -> None:

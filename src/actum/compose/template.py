@@ -126,6 +126,7 @@ TEMPLATE = """\
 #backoff = {base = 1, factor = 2, cap = 60, jitter = 0.1}   # seconds between attempts
 #timeout_s = 300                # one attempt
 #priority = 5                   # 0 to 9; the highest begins first
+#in_process = true              # quick and safe: no child process, and nothing but the tool itself can end its calls
 
 # Agents by name: actum run --agent desk "..."
 #[agents.desk]

@@ -161,6 +161,8 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
         unique_key: the same key of the same user gives the same task; empty for a task of its own.
         webhook: the address that is told when the task has ended; empty for none.
         webhook_result: the message to that address also holds the result.
+        in_process: by the word of the operator the local dispatcher makes the call in its own process, and not in a
+            child. Nothing can end such a call that does not want to end.
     """
 
     max_retries: int = 0
@@ -172,6 +174,7 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     unique_key: str = ""
     webhook: str = ""
     webhook_result: bool = False
+    in_process: bool = False
 
 
 class TaskLine(Struct, frozen=True, kw_only=True):
@@ -219,6 +222,13 @@ class TaskLine(Struct, frozen=True, kw_only=True):
     def is_finished(self) -> bool:
         """Whether nothing more happens by itself."""
         return self.state in FINISHED
+
+    def limit_s(self, now: float) -> float | None:
+        """Seconds that an attempt may take which begins now; None for no limit."""
+        limits = [self.options.timeout_s]
+        if self.options.deadline is not None:
+            limits.append(max(0.0, self.options.deadline - now))
+        return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def may_retry(self) -> bool:

@@ -24,13 +24,14 @@ class TaskDefaults(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What holds for the tasks of a tool where a request says nothing. None: nothing is said.
 
     Attributes:
-        max_retries, backoff, timeout_s, priority: as in `TaskOptions`.
+        max_retries, backoff, timeout_s, priority, in_process: as in `TaskOptions`.
     """
 
     max_retries: int | None = None
     backoff: Backoff | None = None
     timeout_s: float | None = None
     priority: int | None = None
+    in_process: bool | None = None
 
     def __post_init__(self) -> None:
         if self.max_retries is not None and self.max_retries < 0:
@@ -83,6 +84,7 @@ class TaskRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
             unique_key=self.unique_key,
             webhook=self.webhook,
             webhook_result=self.webhook_result,
+            in_process=bool(defaults.in_process),
         )
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from itertools import islice
 
 import msgspec
 from msgspec import UNSET
@@ -390,7 +391,7 @@ def leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
 
 def origins_to_hand_over(arguments: JsonObject, lookup: Lookup) -> tuple[Origins, Origins]:
     """Where the values in the arguments of a call came from, and the names of the fields inside of them, for another
-    run; see `HandedOver`.
+    run; see `HandedOver`. What stands behind the first `LOOKUPS_MAX` values counts as the model's.
 
     Args:
         arguments: of the call.
@@ -398,7 +399,7 @@ def origins_to_hand_over(arguments: JsonObject, lookup: Lookup) -> tuple[Origins
     """
     values: Origins = {}
     names: Origins = {}
-    for pointer, name, value in _pointers(arguments, ""):
+    for pointer, name, value in islice(_pointers(arguments, ""), LOOKUPS_MAX):
         if not isinstance(value, _NESTED):
             values[pointer] = lookup({"value": value}).get("value", _MODEL)
         if name:

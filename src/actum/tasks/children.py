@@ -189,7 +189,7 @@ class TaskChildren:
         kill = self._killing[run_id] = asyncio.Event()
         asked = asyncio.ensure_future(child.ask(msgspec.json.encode(TaskOrder(run_id))))
         killed = asyncio.ensure_future(kill.wait())
-        limit = self._clock.timeout(self._limit_of(line))
+        limit = self._clock.timeout(line.limit_s(self._clock.now()))
         try:
             async with limit:
                 await asyncio.wait([asked, killed], return_when=asyncio.FIRST_COMPLETED)
@@ -218,13 +218,6 @@ class TaskChildren:
             log.log(logging.WARNING if report.is_unfit else logging.INFO, "task %s was left: %s", run_id, report.left)
         await self._give_back(child, report)
         return left_s
-
-    def _limit_of(self, line: TaskLine) -> float | None:
-        """Seconds that an attempt may take."""
-        limits = [line.options.timeout_s]
-        if line.options.deadline is not None:
-            limits.append(max(0.0, line.options.deadline - self._clock.now()))
-        return min((limit for limit in limits if limit is not None), default=None)
 
     async def _end(
         self, child: TaskChild, asked: asyncio.Future[TaskReport | None], killed: asyncio.Future[Literal[True]]

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Clock, Journal, TaskIndex
-from .children import LocalSettings, TaskChildren
+from ..core.task import TaskLine
+from ..runs.run import Stopping
+from .attempt import LeftTask, attempt_in_time
+from .builder import Builder
+from .children import BUSY_S, LEFT_S, LocalSettings, TaskChildren
 from .dispatcher import DispatcherState
 from .queue import TaskLimits
 from .sweep import DROP_S, SWEEP_S, sweep
@@ -34,6 +39,7 @@ class LocalDispatcher:
         clock: the time.
         settings: how many children, and how long they live.
         limits: how many tasks of one user or tenant may run at a time, and how long the list holds them.
+        builder: builds what carries out the tasks of tools that may run in this process; None for no such tools.
 
     Raises:
         UsageError: the journal has no list of tasks.
@@ -49,6 +55,7 @@ class LocalDispatcher:
         clock: Clock,
         settings: LocalSettings | None = None,
         limits: TaskLimits | None = None,
+        builder: Builder | None = None,
     ) -> None:
         if journal.tasks is None:
             raise UsageError("a journal in memory has no tasks for other processes: use a file or PostgreSQL")
@@ -59,6 +66,8 @@ class LocalDispatcher:
         )
         self._clock = clock
         self._limits = limits or TaskLimits()
+        self._builder = builder
+        self._stopping: dict[str, Stopping] = {}
         self._jobs: dict[str, asyncio.Task[float]] = {}
         self._left: dict[str, float] = {}
         self._woken = asyncio.Event()
@@ -89,7 +98,9 @@ class LocalDispatcher:
         jobs = list(self._jobs.values())
         if jobs and self._children.settings.drain_s:
             await asyncio.wait(jobs, timeout=self._children.settings.drain_s)
-        for job in self._jobs.values():
+        for run_id, job in self._jobs.items():
+            if run_id in self._stopping:
+                self._stopping[run_id].is_interrupted = True  # the attempt does not count
             job.cancel()
         if self._jobs:
             await asyncio.wait(list(self._jobs.values()))
@@ -132,10 +143,32 @@ class LocalDispatcher:
         )
         for line in lines:
             if line.run_id not in self._jobs and not self._is_closing:
-                job = self._jobs[line.run_id] = asyncio.create_task(
-                    self._children.carry_out(line), name=f"task {line.run_id}"
-                )
+                job = self._jobs[line.run_id] = asyncio.create_task(self._carry_out(line), name=f"task {line.run_id}")
                 job.add_done_callback(lambda _, run_id=line.run_id: self._ended(run_id))  # type: ignore[misc]
+
+    async def _carry_out(self, line: TaskLine) -> float:
+        """Have an attempt made; so many seconds the task is then to be left alone by this process."""
+        if self._builder is None or not line.options.in_process:
+            return await self._children.carry_out(line)
+        stopping = self._stopping[line.run_id] = Stopping()
+        try:
+            outcome = await attempt_in_time(
+                self._journal,
+                self._builder,
+                line.run_id,
+                clock=self._clock,
+                worker=f"server-{os.getpid()}",
+                timeout_s=line.limit_s(self._clock.now()),
+                stopping=stopping,
+            )
+        finally:
+            self._stopping.pop(line.run_id, None)
+        if not isinstance(outcome, LeftTask):
+            return 0.0
+        log.log(
+            logging.WARNING if outcome.is_unfit else logging.INFO, "task %s was left: %s", line.run_id, outcome.reason
+        )
+        return LEFT_S if outcome.is_unfit else BUSY_S
 
     def _is_time(self, what: str, seconds: float) -> bool:
         now = self._clock.monotonic()

@@ -108,7 +108,9 @@ async def test_a_task_that_is_cancelled_is_not_gone_on_with_whatever_it_is_answe
 async def test_a_task_of_which_some_questions_are_answered_waits_for_the_others() -> None:
     async with connected(Desk().service()) as way:
         task_id = await begun(way, "introduce")
-        first, second = (await look(way, task_id, until="input_required"))["inputRequests"]
+        asked = (await look(way, task_id, until="input_required"))["inputRequests"]
+        assert isinstance(asked, dict)
+        first, second = asked
         for key, left in ((first, [second]), (second, [])):
             given: JsonObject = {key: {"action": "accept", "content": {"name": key[:3]}}}
             await way.request("tasks/update", {"taskId": task_id, "inputResponses": given}, caller=Client(KNOWS))
