@@ -92,7 +92,7 @@ DOORS: dict[str, set[str]] = {
     },
     "actum.models.constrained": {"llguidance", "numpy"},
     "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
-    "actum.policy.condition": {"cel"},
+    "actum.policy.program": {"cel"},
     "actum.sandbox.launcher": {"site"},
     "actum.schema.shape": {"pydantic"},
     "actum.schema.signature": {"docstring_parser"},
