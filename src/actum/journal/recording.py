@@ -30,6 +30,8 @@ from ..core.record import (
     InputRequested,
     Intended,
     ModelReplied,
+    NodeBegan,
+    NodeLeft,
     PrecheckDone,
     Record,
     Sampled,
@@ -90,6 +92,8 @@ class RunState:
         hidden: the digests of the secret values that were taken out of the records.
         shown: by the number of its entry, each reply that holds secret values, as it is shown: without them.
         secrets: the secret values, as texts.
+        nodes: of a workflow, the beginnings and ends of its nodes, each with the number of its entry.
+        given_at: when each answer was written down, by the id of what was asked, as far as the state was read.
 
     Args:
         entries: the entries.
@@ -131,6 +135,9 @@ class RunState:
         self.shown: dict[int, Reply] = {}
         self.secrets: set[str] = set()
         self._edits: dict[CallRef, JsonObject] = {}
+        self.nodes: list[tuple[int, NodeBegan | NodeLeft]] = []
+        self.given_at: dict[str, float] = {}
+        self._nodes_left: set[int] = set()
         for entry in entries:
             record = entry.record
             if words and isinstance(record, Secretive) and record.hidden in words:
@@ -138,6 +145,8 @@ class RunState:
             else:
                 self.take(entry.number, record)
             self.latest = max(self.latest, entry.at)
+            if type(record) is InputGiven:
+                self.given_at[record.id] = entry.at
 
     def take(self, number: int, record: Record) -> None:
         """Take in one more record of the run: while the run goes on, and when it is read back from the journal.
@@ -169,6 +178,15 @@ class RunState:
                     self.hidden.add(record.hidden)
                 self.requested.append((number, record))
                 self.calls[number] = record.calls
+            case NodeBegan():
+                self.nodes.append((number, record))
+                if record.call is not None:
+                    self.calls[number] = (record.call,)
+                self.elapsed = record.elapsed
+            case NodeLeft():
+                self.nodes.append((number, record))
+                self._nodes_left.add(record.began)
+                self.elapsed = record.elapsed
             case PrecheckDone():
                 self._checks[CallRef(record.cause, record.index), record.rule] = record
                 self.elapsed = record.elapsed
@@ -263,6 +281,9 @@ class RunState:
             sum(record.reply.usage.total_tokens for _, record in self.replies),
             sum((record.cost for _, record in self.replies), NOTHING.cost),
         )
+        for _, node in self.nodes:
+            if type(node) is NodeLeft and (node.usage.total_tokens or node.cost):
+                asked += Used(0, node.usage.total_tokens, node.cost)
         return sum(self._used.values(), asked)
 
     def was_made(self, place: CallRef) -> bool:
@@ -353,8 +374,14 @@ class RunState:
         out, nothing waits any more.
         """
         asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self._midway, *self.questions]
-        ended = self._outcomes
-        return [each for each in asked if each.id not in self.answers and CallRef(each.cause, each.index) not in ended]
+        ended, left = self._outcomes, self._nodes_left
+        return [
+            each
+            for each in asked
+            if each.id not in self.answers
+            and CallRef(each.cause, each.index) not in ended
+            and (each.cause not in left or each.cause < 0)
+        ]
 
     def beginning(self) -> Started:
         """The record that the run began with.
