@@ -228,7 +228,8 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True,
     """The model answered.
 
     Attributes:
-        intention: digest of what it was asked, compared when the run is replayed.
+        intention: digest of what it was asked, compared when the run is replayed. In a run of a workflow, the number of
+            the `NodeBegan` whose node asked.
         reply: what it said.
         seconds: how long it took.
         elapsed: seconds since the run began.
@@ -571,8 +572,6 @@ class NodeLeft(Struct, frozen=True, kw_only=True, tag="node_left", omit_defaults
         error: why the node failed.
         seconds: how long the node took.
         elapsed: as in `ModelReplied`.
-        usage: the tokens that a model used for the node.
-        cost: what the model cost, by the prices of then.
     """
 
     path: str
@@ -584,8 +583,6 @@ class NodeLeft(Struct, frozen=True, kw_only=True, tag="node_left", omit_defaults
     error: NodeError | None = None
     seconds: float = 0.0
     elapsed: float = 0.0
-    usage: Usage = Usage()
-    cost: Decimal = ZERO
 
 
 class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):

@@ -46,6 +46,7 @@ from ..core.record import (
     InputRequested,
     Intended,
     ModelReplied,
+    NodeBegan,
     PrecheckDone,
     Record,
     Started,
@@ -241,6 +242,10 @@ class _Fold:
             case CallsRequested():
                 self._by_administrator = record.by == "administrator"
                 self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(record.calls)}
+                return None
+            case NodeBegan():
+                if record.call is not None:
+                    self._calls[CallRef(entry.number, 0)] = record.call
                 return None
             case PrecheckDone():
                 line = self._line(entry, "checked", ToolCall("", record.tool, record.arguments), rule=record.rule)

@@ -281,9 +281,6 @@ class RunState:
             sum(record.reply.usage.total_tokens for _, record in self.replies),
             sum((record.cost for _, record in self.replies), NOTHING.cost),
         )
-        for _, node in self.nodes:
-            if type(node) is NodeLeft and (node.usage.total_tokens or node.cost):
-                asked += Used(0, node.usage.total_tokens, node.cost)
         return sum(self._used.values(), asked)
 
     def was_made(self, place: CallRef) -> bool:
@@ -319,6 +316,11 @@ class RunState:
     def doubt(self, place: CallRef) -> InputRequested | None:
         """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
         return self._doubts.get(place)
+
+    def asked_by_node(self, began: int) -> InputRequested | None:
+        """What a node of a workflow asked a person last; `began` is the number of its `NodeBegan`."""
+        asked = [each for each in self._midway if each.cause == began]
+        return asked[-1] if asked else self._asked.get(CallRef(began, 0))
 
     def is_known(self, ask_id: str) -> bool:
         """Whether this was asked already."""

@@ -26,6 +26,8 @@ from ..core.record import (
     InputRequested,
     Intended,
     ModelReplied,
+    NodeBegan,
+    NodeLeft,
     PrecheckDone,
     Record,
     Sampled,
@@ -145,7 +147,26 @@ class DirectCalls(Struct):
     calls: list[CallSpan]
 
 
-Row = ModelTurn | DirectCalls | InputAsked
+class NodeSpan(Struct):
+    """A node of a workflow: from when it began, or was left where it only computes a value.
+
+    Attributes:
+        began: its beginning; None where it only computes a value.
+        calls: the call that it makes, if it makes one.
+        left: its end; None where there is none yet.
+        left_at: when it ended.
+    """
+
+    number: int
+    at: float
+    path: str
+    began: NodeBegan | None
+    calls: list[CallSpan]
+    left: NodeLeft | None = None
+    left_at: float = 0.0
+
+
+Row = ModelTurn | DirectCalls | InputAsked | NodeSpan
 """What happened in a run, beside what is told of the run as a whole (`OtherEvent`)."""
 
 
@@ -173,6 +194,7 @@ class Timeline:
         self.rows: list[Row | OtherEvent] = []
         self._calls: dict[CallRef, CallSpan] = {}
         self._asked: dict[str, InputAsked] = {}
+        self._nodes: dict[int, NodeSpan] = {}
         for count, entry in enumerate(entries):
             self.latest = max(self.latest, entry.at)
             if not count:
@@ -185,11 +207,15 @@ class Timeline:
 
     def calls(self) -> Iterator[CallSpan]:
         """Every call, whoever asked for it."""
-        return (call for row in self.rows if isinstance(row, ModelTurn | DirectCalls) for call in row.calls)
+        return (call for row in self.rows if isinstance(row, ModelTurn | DirectCalls | NodeSpan) for call in row.calls)
 
     def questions(self) -> Iterator[InputAsked]:
         """Everything that somebody was asked."""
         yield from self._asked.values()
+
+    def nodes(self) -> Iterator[NodeSpan]:
+        """The nodes of a workflow."""
+        return (row for row in self.rows if isinstance(row, NodeSpan))
 
     @property
     def waited_s(self) -> float:
@@ -225,10 +251,23 @@ class Timeline:
                 question = self._asked.get(record.id)
                 if question is not None:
                     question.answers.append((record, max(question.at, entry.at)))
+            case NodeBegan():
+                spans = self._spans(entry, () if record.call is None else (record.call,))
+                self._nodes[entry.number] = NodeSpan(entry.number, entry.at, record.path, record, spans)
+                self.rows.append(self._nodes[entry.number])
+            case NodeLeft():
+                self._leave(record, entry)
             case CallParked() | Sampled():
                 self._midway(record, entry.at)
             case other:
                 self.rows.append(OtherEvent(entry.number, entry.at, other))
+
+    def _leave(self, left: NodeLeft, entry: Entry) -> None:
+        node = self._nodes.get(left.began)
+        if node is None:
+            node = NodeSpan(entry.number, entry.at, left.path, None, [])
+            self.rows.append(node)
+        node.left, node.left_at = left, entry.at
 
     def _spans(self, entry: Entry, calls: Sequence[ToolCall]) -> list[CallSpan]:
         """The calls that an entry asks for."""

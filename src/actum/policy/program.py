@@ -81,7 +81,7 @@ class CelProgram:
         failures: list[str] = []
         noting = {name: _noting(name, function, failures) for name, function in functions.items()}
         try:
-            value: object = self._program.execute(self._context(variables, noting))
+            value: object = self._program.execute(self._context(dict(variables), noting))
         except Exception as error:  # noqa: BLE001  # the library raises a dozen kinds: all of them mean that there is no value
             raise ProgramFailed(failures[0] if failures else first_line(error)) from None
         if failures:

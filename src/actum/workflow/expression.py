@@ -110,7 +110,7 @@ class Reference(Struct, frozen=True):
             raise
         for step in name.steps:
             try:
-                value = value[step]  # type: ignore[index, call-overload]  # what can not be asked so raises TypeError
+                value = value[step]  # type: ignore[index]  # what can not be asked so raises TypeError
             except (KeyError, IndexError, TypeError):
                 if name.optional:
                     return None
@@ -356,7 +356,7 @@ def _keep(whole: Json, kept: JsonObject, path: Steps) -> None:
     for at, step in enumerate(path):
         if not isinstance(whole, dict) or step not in whole:
             return
-        name, whole = str(step), whole[step]  # type: ignore[index]
+        name, whole = str(step), whole[step]
         if at == len(path) - 1 or not isinstance(whole, dict):
             kept[name] = whole
             return

@@ -130,7 +130,7 @@ class Scope:
             if state is not _UNKNOWN:
                 if state is None:
                     raise NoValue(f"the node {root} was skipped", skipped=True)
-                return cast(JsonObject, state)
+                return state
             known = scope.roots.get(root)
             if known is not None:
                 return known[0]
@@ -237,6 +237,11 @@ class Flow:
     def failed(self) -> NodeError | None:
         """Why the workflow failed; None where it did not, or has not yet."""
         return self.root.failed
+
+    @property
+    def has_due(self) -> bool:
+        """Whether a node has become due since `due` was last asked."""
+        return bool(self._ready)
 
     def due(self) -> list[Due]:
         """The nodes that have become due since this was last asked."""

@@ -26,6 +26,7 @@ from .settings import (
     AnySettings,
     Default,
     EachNode,
+    HttpNode,
     IfNode,
     ListNode,
     LoopNode,
@@ -34,6 +35,7 @@ from .settings import (
     WorkflowText,
 )
 from .text import BadWorkflow, Place, SourceText, TextProblem, read_text
+from .tools import literal_origin, placeholders
 
 NODES_MAX = 5_000
 """A definition may have so many nodes, those in containers counted."""
@@ -317,6 +319,10 @@ class _Check:
                     compiled = self._compile(value, at, known)
                     if compiled is not None:
                         expressions[f"{group}[{index}]"] = compiled
+        if isinstance(settings, HttpNode) and not literal_origin(settings.url):
+            if placeholders([settings.query, settings.headers, settings.body]):
+                hint = "write the host of the url in the definition"
+                self.say(f"{node.name}: a secret is not sent to a host that a value decides", (*place, "url"), hint)
         if isinstance(settings.on_error, Default):
             self._compile_nothing(settings.on_error.default, (*place, "on_error"))
         self._assigned(node, place, known)
@@ -495,7 +501,8 @@ def _ancestors(graph: Graph) -> dict[str, int]:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6) or (names if len(names) == 1 else [])
     return f"do you mean {near[0]!r}?" if near else ""
 
 

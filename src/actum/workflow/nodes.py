@@ -153,7 +153,7 @@ def json_schema() -> JsonObject:
     schema: JsonObject = msgspec.json.schema(WorkflowText)
     definitions = schema["$defs"]
     assert isinstance(definitions, dict)
-    union = {"anyOf": [{"$ref": f"#/$defs/{row.settings.__name__}"} for row in NODE_TYPES.values()]}
+    union: JsonObject = {"anyOf": [{"$ref": f"#/$defs/{row.settings.__name__}"} for row in NODE_TYPES.values()]}
     for name in ("EachNode", "LoopNode"):  # the nodes inside are nodes like those outside
         each = definitions[name]
         assert isinstance(each, dict)

@@ -288,7 +288,7 @@ class EachNode(NodeSettings, frozen=True, kw_only=True, tag="each"):
     TEMPLATES = ("over", "output")
     over: Expressible
     parallel: Annotated[int, Meta(ge=1, le=64)] = 1
-    on_error: Literal["stop", "null", "drop", "branch"] | Default = "stop"
+    on_error: Literal["stop", "null", "drop", "branch"] | Default = "stop"  # type: ignore[assignment]  # two more words
     flatten: bool = False
     nodes: dict[str, Json]
     edges: list[str] = field(default_factory=list)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]  # py_scanstring or the one in C
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -33,6 +33,7 @@ _WORDS: dict[str, Json] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
+_OPENINGS = re.compile(r"(?:[\[{][ \t\r\n]*){%d}" % (DEPTH_MAX + 1))
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LITERAL = re.compile(r"true|false|null")
 
@@ -104,6 +105,9 @@ def read_text(text: str | bytes) -> SourceText:
             text = text.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise BadWorkflow([TextProblem(f"the text is not UTF-8, at byte {error.start}")]) from None
+    if too_deep := _OPENINGS.search(text):  # the parser itself would look at each of them many times
+        line = text.count("\n", 0, too_deep.start()) + 1
+        raise BadWorkflow([TextProblem(f"the text is more than {DEPTH_MAX} deep", line)])
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         return _JsonText(text.lstrip("\ufeff")).read()
     return _read_yaml(text)
@@ -332,7 +336,8 @@ class _JsonText:
 
     def _string(self, at: int) -> tuple[str, int]:
         try:
-            return scanstring(self._text, at + 1, True)
+            text, end = scanstring(self._text, at + 1, True)
+            return str(text), int(end)
         except ValueError as error:
             raise self._bad(str(error).partition(":")[0], at) from None
 

@@ -31,6 +31,9 @@ from ...core.event import (
     CallSaid,
     CallStarted,
     Event,
+    NodeFinished,
+    NodeProgress,
+    NodeStarted,
     ReasoningDelta,
     ReplyFinished,
     RunFinished,
@@ -123,6 +126,14 @@ class Trace:
                 self._running.pop(event.call.id, None)
                 for finished in self._calls.take(event):
                     self._called(finished)
+            case NodeStarted():
+                self._running[event.path] = event.path
+            case NodeFinished():
+                self._running.pop(event.path, None)
+                if self.verbose:
+                    self._terminal.line("node", f"{event.path}  {event.port or event.status}", "dim")
+            case NodeProgress():
+                pass
             case RunFinished():
                 self._finished(event.result)
                 return
