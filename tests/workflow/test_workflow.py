@@ -124,9 +124,9 @@ async def test_origins_are_exact_and_policies_see_them() -> None:
         sent.append(to)
         return "sent"
 
-    policy = Rules([Rule("deny", tools="send", when="!trusted(to)"), Rule("allow")])
+    policy = Rules(Rule("deny", tools="send", when="!trusted(to)"), Rule("allow"))
 
-    async def origins_of(to: object, **inputs: object) -> object:
+    async def origins_of(to: object, inputs: JsonObject | None = None) -> object:
         nodes: JsonObject = {
             "who": {"type": "tool", "tool": "look_up", "with": {"who": "ann"}},
             "say": {"type": "model", "model": "m", "prompt": "x"},
@@ -137,7 +137,7 @@ async def test_origins_are_exact_and_policies_see_them() -> None:
             definition, [look_up, send], models={"m": ScriptedModel(["evil@example.com", "bob@b.org"])}, policy=policy
         )
         try:
-            done = await flow.run(dict(inputs))  # type: ignore[arg-type]
+            done = await flow.run(inputs)
         except WorkflowFailed as failure:
             return failure.code
         found = [
@@ -146,7 +146,7 @@ async def test_origins_are_exact_and_policies_see_them() -> None:
         assert found[0].origins["text"] == (Origin("developer"),)
         return found[0].origins["to"]
 
-    assert await origins_of("${inputs.to}", to="a@b.org") == (Origin("user"),)
+    assert await origins_of("${inputs.to}", {"to": "a@b.org"}) == (Origin("user"),)
     assert await origins_of("ann@example.org") == (Origin("developer"),)
     assert await origins_of("${who.output.address}") == (Origin("tool", "look_up", "address", trusted=True),)
     assert await origins_of("${who.output.note}") == "permission_denied"
@@ -186,15 +186,13 @@ async def test_limits_end_a_workflow() -> None:
     flow = workflow({"nodes": nodes, "limits": {"seconds": 0.05}}, [forever])
     stopped = await flow.run()
     assert (stopped.status, stopped.stop_reason) == ("stopped", "seconds")
-    flow = workflow(
-        {"nodes": {"a": {"type": "tool", "tool": "search_flights", "with": {"date": "x"}, "on_error": "branch"}}},
-        [search_flights],
-        limits=Limits(calls=0),
-    )
+    call: JsonObject = {"type": "tool", "tool": "search_flights", "with": {"date": "x"}, "on_error": "branch"}
+    nodes = {"a": call, "b": call}
+    flow = workflow({"nodes": nodes, "edges": ["a > b"]}, [search_flights], limits=Limits(calls=1))
     done = await flow.run()
     left = [each for each in await records(flow, done.run_id) if isinstance(each, NodeLeft)]
-    assert left[0].error is not None
-    assert left[0].error.code == "budget_exceeded"
+    assert left[1].error is not None
+    assert left[1].error.code == "budget_exceeded"
 
 
 async def test_what_is_due_runs_side_by_side_up_to_parallel() -> None:
@@ -313,7 +311,7 @@ async def test_a_model_node_is_tried_again_and_its_answer_fits_its_schema() -> N
     flow = workflow(
         {"nodes": nodes, "outputs": {"n": "${m.value.n}"}},
         models={"m": ScriptedModel(["a", "b", "c", '{"n": 4}'])},
-        clock=FakeClock(),
+        clock=FakeClock(auto=True),
     )
     assert (await flow.run()).output == {"n": 4}
 
@@ -336,7 +334,7 @@ async def test_a_container_that_fails_is_carried_out_anew() -> None:
         "output": "${t.output}",
         "retry": {"attempts": 3},
     }
-    clock = FakeClock()
+    clock = FakeClock(auto=True)
     flow = workflow({"nodes": {"e": each}, "outputs": {"got": "${e.output}"}}, [flaky], clock=clock)
     done = await flow.run()
     assert done.output == {"got": [3]}
