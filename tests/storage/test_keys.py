@@ -139,7 +139,7 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
             )
             file.executescript("DROP TABLE run_names; DROP TABLE tasks; DROP TABLE webhooks; DROP TABLE objects")
             file.execute("DROP TABLE counted")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 8}")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 9}")
         file.close()
     again = shared.open()
     keys = keys_of(again)

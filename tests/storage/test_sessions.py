@@ -73,7 +73,7 @@ async def test_a_journal_of_a_version_without_sessions_gets_them_when_it_is_open
         with sqlite3.connect(shared.place) as file:
             file.executescript(";".join(f"DROP TABLE {table}" for table in tables))
             file.execute("DROP TABLE counted")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 7}")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 8}")
         file.close()
     again = shared.open()
     await sessions_of(again).add(session("a"), idle_since=0, began_since=0)

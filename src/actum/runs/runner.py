@@ -27,6 +27,7 @@ from ..call.limits.meters import RateLimiters
 from ..call.path import CallPath
 from ..call.plan import PolicyInputs, decide
 from ..call.resolve import Catalog
+from ..call.asking.posted import take_posted
 from ..call.scope import RunContext
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, ToolCall
@@ -564,6 +565,9 @@ class Runner:
                     f"run {run_id}: the tools are not those it was started with ({other}). Resume with the same tools, "
                     "or pass accept=True."
                 )
+            if state.beginning().workflow:
+                await take_posted(journal, run_id, state)
+                answered = [record for record in answered if record.id not in state.answers]
             for record in answered:
                 write_answer(journal, run_id, state, record)
             if setting.begins is not None:

@@ -214,6 +214,13 @@ SQLITE: Migrations = (
         "CREATE INDEX objects_by_owner ON objects (owner, kind, parent, place)",
         "CREATE INDEX objects_by_parent ON objects (parent)",
     ),
+    (  # answers to runs that another process drives at the time
+        """CREATE TABLE posted (
+            place INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL,
+            digest TEXT NOT NULL, salt BLOB NOT NULL, payload BLOB NOT NULL
+        )""",
+        "CREATE INDEX posted_by_run ON posted (run_id)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -385,6 +392,13 @@ POSTGRES: Migrations = (
         )""",
         "CREATE INDEX objects_by_owner ON objects (owner, kind, parent, place)",
         "CREATE INDEX objects_by_parent ON objects (parent)",
+    ),
+    (  # answers to runs that another process drives at the time
+        """CREATE TABLE posted (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run_id TEXT NOT NULL,
+            digest TEXT NOT NULL, salt BYTEA NOT NULL, payload BYTEA NOT NULL
+        )""",
+        "CREATE INDEX posted_by_run ON posted (run_id)",
     ),
 )
 

@@ -91,7 +91,7 @@ class WorkflowEngine:
         heard: what was said in the run, to look up where the words of a model came from; grows.
         kept: values that the record refers to, by their digests.
         templates: writes the texts of `template` nodes.
-        posted: takes what was answered while this process drives the run; see `Workflow`.
+        take_posted: writes to the record what was answered while this process drives the run.
     """
 
     def __init__(

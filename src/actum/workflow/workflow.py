@@ -20,10 +20,11 @@ from msgspec import structs
 
 from ..agents.branch import branch
 from ..call.asking.inbox import records_of
+from ..call.asking.posted import take_posted
 from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import TextPart, ToolCall, ToolResult
-from ..core.errors import InvalidArguments, ToolError, UsageError, WorkflowFailed, tell_problem
+from ..core.errors import Busy, InvalidArguments, ToolError, UsageError, WorkflowFailed, tell_problem
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, Journal, Model, Peer, Policy, Toolset
@@ -237,7 +238,8 @@ class Workflow:
         async with self.journal.claim(run_id):
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-            return await self._begin(run_id, started, setting)
+            result = await self._begin(run_id, started, setting)
+        return await self._with_posted(result, setting)
 
     def run_sync(self, inputs: JsonObject | None = None, **options: Unpack[WorkflowOptions]) -> RunResult[JsonObject]:
         """`run` for programs without an event loop.
@@ -287,9 +289,10 @@ class Workflow:
         )
         setting = structs.replace(setting, begins=begins, stopping=stopping)
         shared = self.journal.is_shared
-        return await self._go_on(
+        result = await self._go_on(
             run_id, lambda state: records_of(state, _chosen(state, answers or {}), is_shared=shared), setting
         )
+        return await self._with_posted(result, setting)
 
     async def fork(
         self,
@@ -413,6 +416,18 @@ class Workflow:
             given_by=options.get("given_by", "user"),
         )
 
+    async def _with_posted(self, result: RunResult[JsonObject], setting: Setting) -> RunResult[JsonObject]:
+        """Go on with a run that was answered in the moment in which it was let go of."""
+        while result.status == "paused" and await self.journal.posted(result.run_id):
+            budget = self.runner.budget(self)
+            try:
+                result = await self._go_on(
+                    result.run_id, lambda state: [], structs.replace(setting, budget=budget, begins=None)
+                )
+            except Busy:  # somebody else goes on with it
+                break
+        return result
+
     async def _begin(self, run_id: str, started: Started, setting: Setting) -> RunResult[JsonObject]:
         self._keep_definition(setting.journal)
         state = await self.runner.start(run_id, started, setting)
@@ -446,6 +461,7 @@ class Workflow:
                 heard,
                 kept,
                 self._templates,
+                partial(take_posted, journal, run_id, state),
             )
             return cast("RunResult[JsonObject]", await engine.drive())
 
