@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actum.core.json import JsonObject
+from actum.core.json import Json, JsonObject
 from actum.core.record import NodeError
 from actum.workflow.flow import Due, Flow, Outcome
 from actum.workflow.load import read_definition
@@ -68,8 +68,8 @@ def naive(graph: Graph) -> dict[int, str]:
 @given(graphs(), st.integers(0, 1000))
 def test_random_graphs_come_to_what_a_naive_interpreter_says_in_any_order(graph: Graph, seed: int) -> None:
     count, edges, fates = graph
-    cases = [{"port": "a", "when": "true"}, {"port": "b", "when": "false"}]
-    nodes = {f"n{at}": {"type": "if", "cases": cases, "on_error": "branch"} for at in range(count)}
+    cases: list[Json] = [{"port": "a", "when": "true"}, {"port": "b", "when": "false"}]
+    nodes: JsonObject = {f"n{at}": {"type": "if", "cases": cases, "on_error": "branch"} for at in range(count)}
     flow = flow_of({"nodes": nodes, "edges": [f"n{source}.{port} > n{target}" for source, port, target in edges]})
     ready, order, became = flow.due(), random.Random(seed), dict.fromkeys(range(count), "skipped")
     while ready:
@@ -130,11 +130,12 @@ def test_each_keeps_the_order_and_says_what_becomes_of_failures() -> None:
 
 def test_each_flattens_and_an_empty_list_gives_an_empty_list() -> None:
     each: JsonObject = {"type": "each", "over": "${inputs.of}", "nodes": {}, "output": ["${item}", "${index}"]}
-    for of, flatten, expected in (
+    cases: list[tuple[list[Json], bool, Json]] = [
         ([], False, []),
         ([5, 6], False, [[5, 0], [6, 1]]),
         ([5, 6], True, [5, 0, 6, 1]),
-    ):
+    ]
+    for of, flatten, expected in cases:
         flow = flow_of({"nodes": {"e": {**each, "flatten": flatten}}, "outputs": {"got": "${e.output}"}}, {"of": of})
         carry_out(flow, echo)
         assert flow.outputs()[0] == {"got": expected}
@@ -165,7 +166,7 @@ def test_a_loop_ends_by_its_condition_by_break_and_fails_at_its_limit() -> None:
         "out": {"type": "break"},
         "more": {"type": "set", "add": {"n": 10}},
     }
-    edges = ["add > enough", "enough.yes > out", "out > more"]
+    edges: list[Json] = ["add > enough", "enough.yes > out", "out > more"]
     assert came_to({**loop, "nodes": leave, "edges": edges[:2]}) != "loop_limit"
 
 
@@ -176,7 +177,7 @@ def test_continue_ends_one_pass_and_break_ends_the_container() -> None:
         "stop": {"type": "break"},
         "do": {"type": "tool", "tool": "t", "with": {"x": "${item}"}},
     }
-    edges = ["odd.skip > skip", "odd.stop > stop", "odd.else > do"]
+    edges: list[Json] = ["odd.skip > skip", "odd.stop > stop", "odd.else > do"]
     each: JsonObject = {"type": "each", "over": [0, 1, 2, 3, 4], "nodes": nodes, "output": "${do.output.x}"}
     flow = flow_of({"nodes": {"e": {**each, "edges": edges}}, "outputs": {"got": "${e.output}"}})
     left = carry_out(flow, echo)

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from actum import Answer, tool
 from actum.call.asking.inbox import answer_in_run
+from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.record import InputGiven, InputRequested, NodeLeft
+from actum.journal.follow import follow
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
 
@@ -21,13 +23,20 @@ DEFINITION: JsonObject = {"nodes": NODES, "edges": ["ask.go > then"]}
 GO = Answer("answer", arguments={"choice": "go"}, by="ann")
 
 
-async def asked_in(journal: object, run_id: str) -> str:
+async def asked_in(journal: Journal, run_id: str) -> str:
     """The id of what the run asks, as soon as the run asks."""
     while True:
-        for entry in await journal.read(run_id):  # type: ignore[attr-defined]
+        for entry in await journal.read(run_id):
             if isinstance(entry.record, InputRequested):
-                return str(entry.record.id)
+                return entry.record.id
         await asyncio.sleep(0)
+
+
+async def gone(journal: Journal, run_id: str) -> None:
+    """Return when the branch behind the answer is over."""
+    async for entry in follow(journal, run_id):
+        if isinstance(entry.record, NodeLeft) and entry.record.path == "then":
+            return
 
 
 async def test_an_answer_goes_on_with_its_branch_while_another_works(tmp_path: Path) -> None:
@@ -45,10 +54,7 @@ async def test_an_answer_goes_on_with_its_branch_while_another_works(tmp_path: P
     ask = await asked_in(journal, "r")
     other = open_journal(tmp_path / "j.db")  # as another process has it
     await answer_in_run(other, "r", ask, GO)
-    while not any(
-        isinstance(entry.record, NodeLeft) and entry.record.path == "then" for entry in await journal.read("r")
-    ):
-        await asyncio.sleep(0.01)
+    await gone(journal, "r")
     assert not run.done()
     let_go.set()
     done = await run

@@ -11,7 +11,7 @@ from actum.call.limits.limits import Limits
 from actum.core.call import ToolCall
 from actum.core.errors import InvalidArguments, ReplayDiverged, UsageError, WorkflowFailed
 from actum.core.event import NodeFinished, NodeStarted, RunFinished
-from actum.core.json import JsonObject
+from actum.core.json import Json, JsonObject
 from actum.core.message import Reply
 from actum.core.provenance import Origin
 from actum.core.record import Intended, NodeBegan, NodeLeft, Record
@@ -231,7 +231,7 @@ async def test_a_person_chooses_fills_in_denies_or_is_too_late() -> None:
         "denied": {"type": "say", "text": "denied"},
         "late": {"type": "say", "text": "late"},
     }
-    edges = ["ask.ship > ship", "ask.hold > hold", "ask.denied > denied", "ask.expired > late"]
+    edges: list[Json] = ["ask.ship > ship", "ask.hold > hold", "ask.denied > denied", "ask.expired > late"]
     clock = FakeClock()
     flow = workflow({"inputs": {"type": "object"}, "nodes": nodes, "edges": edges}, clock=clock)
 
@@ -378,7 +378,7 @@ async def test_a_workflow_is_a_tool_and_its_run_is_a_child() -> None:
         [inner],
     )
     (definition,) = await inner.as_tool().list_tools()
-    assert definition.effects == {"spend"}
+    assert definition.effects == frozenset({"spend"})
     assert definition.parameters["required"] == ["f"]
     waiting = await outer.run()
     assert waiting.status == "paused"

@@ -228,16 +228,8 @@ class RunFinished(Struct, Generic[Output], frozen=True, tag="run_finished"):
     result: RunResult[Output]
 
 
-Event = (
-    Delta
-    | RunStarted
-    | ReplyFinished
-    | CallStarted
-    | CallProgress
-    | CallFinished
-    | NodeStarted
-    | NodeProgress
-    | NodeFinished
-    | RunFinished[Output]
-)
-"""Everything that `agent.stream` yields."""
+PlainEvent = Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | RunFinished[Output]
+"""What happens in a run that is none of a workflow."""
+
+Event = PlainEvent[Output] | NodeStarted | NodeProgress | NodeFinished
+"""Everything that `stream` yields, of an agent or a workflow."""

@@ -48,6 +48,9 @@ from ..core.tool import Tool
 from .excerpt import excerpt
 from .grant import Grant
 
+Rare = ToolsChanged | AgentChanged | Compacted | Forgotten | Sampled | CallParked | TaskRecord
+"""The records of which a run has few."""
+
 MIDWAY = frozenset({"elicitation", "sampling", "roots"})
 """What a tool asks for while it runs."""
 
@@ -178,15 +181,6 @@ class RunState:
                     self.hidden.add(record.hidden)
                 self.requested.append((number, record))
                 self.calls[number] = record.calls
-            case NodeBegan():
-                self.nodes.append((number, record))
-                if record.call is not None:
-                    self.calls[number] = (record.call,)
-                self.elapsed = record.elapsed
-            case NodeLeft():
-                self.nodes.append((number, record))
-                self._nodes_left.add(record.began)
-                self.elapsed = record.elapsed
             case PrecheckDone():
                 self._checks[CallRef(record.cause, record.index), record.rule] = record
                 self.elapsed = record.elapsed
@@ -195,7 +189,7 @@ class RunState:
             case InputGiven():
                 self._answer(record)
             case other:
-                self._take_rare(other)
+                self._take_rare(number, other)
 
     def take_apart(
         self,
@@ -218,9 +212,20 @@ class RunState:
 
     def _take_rare(
         self,
-        record: ToolsChanged | AgentChanged | Compacted | Forgotten | Sampled | CallParked | TaskRecord,
+        number: int,
+        record: NodeBegan
+        | NodeLeft
+        | ToolsChanged
+        | AgentChanged
+        | Compacted
+        | Forgotten
+        | Sampled
+        | CallParked
+        | TaskRecord,
     ) -> None:
         match record:
+            case NodeBegan() | NodeLeft():
+                self._take_node(number, record)
             case CallParked():
                 self._park(record)
             case Sampled():
@@ -235,6 +240,14 @@ class RunState:
                 self.compacted = record
             case Forgotten() | TaskQueued() | TaskStarted() | TaskRetrying() | TaskEnded():
                 pass
+
+    def _take_node(self, number: int, record: NodeBegan | NodeLeft) -> None:
+        self.nodes.append((number, record))
+        self.elapsed = record.elapsed
+        if isinstance(record, NodeLeft):
+            self._nodes_left.add(record.began)
+        elif record.call is not None:
+            self.calls[number] = (record.call,)
 
     def outcome(self, place: CallRef) -> tuple[ToolResult, float] | None:
         """How this call ended, and when in the run; None when it has not."""

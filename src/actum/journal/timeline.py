@@ -251,23 +251,23 @@ class Timeline:
                 question = self._asked.get(record.id)
                 if question is not None:
                     question.answers.append((record, max(question.at, entry.at)))
-            case NodeBegan():
-                spans = self._spans(entry, () if record.call is None else (record.call,))
-                self._nodes[entry.number] = NodeSpan(entry.number, entry.at, record.path, record, spans)
-                self.rows.append(self._nodes[entry.number])
-            case NodeLeft():
-                self._leave(record, entry)
+            case NodeBegan() | NodeLeft():
+                self._take_node(record, entry)
             case CallParked() | Sampled():
                 self._midway(record, entry.at)
             case other:
                 self.rows.append(OtherEvent(entry.number, entry.at, other))
 
-    def _leave(self, left: NodeLeft, entry: Entry) -> None:
-        node = self._nodes.get(left.began)
+    def _take_node(self, record: NodeBegan | NodeLeft, entry: Entry) -> None:
+        node = self._nodes.get(record.began) if isinstance(record, NodeLeft) else None
         if node is None:
-            node = NodeSpan(entry.number, entry.at, left.path, None, [])
+            began = record if isinstance(record, NodeBegan) else None
+            calls = () if began is None or began.call is None else (began.call,)
+            node = NodeSpan(entry.number, entry.at, record.path, began, self._spans(entry, calls))
+            self._nodes[entry.number] = node
             self.rows.append(node)
-        node.left, node.left_at = left, entry.at
+        if isinstance(record, NodeLeft):
+            node.left, node.left_at = record, entry.at
 
     def _spans(self, entry: Entry, calls: Sequence[ToolCall]) -> list[CallSpan]:
         """The calls that an entry asks for."""

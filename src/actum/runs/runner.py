@@ -21,13 +21,13 @@ from msgspec import Struct
 
 from ..call.asking.asker import LiveApprover
 from ..call.asking.inbox import records_of
+from ..call.asking.posted import take_posted
 from ..call.limits.breaker import Breakers
 from ..call.limits.limits import Limits
 from ..call.limits.meters import RateLimiters
 from ..call.path import CallPath
 from ..call.plan import PolicyInputs, decide
 from ..call.resolve import Catalog
-from ..call.asking.posted import take_posted
 from ..call.scope import RunContext
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, ToolCall

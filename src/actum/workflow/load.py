@@ -127,7 +127,7 @@ class _Check:
         self._keys_in_plain_text(value)
         nodes = value.get("nodes")
         outside = _Outside(set(ROOTS) - {"item", "index"}, frozenset(variables), inputs, env)
-        edges = [edge for edge in cast("list[str]", found.get("edges", []))]
+        edges = list(cast("list[str]", found.get("edges", [])))
         graph = self._graph(nodes if isinstance(nodes, dict) else {}, edges, (), outside)
         if nodes is not None and not isinstance(nodes, dict):
             self.say("nodes is an object: each node by its name", ("nodes",))
@@ -313,20 +313,30 @@ class _Check:
             if compiled is not None:
                 expressions[field] = compiled
         if isinstance(settings, MergeNode):
-            for group, values in settings.groups.items():
-                for index, value in enumerate(values):
-                    at = (*place, "groups", group, index)
-                    compiled = self._compile(value, at, known)
-                    if compiled is not None:
-                        expressions[f"{group}[{index}]"] = compiled
-        if isinstance(settings, HttpNode) and not literal_origin(settings.url):
-            if placeholders([settings.query, settings.headers, settings.body]):
+            expressions |= self._groups(settings, place, known)
+        self._safe(node, place)
+        self._assigned(node, place, known)
+        return structs.replace(node, expressions=expressions, body=body)
+
+    def _groups(self, settings: MergeNode, place: Place, known: _Outside) -> dict[str, Expression]:
+        found: dict[str, Expression] = {}
+        for group, values in settings.groups.items():
+            for index, value in enumerate(values):
+                compiled = self._compile(value, (*place, "groups", group, index), known)
+                if compiled is not None:
+                    found[f"{group}[{index}]"] = compiled
+        return found
+
+    def _safe(self, node: Node, place: Place) -> None:
+        """Whether a node says nothing that it may not."""
+        settings = node.settings
+        if isinstance(settings, HttpNode):
+            names_secret = placeholders([settings.query, settings.headers, settings.body])
+            if names_secret and not literal_origin(settings.url):
                 hint = "write the host of the url in the definition"
                 self.say(f"{node.name}: a secret is not sent to a host that a value decides", (*place, "url"), hint)
         if isinstance(settings.on_error, Default):
             self._compile_nothing(settings.on_error.default, (*place, "on_error"))
-        self._assigned(node, place, known)
-        return structs.replace(node, expressions=expressions, body=body)
 
     def _assigned(self, node: Node, place: Place, known: _Outside) -> None:
         """Whether the variables that a `set` node changes are there."""

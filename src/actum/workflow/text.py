@@ -33,7 +33,7 @@ _WORDS: dict[str, Json] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
-_OPENINGS = re.compile(r"(?:[\[{][ \t\r\n]*){%d}" % (DEPTH_MAX + 1))
+_OPENINGS = re.compile(rf"(?:[\[{{][ \t\r\n]*){{{DEPTH_MAX + 1}}}")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LITERAL = re.compile(r"true|false|null")
 
@@ -138,8 +138,8 @@ class _Frame(Struct):
 
 def _read_yaml(text: str) -> SourceText:
     try:
-        from ruamel.yaml import YAML  # it takes 40 ms to load, and most programs have no workflow
-        from ruamel.yaml.error import YAMLError
+        from ruamel.yaml import YAML  # noqa: PLC0415  # it takes 40 ms to load, and most programs have no workflow
+        from ruamel.yaml.error import YAMLError  # noqa: PLC0415  # as above
     except ImportError:
         raise UsageError("workflows need ruamel.yaml: pip install 'actum[workflow]'") from None
     reader = YAML(typ="safe", pure=True)

@@ -1,6 +1,6 @@
 """`Workflow`: a graph that a person drew, with the tools and models that its nodes name.
 
-    workflow = Workflow.load("flight_desk.workflow.yaml", tools=[search_flights, book_flight], models={"fast": "openai:gpt-5"})
+    workflow = Workflow.load("flight_desk.workflow.yaml", tools=[search_flights, book_flight], models={"fast": model})
     result = workflow.run_sync({"date": "2026-12-01", "budget": 2000})
 
 The workflow is configuration, as an agent is. An execution is a run; its state is its record. See `engine.py`.
@@ -304,7 +304,7 @@ class Workflow:
         principal: str | None = None,
         tenant: str | None = None,
     ) -> str:
-        """Begin a run that branches off from another; the arguments are those of `Agent.fork`. `resume` goes on with it.
+        """Begin a run that branches off from another, for `resume`; the arguments are those of `Agent.fork`.
 
         Returns:
             The id of the new run.
