@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from actum.core.json import Json, JsonObject
 from actum.core.record import NodeError
-from actum.workflow.flow import Due, Flow, Outcome
+from actum.workflow.flow import Due, Flow, NodeOutcome
 from actum.workflow.load import read_definition
 from actum.workflow.pure import compute
 
-Tool = Callable[[Due], Outcome]
+Tool = Callable[[Due], NodeOutcome]
 
 
 def carry_out(flow: Flow, tool: Tool, seed: int = 0) -> list[str]:
@@ -30,8 +30,8 @@ def carry_out(flow: Flow, tool: Tool, seed: int = 0) -> list[str]:
     return left
 
 
-def echo(due: Due) -> Outcome:
-    return Outcome(value={"output": due.node.expressions["with"].value(due.scope)})
+def echo(due: Due) -> NodeOutcome:
+    return NodeOutcome(value={"output": due.node.expressions["with"].value(due.scope)})
 
 
 def flow_of(definition: JsonObject, inputs: JsonObject | None = None) -> Flow:
@@ -78,7 +78,7 @@ def test_random_graphs_come_to_what_a_naive_interpreter_says_in_any_order(graph:
         fate = fates[at]
         failure = NodeError("test", "failed", due.path) if fate == "fail" else None
         became[at] = "error" if failure else fate
-        flow.took(due.path, Outcome(port="" if failure else fate, error=failure))
+        flow.took(due.path, NodeOutcome(port="" if failure else fate, error=failure))
         ready += flow.due()
     assert became == naive(graph)
     assert flow.is_over
@@ -105,12 +105,12 @@ def test_a_node_waits_for_all_its_edges_and_one_taken_edge_is_enough() -> None:
 
 
 def test_each_keeps_the_order_and_says_what_becomes_of_failures() -> None:
-    def tool(due: Due) -> Outcome:
+    def tool(due: Due) -> NodeOutcome:
         (given,) = [due.node.expressions["with"].value(due.scope)]
         assert isinstance(given, dict)
         if given["x"] == 2:
-            return Outcome(error=NodeError("test", "no two", due.path))
-        return Outcome(value={"output": [given["x"]]})
+            return NodeOutcome(error=NodeError("test", "no two", due.path))
+        return NodeOutcome(value={"output": [given["x"]]})
 
     cases: dict[str, object] = {"drop": [[1], [3]], "null": [[1], None, [3]], "stop": None}
     for rule, expected in cases.items():
@@ -189,9 +189,9 @@ def test_what_stands_beside_a_failure_finishes_and_nothing_new_begins() -> None:
     nodes: JsonObject = {name: {"type": "tool", "tool": "t"} for name in ("bad", "slow", "after")}
     flow = flow_of({"nodes": nodes, "edges": ["slow > after"]})
     bad, slow = flow.due()
-    flow.took(bad.path, Outcome(error=NodeError("test", "no", "bad")))
+    flow.took(bad.path, NodeOutcome(error=NodeError("test", "no", "bad")))
     assert not flow.is_over
-    flow.took(slow.path, Outcome(value={"output": 1}))
+    flow.took(slow.path, NodeOutcome(value={"output": 1}))
     assert flow.due() == []
     assert flow.is_over
     assert flow.failed == NodeError("test", "no", "bad")
@@ -205,6 +205,6 @@ def test_a_failed_node_goes_on_with_a_default_or_at_its_error_port() -> None:
     }
     outputs: JsonObject = {"risky": "${risky.output}", "told": "${told.text}", "code": "${other.error.code}"}
     flow = flow_of({"nodes": nodes, "edges": ["other.error > told"], "outputs": outputs})
-    carry_out(flow, lambda due: Outcome(error=NodeError("test", "broken", due.path)))
+    carry_out(flow, lambda due: NodeOutcome(error=NodeError("test", "broken", due.path)))
     assert flow.failed is None
     assert flow.outputs()[0] == {"risky": 7, "told": "broken of other", "code": "test"}

@@ -274,7 +274,7 @@ def report_workflow(terminal: Terminal, result: RunResult, settings: Settings, *
     if as_json:
         pending: list[Json] = [pending_as_json(item) for item in result.pending]
         told = {"run_id": result.run_id, "status": result.status, "output": result.output_or_none, "pending": pending}
-        terminal.json(told)  # type: ignore[arg-type]
+        terminal.json(told)
     elif result.status == "done":
         terminal.text(result.text or dumps(result.output_or_none))
     return report(terminal, result, settings, quiet=as_json)

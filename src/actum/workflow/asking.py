@@ -21,7 +21,7 @@ from ..core.model_settings import ModelSettings
 from ..core.tool import Tool
 from ..schema.schema import compile_schema
 from .functions import told
-from .graph import Node
+from .graph import GraphNode
 from .pure import NodeFailed
 from .settings import ClassifyNode, ExtractNode, ModelNode
 
@@ -32,7 +32,7 @@ _CLASSIFY = "Choose the class that the text belongs to. Answer by one call of `a
 _EXTRACT = "Read the values out of the text. Leave out what the text does not say. Answer by one call of `answer`."
 
 
-class Answered(Struct, frozen=True):
+class NodeAnswer(Struct, frozen=True):
     """What a model answered.
 
     Attributes:
@@ -49,7 +49,7 @@ class Answered(Struct, frozen=True):
 Ask = Callable[[Request], Awaitable[Reply]]
 
 
-def inputs_of(node: Node, given: JsonObject) -> JsonObject:
+def inputs_of(node: GraphNode, given: JsonObject) -> JsonObject:
     """What stands on record of a node that asks a model.
 
     Args:
@@ -60,7 +60,7 @@ def inputs_of(node: Node, given: JsonObject) -> JsonObject:
     return {"model": settings.model, **given}
 
 
-async def answer(node: Node, given: JsonObject, media: Sequence[MediaPart], ask: Ask) -> Answered:
+async def answer(node: GraphNode, given: JsonObject, media: Sequence[MediaPart], ask: Ask) -> NodeAnswer:
     """Have a model answer.
 
     Args:
@@ -86,21 +86,21 @@ async def answer(node: Node, given: JsonObject, media: Sequence[MediaPart], ask:
             classes = "\n".join(f"- {name}: {text}" if text else f"- {name}" for name, text in settings.classes.items())
             found = await _filled(f"{_CLASSIFY}\nThe classes:\n{classes}", given, schema, (), ask)
             chosen = str(found["class"])
-            return Answered({"output": chosen}, chosen)
+            return NodeAnswer({"output": chosen}, chosen)
         case ExtractNode() as settings:
             required = tuple(str(name) for name in cast("list[Json]", settings.schema.get("required", [])))
             found = await _filled(_EXTRACT, given, settings.schema, required, ask)
             missing = tuple(name for name in required if found.get(name) is None)
             if missing and not settings.ask:
                 raise NodeFailed("missing", f"the text does not say: {', '.join(missing)}")
-            return Answered(
+            return NodeAnswer(
                 {"output": {name: value for name, value in found.items() if name not in missing}}, "", missing
             )
         case other:
             raise AssertionError(type(other))
 
 
-async def _plain(settings: ModelNode, given: JsonObject, media: Sequence[MediaPart], ask: Ask) -> Answered:
+async def _plain(settings: ModelNode, given: JsonObject, media: Sequence[MediaPart], ask: Ask) -> NodeAnswer:
     messages: list[Message] = []
     if given["system"]:
         messages.append(SystemMessage(told(given["system"])))
@@ -116,7 +116,7 @@ async def _plain(settings: ModelNode, given: JsonObject, media: Sequence[MediaPa
     request = msgspec.convert(settings.settings, ModelSettings).fill(request) if settings.settings else request
     reply = await ask(request)
     if settings.output_schema is None:
-        return Answered({"output": reply.text, "text": reply.text})
+        return NodeAnswer({"output": reply.text, "text": reply.text})
     form = compile_schema(settings.output_schema, where="output_schema")
     value, problem = _read(reply.text, form.check)
     if problem:
@@ -126,7 +126,7 @@ async def _plain(settings: ModelNode, given: JsonObject, media: Sequence[MediaPa
         value, problem = _read(reply.text, form.check)
     if problem:
         raise NodeFailed("invalid_output", f"the answer does not fit: {problem}")
-    return Answered({"output": value, "text": reply.text, "value": value})
+    return NodeAnswer({"output": value, "text": reply.text, "value": value})
 
 
 def _read(text: str, check: Callable[..., object]) -> tuple[Json, str]:
@@ -180,7 +180,7 @@ def _required(schema: JsonObject) -> list[Json]:
     return required if isinstance(required, list) else []
 
 
-def form_of(node: Node, missing: Sequence[str]) -> JsonObject:
+def form_of(node: GraphNode, missing: Sequence[str]) -> JsonObject:
     """The form by which a person is asked for what an `extract` node misses."""
     settings = node.settings
     assert isinstance(settings, ExtractNode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from .graph import Definition, Graph, Node
+from .graph import Definition, Graph, GraphNode
 from .nodes import OUT
 
 WIDTH, HEIGHT, GAP = 150, 40, 40
@@ -86,7 +86,7 @@ def _layers(graph: Graph) -> dict[str, int]:
     return layers
 
 
-def _label(node: Node) -> str:
+def _label(node: GraphNode) -> str:
     return _plain(f"{node.settings.title or node.name}: {node.type.name}")
 
 

@@ -43,9 +43,9 @@ from ..core.token_estimate import with_sound_usage, with_usage
 from ..journal.recording import CallRef
 from ..policy.origins import Lookup
 from ..runs.run import Finish, Run, Stopped
-from .asking import answer, form_of
+from .asking import NodeAnswer, answer, form_of
 from .expression import NoValue
-from .flow import Due, Flow, Outcome
+from .flow import Due, Flow, NodeOutcome
 from .functions import told
 from .graph import Definition
 from .lineage import DEVELOPER, OF_MODEL, Built, From, Lineage, OfTool, is_models, origins_in
@@ -216,12 +216,12 @@ class WorkflowEngine:
         _, began = self._began.pop(due.path, (0, None))
         if record.status == "again":
             self._tries[due.path] = self._tries.get(due.path, 1) + 1
-            self._flow.took(due.path, Outcome(is_again=True))
+            self._flow.took(due.path, NodeOutcome(is_again=True))
             return
         if due.result is not None:
             outcome = due.result
         elif record.error is not None:
-            outcome = Outcome(error=record.error)
+            outcome = NodeOutcome(error=record.error)
         elif needs == "nothing":
             outcome = compute(due)
         elif needs == "call":
@@ -231,7 +231,7 @@ class WorkflowEngine:
             outcome = self._of_result(due, self._run.state.calls[record.began][0], result[0])
         else:
             value = cast(JsonObject, self._kept[record.kept]) if record.kept else record.value
-            outcome = Outcome(value=value, port=record.port, lineage=self._lineage_of(due))
+            outcome = NodeOutcome(value=value, port=record.port, lineage=self._lineage_of(due))
         if (outcome.error is None) != (record.error is None) or outcome.port != record.port:
             raise self._diverged(number, f"the node {record.path} comes to something else than it did")
         self._hear_said(due, outcome)
@@ -327,7 +327,7 @@ class WorkflowEngine:
             self._queue.append(self._waiting.pop(path)[0])
         return bool(ready)
 
-    def _is_tried_again(self, due: Due, result: Outcome) -> bool:
+    def _is_tried_again(self, due: Due, result: NodeOutcome) -> bool:
         rule = due.node.retry
         if result.error is None or rule is None:
             return False
@@ -340,7 +340,7 @@ class WorkflowEngine:
     def _leave(
         self,
         due: Due,
-        outcome: Outcome,
+        outcome: NodeOutcome,
         *,
         began: int = -1,
         seconds: float = 0.0,
@@ -375,7 +375,7 @@ class WorkflowEngine:
         self._run.journal.keep(digest, text)
         return {}, digest
 
-    def _hear_said(self, due: Due, outcome: Outcome) -> None:
+    def _hear_said(self, due: Due, outcome: NodeOutcome) -> None:
         if due.node.type.name == "say" and outcome.error is None:
             self._said.append(str(outcome.value["text"]))
 
@@ -524,11 +524,11 @@ class WorkflowEngine:
         seconds = run.context.clock.monotonic() - began
         self._leave(due, self._of_result(due, call, result), began=number, seconds=seconds, is_call=True)
 
-    def _of_result(self, due: Due, call: ToolCall, result: ToolResult) -> Outcome:
+    def _of_result(self, due: Due, call: ToolCall, result: ToolResult) -> NodeOutcome:
         """What a call came to, as the value of its node."""
         self._heard.append(ToolMessage(call.name, result))
         if result.error is not None:
-            return Outcome(error=NodeError(result.error.code, result.error.message, due.path))
+            return NodeOutcome(error=NodeError(result.error.code, result.error.message, due.path))
         output: Json = result.text if result.structured is UNSET else result.structured
         if isinstance(due.node.settings, WorkflowNode) and isinstance(output, str):
             output = _parsed(output)
@@ -536,29 +536,18 @@ class WorkflowEngine:
         value: JsonObject = {"output": output, "text": result.text, "files": handles}
         trusted = tuple(self._run.path.catalog.trusted(call.name))
         of_text = OfTool(call.name, ("",) if "" in trusted else ())
-        return Outcome(value=value, lineage=Built({"output": OfTool(call.name, trusted)}, of_text))
+        return NodeOutcome(value=value, lineage=Built({"output": OfTool(call.name, trusted)}, of_text))
 
     # Models -----------------------------------------------------------------------------------------------------------
 
     async def _ask_model(self, due: Due, number: int, given: JsonObject) -> None:
-        run, began, tries = self._run, self._run.context.clock.monotonic(), 1
-        while True:
-            try:
-                found = await answer(due.node, given, self._media(given), lambda asked: self._reply(due, number, asked))
-            except NodeFailed as failure:
-                error = NodeError(failure.code, failure.message, due.path)
-            except ModelError as failure:
-                error = NodeError(type(failure).__name__, str(failure), due.path)
-            else:
-                break
-            rule = due.node.retry
-            if rule is None or tries >= rule.attempts or (rule.only and error.code not in rule.only):
-                self._end_asking(due, number, began, Outcome(error=error))
-                return
-            await run.context.clock.sleep(rule.delay(tries))
-            tries += 1
+        began = self._run.context.clock.monotonic()
+        found = await self._tried(due, number, given)
+        if isinstance(found, NodeError):
+            self._end_asking(due, number, began, NodeOutcome(error=found))
+            return
         if not found.missing:
-            self._end_asking(due, number, began, Outcome(value=found.value, port=found.port, lineage=OF_MODEL))
+            self._end_asking(due, number, began, NodeOutcome(value=found.value, port=found.port, lineage=OF_MODEL))
             return
         message = f"{due.path}: what is {', '.join(found.missing)}?"
         given_now = await self._asked_person(due, number, message, form_of(due.node, found.missing), (), 0.0)
@@ -568,10 +557,25 @@ class WorkflowEngine:
             outcome = failed(due, "missing", f"nobody said: {', '.join(found.missing)}")
         else:
             output = {**_object(found.value["output"], "output"), **(given_now.arguments or {})}
-            outcome = Outcome(value={"output": output}, lineage=OF_MODEL)
+            outcome = NodeOutcome(value={"output": output}, lineage=OF_MODEL)
         self._end_asking(due, number, began, outcome)
 
-    def _end_asking(self, due: Due, number: int, began: float, outcome: Outcome) -> None:
+    async def _tried(self, due: Due, number: int, given: JsonObject) -> NodeAnswer | NodeError:
+        """A model's answer, tried as often as the node says; or why there is none."""
+        rule, tries = due.node.retry, 1
+        while True:
+            try:
+                return await answer(due.node, given, self._media(given), lambda asked: self._reply(due, number, asked))
+            except NodeFailed as failure:
+                error = NodeError(failure.code, failure.message, due.path)
+            except ModelError as failure:
+                error = NodeError(type(failure).__name__, str(failure), due.path)
+            if rule is None or tries >= rule.attempts or (rule.only and error.code not in rule.only):
+                return error
+            await self._run.context.clock.sleep(rule.delay(tries))
+            tries += 1
+
+    def _end_asking(self, due: Due, number: int, began: float, outcome: NodeOutcome) -> None:
         del self._began[due.path]
         self._leave(due, outcome, began=number, seconds=self._run.context.clock.monotonic() - began)
 
@@ -630,15 +634,15 @@ class WorkflowEngine:
         assert asked is not None
         late = 0 < asked.pending.expires < self._run.state.given_at.get(asked.id, self._run.context.now())
         if late or answered is EXPIRED:
-            outcome = Outcome(value={"output": None, "by": ""}, port="expired", lineage=OF_PERSON)
+            outcome = NodeOutcome(value={"output": None, "by": ""}, port="expired", lineage=OF_PERSON)
         elif answered.verdict != "answer":
             value: JsonObject = {"output": answered.text or None, "by": answered.by}
-            outcome = Outcome(value=value, port="denied", lineage=OF_PERSON)
+            outcome = NodeOutcome(value=value, port="denied", lineage=OF_PERSON)
         else:
             filled: JsonObject = answered.arguments or {}
             chosen = str(filled.get("choice")) if settings.choices else ""
             value = {"output": chosen if settings.choices else filled, "by": answered.by}
-            outcome = Outcome(value=value, port=chosen, lineage=OF_PERSON)
+            outcome = NodeOutcome(value=value, port=chosen, lineage=OF_PERSON)
         self._end_asking(due, number, began, outcome)
 
     async def _asked_person(
@@ -690,9 +694,9 @@ class WorkflowEngine:
         known, ends = run.state.answers.get(asked.id), asked.pending.expires
         is_event = bool(asked.pending.name)
         if known is not None and is_event:
-            outcome = Outcome(value={"output": _parsed(known.text)}, lineage=OF_EVENT)
+            outcome = NodeOutcome(value={"output": _parsed(known.text)}, lineage=OF_EVENT)
         elif 0 < ends <= now:
-            outcome = Outcome(value={"output": None}, port="expired" if is_event else "", lineage=OF_EVENT)
+            outcome = NodeOutcome(value={"output": None}, port="expired" if is_event else "", lineage=OF_EVENT)
         else:
             self._waiting[due.path] = (due, asked.pending)
             return
@@ -710,7 +714,7 @@ class WorkflowEngine:
         except NodeFailed as failure:
             outcome = failed(due, failure.code, failure.message)
         else:
-            outcome = Outcome(value={"output": text, "text": text}, lineage=self._lineage_of(due))
+            outcome = NodeOutcome(value={"output": text, "text": text}, lineage=self._lineage_of(due))
         self._leave(due, outcome, seconds=self._run.context.clock.monotonic() - began)
 
 

@@ -47,7 +47,7 @@ class NoValue(Exception):
         self.skipped = skipped
 
 
-class Values(Protocol):
+class ScopeValues(Protocol):
     """What an expression speaks of: the values of one place in a running workflow."""
 
     def value(self, root: str) -> Json:
@@ -85,10 +85,10 @@ class Literal(Struct, frozen=True):
 
     constant: Json
 
-    def value(self, values: Values) -> Json:
+    def value(self, values: ScopeValues) -> Json:
         return self.constant
 
-    def lineage(self, values: Values) -> Lineage:
+    def lineage(self, values: ScopeValues) -> Lineage:
         return DEVELOPER
 
     def named(self) -> Iterator[Named]:
@@ -100,7 +100,7 @@ class Reference(Struct, frozen=True):
 
     name: Named
 
-    def value(self, values: Values) -> Json:
+    def value(self, values: ScopeValues) -> Json:
         name = self.name
         try:
             value = values.value(name.root)
@@ -118,7 +118,7 @@ class Reference(Struct, frozen=True):
                 raise NoValue(f"${{{name.path}}} has no value: there is no {step!r}", skipped=skipped) from None
         return value
 
-    def lineage(self, values: Values) -> Lineage:
+    def lineage(self, values: ScopeValues) -> Lineage:
         return part_of(values.lineage(self.name.root), self.name.steps)
 
     def named(self) -> Iterator[Named]:
@@ -130,10 +130,10 @@ class TextOf(Struct, frozen=True):
 
     parts: tuple[Literal | Reference, ...]
 
-    def value(self, values: Values) -> Json:
+    def value(self, values: ScopeValues) -> Json:
         return "".join([_shown(part.value(values)) for part in self.parts])
 
-    def lineage(self, values: Values) -> Lineage:
+    def lineage(self, values: ScopeValues) -> Lineage:
         return Mixed(tuple(part.lineage(values) for part in self.parts))
 
     def named(self) -> Iterator[Named]:
@@ -161,7 +161,7 @@ class Computed:
         self._paths = {root: _paths(source, root) for root in sorted(self._program.variables)}
         self._values_max = VALUES_MAX[len(self._program.bound)]
 
-    def value(self, values: Values) -> Json:
+    def value(self, values: ScopeValues) -> Json:
         given: dict[str, object] = {root: _pruned(values, root, paths) for root, paths in self._paths.items()}
         check_size(given, self._values_max)
         try:
@@ -169,7 +169,7 @@ class Computed:
         except ProgramFailed as failed:
             raise NoValue(f"{self.source!r} has no value: {failed}") from None
 
-    def lineage(self, values: Values) -> Lineage:
+    def lineage(self, values: ScopeValues) -> Lineage:
         if not self._paths:
             return DEVELOPER
         return Mixed(tuple(part_of(values.lineage(name.root), name.steps) for name in self.named()))
@@ -185,10 +185,10 @@ class ObjectOf(Struct, frozen=True):
 
     fields: dict[str, Expression]
 
-    def value(self, values: Values) -> Json:
+    def value(self, values: ScopeValues) -> Json:
         return {name: field.value(values) for name, field in self.fields.items()}
 
-    def lineage(self, values: Values) -> Lineage:
+    def lineage(self, values: ScopeValues) -> Lineage:
         return Built({name: field.lineage(values) for name, field in self.fields.items()}, DEVELOPER)
 
     def named(self) -> Iterator[Named]:
@@ -201,10 +201,10 @@ class ListOf(Struct, frozen=True):
 
     items: tuple[Expression, ...]
 
-    def value(self, values: Values) -> Json:
+    def value(self, values: ScopeValues) -> Json:
         return [item.value(values) for item in self.items]
 
-    def lineage(self, values: Values) -> Lineage:
+    def lineage(self, values: ScopeValues) -> Lineage:
         return Built({index: item.lineage(values) for index, item in enumerate(self.items)}, DEVELOPER)
 
     def named(self) -> Iterator[Named]:
@@ -336,7 +336,7 @@ def _paths(source: str, root: str) -> tuple[Steps, ...]:
     return tuple(shortest) or ((),)
 
 
-def _pruned(values: Values, root: str, paths: tuple[Steps, ...]) -> Json:
+def _pruned(values: ScopeValues, root: str, paths: tuple[Steps, ...]) -> Json:
     """A value with nothing in it but the parts that are named."""
     try:
         whole = values.value(root)

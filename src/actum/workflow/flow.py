@@ -2,7 +2,7 @@
 
     flow = Flow(definition, inputs)
     for due in flow.due(): ...
-    flow.took("find", Outcome({"output": 3}))
+    flow.took("find", NodeOutcome({"output": 3}))
 
 Edges decide the order, references only read. A node is due when every edge that ends at it is decided and at least one
 of them is taken; where all of them are skipped, the node is skipped. A container opens a *scope* for each pass; nodes
@@ -22,7 +22,7 @@ from msgspec import Struct
 from ..core.json import Json, JsonObject
 from ..core.record import NodeError
 from .expression import Expression, NoValue
-from .graph import Definition, Graph, Node
+from .graph import Definition, Graph, GraphNode
 from .lineage import DEVELOPER, Built, Lineage, Mixed, part_of
 from .nodes import ERROR, OUT
 from .settings import Default, EachNode, LoopNode, OnError
@@ -31,7 +31,7 @@ ITEMS_MAX = 100_000
 """An `each` node goes through so many items at most."""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class NodeOutcome(Struct, frozen=True, kw_only=True):
     """What came of a node.
 
     Attributes:
@@ -62,13 +62,13 @@ class Due(Struct, frozen=True):
     """
 
     path: str
-    node: Node
+    node: GraphNode
     scope: Scope
-    result: Outcome | None = None
+    result: NodeOutcome | None = None
 
 
 class Scope:
-    """One pass through a graph: the whole workflow, or one pass of a container. `Values` for expressions.
+    """One pass through a graph: the whole workflow, or one pass of a container. `ScopeValues` for expressions.
 
     Args:
         graph: the nodes.
@@ -261,7 +261,7 @@ class Flow:
             self._settle()
         return False
 
-    def took(self, path: str, outcome: Outcome) -> None:
+    def took(self, path: str, outcome: NodeOutcome) -> None:
         """Go on: this came of a node.
 
         Raises:
@@ -299,7 +299,7 @@ class Flow:
         if scope.active == 0:
             self._work.append(scope)
 
-    def _begin(self, scope: Scope, node: Node) -> None:
+    def _begin(self, scope: Scope, node: GraphNode) -> None:
         if scope.held:
             return
         scope.active += 1
@@ -311,7 +311,7 @@ class Flow:
         else:
             self._begin_container(due)
 
-    def _leave(self, scope: Scope, node: Node, outcome: Outcome) -> None:
+    def _leave(self, scope: Scope, node: GraphNode, outcome: NodeOutcome) -> None:
         """A node was left: decide the edges behind it."""
         error, port = outcome.error, outcome.port or (node.ports[0] if node.ports else "")
         value, lineage = outcome.value, outcome.lineage
@@ -337,10 +337,10 @@ class Flow:
         if not scope.held:
             self._decide(scope, node, port)
 
-    def _decide(self, scope: Scope, node: Node, port: str | None) -> None:
+    def _decide(self, scope: Scope, node: GraphNode, port: str | None) -> None:
         """Decide the edges behind a node, and behind those that are skipped by that."""
         behind, waiting = scope.graph.behind, scope.waiting
-        decided: list[tuple[Node, str | None]] = [(node, port)]
+        decided: list[tuple[GraphNode, str | None]] = [(node, port)]
         for left, at in decided:
             for edge in behind[left.name]:
                 target = edge.target
@@ -391,7 +391,7 @@ class Flow:
                 parts = lineage.parts if isinstance(lineage, Built) else {}
                 container.variables = {name: (value, parts.get(name, lineage)) for name, value in values.items()}
         except NoValue as none:
-            self._close(container, Outcome(error=NodeError("no_value", str(none), due.path)))
+            self._close(container, NodeOutcome(error=NodeError("no_value", str(none), due.path)))
             return
         self._go_on(container)
 
@@ -443,7 +443,7 @@ class Flow:
         assert isinstance(settings, LoopNode)
         self._end_loop_pass(container, settings, scope, output, lineage, error)
 
-    def _pass_output(self, node: Node, scope: Scope) -> tuple[Json, Lineage, NodeError | None]:
+    def _pass_output(self, node: GraphNode, scope: Scope) -> tuple[Json, Lineage, NodeError | None]:
         """What one pass of a container came to."""
         if scope.failed is not None:
             return None, DEVELOPER, scope.failed
@@ -479,14 +479,14 @@ class Flow:
                 error = NodeError("loop_limit", message, due.path)
             done = True
         if error is not None:
-            self._close(container, Outcome(error=error))
+            self._close(container, NodeOutcome(error=error))
         elif done:
             value: JsonObject = {"output": output, "passes": container.next}
-            self._close(container, Outcome(value=value, lineage=Built({"output": lineage}, DEVELOPER)))
+            self._close(container, NodeOutcome(value=value, lineage=Built({"output": lineage}, DEVELOPER)))
         else:
             self._go_on(container)
 
-    def _close(self, container: OpenContainer, result: Outcome) -> None:
+    def _close(self, container: OpenContainer, result: NodeOutcome) -> None:
         """The last pass is over: the container is due once more, with its result."""
         due = container.due
         closed = Due(due.path, due.node, due.scope, result)
@@ -503,9 +503,9 @@ class Flow:
             self._begin_container(Due(due.path, due.node, due.scope))
 
 
-def _each_result(container: OpenContainer, settings: EachNode) -> Outcome:
+def _each_result(container: OpenContainer, settings: EachNode) -> NodeOutcome:
     if container.failed is not None:
-        return Outcome(error=container.failed)
+        return NodeOutcome(error=container.failed)
     items: list[Json] = []
     lineages: dict[str | int, Lineage] = {}
     for index in sorted(container.outputs):
@@ -517,4 +517,4 @@ def _each_result(container: OpenContainer, settings: EachNode) -> Outcome:
         else:
             lineages[len(items)] = lineage
             items.append(output)
-    return Outcome(value={"output": items}, lineage=Built({"output": Built(lineages, DEVELOPER)}, DEVELOPER))
+    return NodeOutcome(value={"output": items}, lineage=Built({"output": Built(lineages, DEVELOPER)}, DEVELOPER))

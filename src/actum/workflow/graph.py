@@ -26,7 +26,7 @@ class Edge(Struct, frozen=True):
         return f"{self.source}{'' if self.port == 'out' else '.' + self.port} > {self.target}"
 
 
-class Node(Struct, frozen=True, dict=True):
+class GraphNode(Struct, frozen=True, dict=True):
     """A node of a graph.
 
     Attributes:
@@ -59,7 +59,7 @@ class Graph(Struct, frozen=True, dict=True):
         edges: all of them.
     """
 
-    nodes: dict[str, Node]
+    nodes: dict[str, GraphNode]
     edges: tuple[Edge, ...]
 
     @cached_property
@@ -79,7 +79,7 @@ class Graph(Struct, frozen=True, dict=True):
         return incoming
 
     @cached_property
-    def entries(self) -> tuple[Node, ...]:
+    def entries(self) -> tuple[GraphNode, ...]:
         """The nodes at which no edge ends: they are due at once."""
         return tuple(node for node in self.nodes.values() if not self.incoming[node.name])
 
@@ -124,9 +124,9 @@ class Definition(Struct, frozen=True, dict=True):
     digest: str
 
 
-def nodes_in(graph: Graph) -> list[Node]:
+def nodes_in(graph: Graph) -> list[GraphNode]:
     """All nodes of a graph and of the containers in it."""
-    found: list[Node] = []
+    found: list[GraphNode] = []
     graphs = [graph]
     for each in graphs:
         found += each.nodes.values()

@@ -20,7 +20,7 @@ from ..core.json import Json, JsonObject
 from ..core.redaction import DEFAULT_REDACTION
 from ..schema.schema import compile_schema
 from .expression import ROOTS, Expression, Named, compile_value
-from .graph import Definition, Edge, Graph, Node
+from .graph import Definition, Edge, Graph, GraphNode
 from .nodes import ERROR, NODE_TYPES, NodeType, seconds_of
 from .settings import (
     AnySettings,
@@ -46,7 +46,7 @@ _VIEW_FIELDS = frozenset({"view"})
 _NO_VARS = frozenset[str]()
 
 
-class Checked(Struct):
+class CheckedText(Struct):
     """A text that was checked.
 
     Attributes:
@@ -72,7 +72,7 @@ def read_definition(text: str | bytes) -> Definition:
     return checked.definition
 
 
-def check_text(text: str | bytes) -> Checked:
+def check_text(text: str | bytes) -> CheckedText:
     """Check a text and collect all that is wrong.
 
     Raises:
@@ -90,10 +90,10 @@ class _Check:
         self.problems = list(source.problems)
         self._left = NODES_MAX
 
-    def checked(self) -> Checked:
+    def checked(self) -> CheckedText:
         definition = self._definition()
         problems = tuple(sorted(dict.fromkeys(self.problems), key=lambda one: (one.line, one.column)))
-        return Checked(None if problems else definition, problems, self.source)
+        return CheckedText(None if problems else definition, problems, self.source)
 
     def say(self, message: str, place: Place, hint: str = "") -> None:
         """Note a problem."""
@@ -170,7 +170,7 @@ class _Check:
         self._left -= len(nodes)
         if self._left < 0:
             raise BadWorkflow([TextProblem(f"a workflow has at most {NODES_MAX} nodes")])
-        read: dict[str, Node] = {}
+        read: dict[str, GraphNode] = {}
         notes: set[str] = set()
         for name, given in nodes.items():
             at = (*place, "nodes", name)
@@ -187,13 +187,13 @@ class _Check:
         if self._has_cycle(graph, (*place, "edges"), joined):
             return None
         above = _ancestors(graph)
-        complete: dict[str, Node] = {}
+        complete: dict[str, GraphNode] = {}
         for name, node in read.items():
             known = outside.inside(graph, above.get(name, 0))
             complete[name] = self._with_expressions(node, (*place, "nodes", name), known)
         return Graph(complete, graph.edges)
 
-    def _node(self, name: str, given: Json, place: Place, outside: _Outside) -> Node | None:
+    def _node(self, name: str, given: Json, place: Place, outside: _Outside) -> GraphNode | None:
         """The settings of a node; its expressions are compiled when all nodes are known."""
         if not isinstance(given, dict):
             self.say(f"the node {name} is an object with a type", place)
@@ -211,7 +211,7 @@ class _Check:
         if row.name in ("break", "continue") and not is_inside:
             self.say(f"{name}: {row.name} stands only inside of each or loop", (*place, "type"))
         ports = row.ports(settings)
-        return Node(name, row, settings, {}, (*ports, ERROR) if settings.on_error == "branch" else ports)
+        return GraphNode(name, row, settings, {}, (*ports, ERROR) if settings.on_error == "branch" else ports)
 
     def _settings(self, row: NodeType, given: JsonObject, place: Place) -> AnySettings | None:
         fields = {each.encode_name: each for each in structs.fields(row.settings)}
@@ -242,7 +242,7 @@ class _Check:
             return None
 
     def _edges(
-        self, edges: list[str], nodes: dict[str, Node], notes: set[str], place: Place, given: JsonObject
+        self, edges: list[str], nodes: dict[str, GraphNode], notes: set[str], place: Place, given: JsonObject
     ) -> Iterable[Edge]:
         found: dict[Edge, None] = {}
         for index, text in enumerate(edges):
@@ -289,7 +289,7 @@ class _Check:
 
     # Expressions ------------------------------------------------------------------------------------------------------
 
-    def _with_expressions(self, node: Node, place: Place, known: _Outside) -> Node:
+    def _with_expressions(self, node: GraphNode, place: Place, known: _Outside) -> GraphNode:
         settings, expressions = node.settings, dict[str, Expression]()
         body: Graph | None = None
         inner: _Outside | None = None
@@ -327,7 +327,7 @@ class _Check:
                     found[f"{group}[{index}]"] = compiled
         return found
 
-    def _safe(self, node: Node, place: Place) -> None:
+    def _safe(self, node: GraphNode, place: Place) -> None:
         """Whether a node says nothing that it may not."""
         settings = node.settings
         if isinstance(settings, HttpNode):
@@ -338,7 +338,7 @@ class _Check:
         if isinstance(settings.on_error, Default):
             self._compile_nothing(settings.on_error.default, (*place, "on_error"))
 
-    def _assigned(self, node: Node, place: Place, known: _Outside) -> None:
+    def _assigned(self, node: GraphNode, place: Place, known: _Outside) -> None:
         """Whether the variables that a `set` node changes are there."""
         if node.type.name != "set":
             return
@@ -421,7 +421,7 @@ class _Outside(Struct, frozen=True):
     vars: frozenset[str]
     inputs: JsonObject
     env: JsonObject
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, GraphNode] = {}
     later: frozenset[str] = frozenset()
     container: bool = False
 

@@ -7,8 +7,8 @@ from typing import cast
 
 from ..core.json import Json, JsonObject, dumps
 from ..core.record import NodeError
-from .expression import Expression, NoValue, Values
-from .flow import Due, Outcome
+from .expression import Expression, NoValue, ScopeValues
+from .flow import Due, NodeOutcome
 from .functions import ITEMS_MAX, TEXT_MAX, told
 from .lineage import DEVELOPER, Built, Lineage, Mixed, part_of
 from .settings import IfNode, ListNode, MergeNode, SetNode
@@ -28,7 +28,7 @@ class NodeFailed(Exception):
         self.message = message
 
 
-def compute(due: Due) -> Outcome:
+def compute(due: Due) -> NodeOutcome:
     """What a node comes to that reaches out for nothing."""
     try:
         return _COMPUTED[due.node.type.name](due)
@@ -38,22 +38,22 @@ def compute(due: Due) -> Outcome:
         return failed(due, failure.code, failure.message)
 
 
-def failed(due: Due, code: str, message: str) -> Outcome:
+def failed(due: Due, code: str, message: str) -> NodeOutcome:
     """The outcome of a node that failed."""
-    return Outcome(error=NodeError(code, message, due.path))
+    return NodeOutcome(error=NodeError(code, message, due.path))
 
 
-def _if(due: Due) -> Outcome:
+def _if(due: Due) -> NodeOutcome:
     for index, case in enumerate(cast(IfNode, due.node.settings).cases):
         met = due.node.expressions[f"cases[{index}]"].value(due.scope)
         if not isinstance(met, bool):
             raise NodeFailed("no_value", f"{case.when!r} comes to a {type(met).__name__}, not to true or false")
         if met:
-            return Outcome(value={"output": case.port}, port=case.port)
-    return Outcome(value={"output": "else"}, port="else")
+            return NodeOutcome(value={"output": case.port}, port=case.port)
+    return NodeOutcome(value={"output": "else"}, port="else")
 
 
-def _merge(due: Due) -> Outcome:
+def _merge(due: Due) -> NodeOutcome:
     found: JsonObject = {}
     lineages: dict[str | int, Lineage] = {}
     for group, values in cast(MergeNode, due.node.settings).groups.items():
@@ -68,10 +68,10 @@ def _merge(due: Due) -> Outcome:
                 continue
             lineages[group] = expression.lineage(due.scope)
             break
-    return Outcome(value=found, lineage=Built(lineages, DEVELOPER))
+    return NodeOutcome(value=found, lineage=Built(lineages, DEVELOPER))
 
 
-def _list(due: Due) -> Outcome:
+def _list(due: Due) -> NodeOutcome:
     settings, expressions = cast(ListNode, due.node.settings), due.node.expressions
     of, lineage = expressions["of"].value(due.scope), expressions["of"].lineage(due.scope)
     if not isinstance(of, list):
@@ -97,13 +97,13 @@ def _list(due: Due) -> Outcome:
     }
     each: dict[str | int, Lineage] = {at: part_of(lineage, (index,)) for at, (index, _) in enumerate(items)}
     ends: dict[str | int, Lineage] = {"first": each.get(0, DEVELOPER), "last": each.get(len(items) - 1, DEVELOPER)}
-    return Outcome(value=value, lineage=Built({"output": Built(each, DEVELOPER), **ends}, DEVELOPER))
+    return NodeOutcome(value=value, lineage=Built({"output": Built(each, DEVELOPER), **ends}, DEVELOPER))
 
 
 class _WithItem:
     """The values of a scope, with one item of a list."""
 
-    def __init__(self, values: Values, index: int, item: Json) -> None:
+    def __init__(self, values: ScopeValues, index: int, item: Json) -> None:
         self._values = values
         self._own: dict[str, Json] = {"item": item, "index": index}
 
@@ -121,7 +121,7 @@ def _is_met(expression: Expression, due: Due, index: int, item: Json) -> bool:
     return met
 
 
-def _set(due: Due) -> Outcome:
+def _set(due: Due) -> NodeOutcome:
     settings, known = cast(SetNode, due.node.settings), due.scope.all_variables()
     changed: dict[str, tuple[Json, Lineage]] = {}
 
@@ -151,7 +151,7 @@ def _set(due: Due) -> Outcome:
         changed[name] = (old[1:] if end == "first" else old[:-1], Mixed((before,)))
     output: JsonObject = {name: value for name, (value, _) in changed.items()}
     lineages: dict[str | int, Lineage] = {name: lineage for name, (_, lineage) in changed.items()}
-    return Outcome(
+    return NodeOutcome(
         value={"output": output}, variables=changed, lineage=Built({"output": Built(lineages, DEVELOPER)}, DEVELOPER)
     )
 
@@ -199,31 +199,31 @@ _CHANGES: dict[str, Callable[[str, Json, Json], Json]] = {
 }
 
 
-def _say(due: Due) -> Outcome:
+def _say(due: Due) -> NodeOutcome:
     expression = due.node.expressions["text"]
     value = expression.value(due.scope)
     text = "" if value is None else told(value)
     lineage = expression.lineage(due.scope)
-    return Outcome(value={"output": text, "text": text}, lineage=Built({}, lineage))
+    return NodeOutcome(value={"output": text, "text": text}, lineage=Built({}, lineage))
 
 
-def _end(due: Due) -> Outcome:
+def _end(due: Due) -> NodeOutcome:
     error = due.node.expressions["error"].value(due.scope)
     if error is not None:
         raise NodeFailed("ended", told(error))
     outputs, expression = due.node.expressions["outputs"].value(due.scope), due.node.expressions["outputs"]
     if not isinstance(outputs, dict):
         raise NodeFailed("no_value", f"outputs is no object, but {dumps(outputs)[:40]}")
-    return Outcome(value=outputs, lineage=expression.lineage(due.scope))
+    return NodeOutcome(value=outputs, lineage=expression.lineage(due.scope))
 
 
-_COMPUTED: dict[str, Callable[[Due], Outcome]] = {
+_COMPUTED: dict[str, Callable[[Due], NodeOutcome]] = {
     "if": _if,
     "merge": _merge,
     "list": _list,
     "set": _set,
     "say": _say,
     "end": _end,
-    "break": lambda due: Outcome(),
-    "continue": lambda due: Outcome(),
+    "break": lambda due: NodeOutcome(),
+    "continue": lambda due: NodeOutcome(),
 }

@@ -124,7 +124,7 @@ class HttpNode(NodeSettings, frozen=True, kw_only=True, tag="http"):
     body: Expressible = None
 
 
-class Said(Struct, frozen=True, forbid_unknown_fields=True):
+class PromptMessage(Struct, frozen=True, forbid_unknown_fields=True):
     """A message that a model is told."""
 
     role: Literal["system", "user", "assistant"]

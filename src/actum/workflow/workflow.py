@@ -49,9 +49,9 @@ from ..schema.schema import compile_schema
 from ..transport.egress import Egress
 from .engine import WorkflowEngine
 from .expression import Literal
-from .graph import Definition, Graph, Node, nodes_in
+from .graph import Definition, Graph, GraphNode, nodes_in
 from .lineage import From
-from .load import Checked, check_text, read_definition
+from .load import CheckedText, check_text, read_definition
 from .settings import AgentNode, ClassifyNode, ExtractNode, HttpNode, KnowledgeNode, ModelNode, ToolNode, WorkflowNode
 from .template import TemplateWriter
 from .text import BadWorkflow, Place, TextProblem
@@ -552,7 +552,7 @@ def model_names(settings: object) -> tuple[str, ...]:
     return (settings.model,) if isinstance(settings, ModelNode | ClassifyNode | ExtractNode) else ()
 
 
-def check_tools(checked: Checked, tools: Sequence[Tool]) -> list[TextProblem]:
+def check_tools(checked: CheckedText, tools: Sequence[Tool]) -> list[TextProblem]:
     """What is wrong with a definition by the tools that are there: tools that are missing, and arguments that they do
     not take.
     """
@@ -579,8 +579,8 @@ def check_tools(checked: Checked, tools: Sequence[Tool]) -> list[TextProblem]:
     return problems
 
 
-def _by_place(definition: Definition) -> dict[Place, Node]:
-    found: dict[Place, Node] = {}
+def _by_place(definition: Definition) -> dict[Place, GraphNode]:
+    found: dict[Place, GraphNode] = {}
     graphs: list[tuple[Place, Graph]] = [((), definition.graph)]
     for place, graph in graphs:
         for name, node in graph.nodes.items():
@@ -591,7 +591,7 @@ def _by_place(definition: Definition) -> dict[Place, Node]:
     return found
 
 
-def _of_tool(node: Node, known: Mapping[str, Tool]) -> list[tuple[str, Place, str]]:
+def _of_tool(node: GraphNode, known: Mapping[str, Tool]) -> list[tuple[str, Place, str]]:
     problems: list[tuple[str, Place, str]] = []
     for name in tool_names(node.settings):
         tool = known.get(name)
