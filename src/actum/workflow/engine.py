@@ -12,7 +12,7 @@ import asyncio
 import hashlib
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
@@ -141,8 +141,7 @@ class WorkflowEngine:
 
     async def _go_on(self) -> Finish:
         await self._run.check_limits()
-        self._replay()
-        self._sort_due()
+        self._sort_due(self._replay())
         while True:
             await self._work()
             if not self._waiting or not await self._answered():
@@ -167,8 +166,11 @@ class WorkflowEngine:
 
     # Replay -----------------------------------------------------------------------------------------------------------
 
-    def _replay(self) -> None:
+    def _replay(self) -> Sequence[Due]:
         """Feed the flow what is on record, in the order of the record.
+
+        Returns:
+            The nodes that are due then, and those that are under way.
 
         Raises:
             ReplayDiverged: the record does not fit the definition, or a node would be given something else.
@@ -185,9 +187,7 @@ class WorkflowEngine:
             else:
                 self._feed(number, record, due.pop(record.path))
         due |= {each.path: each for each in self._flow.due()}
-        for path, each in due.items():
-            if path in self._began or self._flow.is_wanted(each):
-                self._queue.append(each)
+        return list(due.values())
 
     def _compare(self, number: int, record: NodeBegan, due: Due) -> None:
         try:
@@ -248,23 +248,24 @@ class WorkflowEngine:
 
     # Work -------------------------------------------------------------------------------------------------------------
 
-    def _sort_due(self) -> None:
-        """Compute what reaches out for nothing, and put the rest into the queue."""
+    def _sort_due(self, first: Sequence[Due] = ()) -> None:
+        """Compute what reaches out for nothing, and put the rest into the queue.
+
+        Args:
+            first: nodes that became due earlier.
+        """
         flow = self._flow
-        first, self._queue = self._queue, deque()
-        while True:
+        while first or flow.has_due:
             for due in (*first, *flow.due()):
                 if due.path not in self._began and not flow.is_wanted(due):
                     continue
                 if due.result is not None and not self._is_tried_again(due, due.result):
                     self._leave(due, due.result)
-                elif due.node.type.needs == "nothing":
+                elif due.result is None and due.node.type.needs == "nothing":
                     self._leave(due, compute(due))
                 else:
                     self._queue.append(due)
-            first = deque()
-            if not flow.has_due:
-                return
+            first = ()
 
     async def _work(self) -> None:
         """Carry out what is in the queue, side by side, until nothing is left but what waits."""
