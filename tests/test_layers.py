@@ -92,7 +92,7 @@ DOORS: dict[str, set[str]] = {
     },
     "actum.models.constrained": {"llguidance", "numpy"},
     "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
-    "actum.policy.condition": {"cel"},
+    "actum.policy.program": {"cel"},
     "actum.sandbox.launcher": {"_socket", "removal.remove", "select", "site"},
     "actum.schema.shape": {"pydantic"},
     "actum.schema.signature": {"docstring_parser"},
@@ -100,6 +100,7 @@ DOORS: dict[str, set[str]] = {
     "actum.storage.postgres": {"psycopg"},
     "actum.storage.secret_file": {"cryptography.hazmat.primitives.ciphers.aead"},
     "actum.storage.secret_key": {"keyring"},
+    "actum.workflow.text": {"ruamel.yaml", "ruamel.yaml.error"},
 }
 """Which file imports which modules late, inside a function, because they are heavy, optional, or change the process.
 

@@ -220,7 +220,7 @@ async def test_changed_tools_do_not_go_on_with_a_call_that_waited() -> None:
 
 def shape(state: RunState) -> dict[str, str]:
     """What the state holds, but for the time of the entries that it was read from."""
-    return {name: repr(value) for name, value in vars(state).items() if name != "latest"}
+    return {name: repr(value) for name, value in vars(state).items() if name not in ("latest", "given_at")}
 
 
 class Seen(Agent):

@@ -8,10 +8,9 @@ The agent is configuration. A run's state is its journal; see `driver.py` for ho
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypedDict, Unpack, cast
@@ -77,6 +76,7 @@ from ..runs.given_tools import Toolish
 from ..runs.recorded import checked_id, checked_roles, checked_text, sound
 from ..runs.run import Stopping
 from ..runs.runner import Answers, Begins, Emit, ModelSide, Runner, Setting
+from ..runs.streaming import streamed, without_loop
 from ..runs.wording import Phrases
 from ..toolsets.wrappers import innermost
 from .agent_tool import AgentTool
@@ -446,9 +446,7 @@ class Agent(Generic[Output]):
         Raises:
             UsageError: there is a running event loop; use `await agent.run(...)` in it.
         """
-        if _inside_a_loop():
-            raise UsageError("run_sync() was called inside a running event loop: use `await agent.run(...)` there")
-        return asyncio.run(self.run(question, **options))
+        return without_loop(lambda: self.run(question, **options), "agent")
 
     async def stream(
         self, question: str | UserMessage, **options: Unpack[RunOptions]
@@ -457,18 +455,9 @@ class Agent(Generic[Output]):
 
         The last event is `RunFinished`. Leaving the loop early cancels the run.
         """
-        events: asyncio.Queue[Event | None] = asyncio.Queue()
-        task = asyncio.ensure_future(self.run(question, **options, emit=events.put_nowait))
-        task.add_done_callback(lambda _: events.put_nowait(None))
-        try:
-            while (event := await events.get()) is not None:
+        async with aclosing(streamed(lambda emit: self.run(question, **options, emit=emit))) as events:
+            async for event in events:
                 yield cast("Event[Output]", event)  # `run` ends with a result of this type
-            await task
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
-            if not task.cancelled():
-                task.exception()  # whoever left does not want to hear of it
 
     async def resume(
         self,
@@ -1041,14 +1030,6 @@ class Agent(Generic[Output]):
             return instructions
         told = Phrases.for_text(question).output(dumps(self._output_schema))
         return "\n\n".join(filter(None, [instructions, told]))
-
-
-def _inside_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _handed_down(answers: Mapping[str, InputGiven], recording: RunState) -> list[InputGiven]:

@@ -48,7 +48,7 @@ from ..core.tool import Tool
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef
-from ..policy.origins import OriginIndex
+from ..policy.origins import Lookup, OriginIndex
 from ..policy.ruling import Required
 from .asking.asker import LiveApprover
 from .asking.inquiry import LiveToolRequests
@@ -104,7 +104,8 @@ class CallPath:
         self._terms = terms
         self._limits = limits
         self._origins = OriginIndex(scope.heard, catalog.trusted, scope.requested)
-        self._questions = Approvals(scope, limits, self._origins)
+        self._origins_known: dict[CallRef, Lookup] = {}
+        self._questions = Approvals(scope, limits, self._lookup)
         self._asker = asker or LiveApprover(scope, None)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._turns: dict[str, asyncio.Lock] = {}
@@ -169,13 +170,21 @@ class CallPath:
         async with self._slots:
             return await self.perform(call, place, refusal)
 
-    async def perform(self, call: ToolCall, place: CallRef, refusal: CallError | None = None) -> ToolResult | Pending:
+    async def perform(
+        self,
+        call: ToolCall,
+        place: CallRef,
+        refusal: CallError | None = None,
+        origins: Lookup | None = None,
+    ) -> ToolResult | Pending:
         """Take one call from request to record.
 
         Args:
             call: the call as it was asked for.
             place: which call of the run it is.
             refusal: why the loop turns the call away, if it does.
+            origins: tells the origins of the call's arguments, where whoever makes the call knows them. Without it
+                they are looked up in what was said.
 
         Returns:
             The result, which may be a failure; or what the call waits for.
@@ -183,6 +192,8 @@ class CallPath:
         known = self._scope.recording.outcome(place)
         if known is not None:
             return known[0]
+        if origins is not None:
+            self._origins_known[place] = origins
         try:
             if refusal is not None:
                 raise refusal
@@ -287,7 +298,7 @@ class CallPath:
         arguments = recording.edited(asked)
         if arguments is not None:
             call = msgspec.structs.replace(call, arguments=arguments, raw="", complete=True, repairs=())
-        plan = decide(call, place, self.catalog, self._terms, self._facts())
+        plan = decide(call, place, self.catalog, self._terms, self._facts(place))
         if plan.bound.secrets:
             self._scope.told.update(texts_of(taken_out(plan.call.arguments, plan.bound.secrets)[1]))
         if arguments is not None:
@@ -308,9 +319,18 @@ class CallPath:
                 plan = msgspec.structs.replace(plan, decision=decision)
         return plan
 
-    def _facts(self) -> Facts:
-        """What policies may know of this run now."""
-        return msgspec.structs.replace(self._terms.facts, now=self._scope.clock.now(), origins=self._origins.of)
+    def _lookup(self, place: CallRef | None) -> Lookup:
+        """What tells the origins of the arguments of a call."""
+        return self._origins_known.get(place, self._origins.of) if place is not None else self._origins.of
+
+    def _facts(self, place: CallRef | None = None) -> Facts:
+        """What policies may know of this run now, and of the call that they judge."""
+        origins = self._lookup(place)
+        return msgspec.structs.replace(self._terms.facts, now=self._scope.clock.now(), origins=origins)
+
+    def looked_up(self, arguments: JsonObject) -> Origins:
+        """The origins of arguments, by what was said in the run."""
+        return self._origins.of(arguments)
 
     def _lineage(self) -> tuple[Ancestor, ...]:
         """The runs that stand above a run which a call of this run starts."""
@@ -512,7 +532,7 @@ class CallPath:
                 plan.key,
                 plan.decision.rule,
                 plan.repairs,
-                {} if tool.reads_only else self._origins_of(plan.call),
+                {} if tool.reads_only else self._lookup(place)(plan.call.arguments),
                 tool.unjailed,
             ),
         )
@@ -578,9 +598,6 @@ class CallPath:
             key=plan.key,
             limit=limit,
         )
-
-    def _origins_of(self, call: ToolCall) -> Origins:
-        return self._origins.of(call.arguments)
 
     def _context(
         self, plan: Plan, attempt: int, place: CallRef | None = None, requests: LiveToolRequests | None = None

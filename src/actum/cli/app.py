@@ -43,6 +43,7 @@ from . import (
     tools,
     transcode,
     worker,
+    workflow,
 )
 from .language import language, tr, tr_help
 from .mcp import commands as mcp
@@ -70,6 +71,7 @@ ORDER = (
         "resume",
         "approvals",
         "tasks",
+        "workflow",
     ),
     *("conversations", "audit", "secrets", "journal", "keys", "dialects", "transcode", "config", "doctor"),
 )
@@ -123,6 +125,7 @@ app.add_typer(agents.app, name="agents")
 app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tasks.app, name="tasks")
+app.add_typer(workflow.app, name="workflow")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
 app.command("serve")(serve.serve)

@@ -225,6 +225,19 @@ WORDS = {
 
 
 HELP = {
+    "Carry out workflows, check them, draw them.": "执行、检查和绘制工作流。",
+    "The definition: name.workflow.yaml, or JSON.": "定义文件：name.workflow.yaml，或 JSON。",
+    "Its inputs.": "它的输入。",
+    "All inputs as one JSON object.": "用一个 JSON 对象给出全部输入。",
+    "mermaid, dot or svg.": "mermaid、dot 或 svg。",
+    "Write the picture to this file.": "把图写入这个文件。",
+    "Carry out a workflow.\n\nFor instance: actum workflow run flight_desk.workflow.yaml date=2026-12-01 budget=2000": (
+        "执行一个工作流。\n\n例如：actum workflow run flight_desk.workflow.yaml date=2026-12-01 budget=2000"
+    ),
+    "Tell everything that is wrong with a workflow, with line, column and a hint.": (
+        "指出工作流的所有问题，带行号、列号和提示。"
+    ),
+    "Draw a workflow.": "绘制一个工作流。",
     "Tasks: list, show, wait, cancel, retry.": "任务：列出、查看、等待、取消、重试。",
     "The task: its id, the beginning of it, or `last`.": "任务：编号、编号的开头，或 `last`。",
     "List the latest tasks.": "列出最近的任务。",

@@ -7,7 +7,7 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated
 
 import msgspec
@@ -18,11 +18,12 @@ from ..compose.agents import choose_agent, make_runner, table_of
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings
+from ..compose.workflows import definition_of, make_workflow
 from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
-from ..core.json import Json
+from ..core.json import Json, dumps
 from ..core.message import UserMessage
 from ..core.pending import Pending
 from ..journal.recording import RunState
@@ -152,6 +153,18 @@ def resume(
     async def command() -> int:
         async with options.journal(settings) as opened:
             found = await options.find_run(opened, run_id)
+            if found.kind == "workflow":
+                return await resume_workflow(
+                    terminal,
+                    settings,
+                    opened,
+                    found.run_id,
+                    answers,
+                    accept=accept,
+                    yes=how.yes,
+                    verbose=how.verbose,
+                    as_json=how.as_json,
+                )
             if not found.model:
                 return await _resume_call(opened, found.run_id)
             name = await named_agent(opened, found.run_id, settings, accept=accept)
@@ -260,6 +273,52 @@ def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as
         terminal.error(f"{made.name}: {in_words}")
         note_files(terminal, result, settings)
     return MISUSED if outcome.error.code == InvalidArguments.code else FAILED
+
+
+def report_workflow(terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool) -> int:
+    """Print what a workflow came to. The exit code."""
+    if as_json:
+        pending: list[Json] = [pending_as_json(item) for item in result.pending]
+        told = {"run_id": result.run_id, "status": result.status, "output": result.output_or_none, "pending": pending}
+        terminal.json(told)
+    elif result.status == "done":
+        terminal.text(result.text or dumps(result.output_or_none))
+    return report(terminal, result, settings, quiet=as_json)
+
+
+async def resume_workflow(
+    terminal: Terminal,
+    settings: Settings,
+    journal: Journal,
+    run_id: str,
+    answers: Mapping[str, Answer | str],
+    *,
+    accept: bool,
+    yes: bool,
+    verbose: bool,
+    as_json: bool,
+) -> int:
+    """Go on with a run of a workflow, by the definition with which it began. The exit code."""
+    definition = await definition_of(journal, run_id)
+    async with options.tools(settings, terminal) as loaded:
+        workflow = make_workflow(
+            settings,
+            definition,
+            loaded.tools,
+            journal=journal,
+            approver=TerminalApprover(terminal, yes=yes),
+            secrets=open_secrets(os.environ),
+            egress=options.egress(),
+        )
+        trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
+        try:
+            result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show)
+        except ReplayDiverged as error:
+            raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
+        finally:
+            trace.close()
+            await workflow.aclose()
+    return report_workflow(terminal, result, settings, as_json=as_json)
 
 
 async def named_agent(journal: Journal, run_id: str, settings: Settings, *, accept: bool) -> str:

@@ -8,6 +8,7 @@ prose.
     │   ├── Busy                    somebody drives this run, or adds to this conversation, already
     │   ├── TaskRefused             a task can not be accepted, cancelled or begun again; `code` says why
     │   └── ReplayDiverged          a recorded run does not fit the agent that is to resume it
+    ├── WorkflowFailed              a node of a workflow failed, and nothing was to happen then
     ├── JournalError                the record can not be kept; nothing goes on without it
     ├── ModelError                  the model gave no answer; ends a run
     │   ├── ModelUnavailable        not reached, overloaded, or cut off; worth another try
@@ -83,6 +84,22 @@ class ReplayDiverged(UsageError):
 
     Raised before anything is done.
     """
+
+
+class WorkflowFailed(ActumError):
+    """A node of a workflow failed, and the workflow says nothing of what is to happen then. The failure is on record.
+
+    Args:
+        code: the kind of the failure, such as `tool_error`.
+        message: what happened.
+        node: the path of the node.
+    """
+
+    def __init__(self, code: str, message: str, node: str = "") -> None:
+        super().__init__(f"{node}: {message}" if node else message)
+        self.code = code
+        self.message = message
+        self.node = node
 
 
 class JournalError(ActumError):

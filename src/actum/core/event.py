@@ -145,6 +145,43 @@ class CallFinished(Struct, frozen=True, tag="call_finished"):
     place: str = ""
 
 
+class NodeStarted(Struct, frozen=True, tag="node_started"):
+    """A node of a workflow begins.
+
+    Attributes:
+        path: where the node stands, such as `trips[3]/book`.
+        kind: the type of the node.
+    """
+
+    path: str
+    kind: str
+
+
+class NodeProgress(Struct, frozen=True, tag="node_progress"):
+    """Something happens inside of a node of a workflow: a model says something. What a call does is told by the events
+    of calls, whose id is the path of the node.
+    """
+
+    path: str
+    event: Delta
+
+
+class NodeFinished(Struct, frozen=True, tag="node_finished", omit_defaults=True):
+    """A node of a workflow was left.
+
+    Attributes:
+        path: as in `NodeStarted`.
+        status: how the node ended.
+        port: where the workflow goes on; empty for the only port.
+        number: the number of its entry in the journal.
+    """
+
+    path: str
+    status: Literal["done", "failed", "again"]
+    port: str = ""
+    number: int = 0
+
+
 class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_result"):
     """How a run ended. `RunResult[Invoice]` is the result of a run whose output is an `Invoice`.
 
@@ -191,5 +228,8 @@ class RunFinished(Struct, Generic[Output], frozen=True, tag="run_finished"):
     result: RunResult[Output]
 
 
-Event = Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | RunFinished[Output]
-"""Everything that `agent.stream` yields."""
+PlainEvent = Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | RunFinished[Output]
+"""What happens in a run that is none of a workflow."""
+
+Event = PlainEvent[Output] | NodeStarted | NodeProgress | NodeFinished
+"""Everything that `stream` yields, of an agent or a workflow."""

@@ -817,6 +817,21 @@ class Journal(Protocol):
     async def hidden_intact(self, run_id: str) -> dict[str, bool]:
         """The digests of the secret values that are held for a run, and whether each is as it was sealed."""
 
+    async def post(self, run_id: str, answer: bytes) -> None:
+        """Hold an answer to a run that somebody drives at the time, until whoever drives the run takes it. It is on
+        disk when this returns.
+
+        Args:
+            run_id: the run.
+            answer: the record of the answer, as bytes; it may hold secret values.
+        """
+
+    async def posted(self, run_id: str) -> list[tuple[int, bytes]]:
+        """The answers that are held for a run, in order, each with its place."""
+
+    async def unpost(self, run_id: str, places: Sequence[int]) -> None:
+        """Delete answers that are held for a run: they stand on its record now, or count for nothing."""
+
     async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
         """The entries of a run in order, those behind number `after`; empty when there are none.
 

@@ -14,6 +14,9 @@ The order of records in a run::
     [Compacted]
     Ended
 
+In a run of a workflow, `NodeBegan` asks for the call of its node, and `NodeLeft` ends each node; records of nodes that
+are carried out side by side stand between each other.
+
 A run that is a task (`core.task`) also has `TaskQueued` behind `Started` and `CallsRequested`, `TaskStarted` before
 each attempt, and behind the `Ended` of an attempt `TaskRetrying` or `TaskEnded`.
 
@@ -132,6 +135,11 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
             Nobody can guess a name, and a name of one caller is never a name of another; see `Journal.named`.
         door: what the request that began the run says of its answer, for the server that answers it, such as
             `{"store": false}`.
+        workflow: digest of the definition that a workflow carries out, which the journal keeps under it; empty where
+            the run is none of a workflow.
+        inputs: what the workflow was given; empty where `inputs_kept` is set.
+        inputs_kept: the digest under which the journal keeps inputs that are larger than `NODE_VALUE_BYTES_MAX`.
+        given_by: where the inputs came from.
     """
 
     agent: str
@@ -164,6 +172,10 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     client_tools: tuple[Tool, ...] = ()
     names: tuple[str, ...] = ()
     door: JsonObject = {}
+    workflow: str = ""
+    inputs: JsonObject = {}
+    inputs_kept: str = ""
+    given_by: Source = "user"
 
     @property
     def belongs_to(self) -> str:
@@ -182,7 +194,10 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
 
     @property
     def question(self) -> str:
-        """The user's words: they stand behind what the program tells of earlier runs."""
+        """The user's words: they stand behind what the program tells of earlier runs. Of a workflow, its inputs."""
+        if self.workflow and not self.said:
+            title = f"{self.agent}({_told(self.inputs)})"
+            return title if len(title) <= TITLE_MAX else title[: TITLE_MAX - 1] + "…"
         return next((message.text for message in reversed(self.said) if isinstance(message, UserMessage)), "")
 
 
@@ -213,7 +228,8 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True,
     """The model answered.
 
     Attributes:
-        intention: digest of what it was asked, compared when the run is replayed.
+        intention: digest of what it was asked, compared when the run is replayed. In a run of a workflow, the number of
+            the `NodeBegan` whose node asked.
         reply: what it said.
         seconds: how long it took.
         elapsed: seconds since the run began.
@@ -554,6 +570,78 @@ class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
     keep: int = 0
 
 
+NODE_VALUE_BYTES_MAX = 64_000
+"""Values of a node that are larger are kept by their digest (`Journal.keep`), and not in the record."""
+
+
+class NodeError(Struct, frozen=True, omit_defaults=True):
+    """Why a node of a workflow failed.
+
+    Attributes:
+        code: the kind, such as `tool_error` or `no_value`.
+        message: what happened, for people.
+        node: the path of the node that failed first.
+    """
+
+    code: str
+    message: str
+    node: str
+
+    @property
+    def told(self) -> JsonObject:
+        """As expressions of the workflow see the error."""
+        return {"code": self.code, "message": self.message, "node": self.node}
+
+
+class NodeBegan(Struct, frozen=True, kw_only=True, tag="node_began", omit_defaults=True, gc=False):
+    """A node of a workflow begins that reaches out: it makes a call, or asks a model or a person.
+
+    The number of this record identifies the call of the node, with the index 0.
+
+    Attributes:
+        path: where the node stands, such as `trips[3]/book`.
+        kind: the type of the node.
+        inputs: what the node was given, where it makes no call.
+        call: the call that it makes, without secret values.
+        kept: the digest under which the journal keeps inputs, or arguments, that are larger than
+            `NODE_VALUE_BYTES_MAX`; they are left out here.
+        elapsed: as in `ModelReplied`.
+    """
+
+    path: str
+    kind: str
+    inputs: JsonObject = {}
+    call: ToolCall | None = None
+    kept: str = ""
+    elapsed: float = 0.0
+
+
+class NodeLeft(Struct, frozen=True, kw_only=True, tag="node_left", omit_defaults=True, gc=False):
+    """A node of a workflow was left.
+
+    Attributes:
+        path: as in `NodeBegan`.
+        status: `again` where a container that failed is carried out anew.
+        began: the number of its `NodeBegan`; -1 for a node that computes a value alone.
+        port: where the workflow goes on; empty for the only port.
+        value: what the node gives, by name. Empty for a node that made a call: the result of the call says it.
+        kept: the digest under which the journal keeps a value larger than `NODE_VALUE_BYTES_MAX`.
+        error: why the node failed.
+        seconds: how long the node took.
+        elapsed: as in `ModelReplied`.
+    """
+
+    path: str
+    status: Literal["done", "failed", "again"] = "done"
+    began: int = -1
+    port: str = ""
+    value: JsonObject = {}
+    kept: str = ""
+    error: NodeError | None = None
+    seconds: float = 0.0
+    elapsed: float = 0.0
+
+
 class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):
     """The payloads of all entries before this one were deleted; their digests stay, so the chain still checks.
 
@@ -655,6 +743,8 @@ Record = (
     | CallParked
     | Sampled
     | Compacted
+    | NodeBegan
+    | NodeLeft
     | Forgotten
     | Ended
     | TaskQueued
@@ -734,7 +824,7 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
         conversation, owner: the conversation is named by both, and by the tenant; see `Started`.
         tenant: as in `Started`; it stays when the run is forgotten.
         kind: what began it: `agent` where a model took part, `call` where calls were asked for directly,
-            `administration` for the act of an administrator.
+            `workflow` where a workflow is carried out, `administration` for the act of an administrator.
     """
 
     run_id: str
@@ -781,7 +871,7 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
                 principal=record.principal,
                 owner=record.belongs_to,
                 tenant=record.tenant,
-                kind="agent" if record.model else "call",
+                kind="workflow" if record.workflow else "agent" if record.model else "call",
             )
         case _ if before is None:
             raise JournalError(

@@ -26,7 +26,7 @@ nobody knows whose it is, what it did, or when.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
@@ -47,6 +47,7 @@ from ..core.record import (
     InputRequested,
     Intended,
     ModelReplied,
+    NodeBegan,
     PrecheckDone,
     Record,
     Started,
@@ -243,12 +244,8 @@ class _Fold:
                 self._started = record
                 whole = f"{record.forked} up to entry {record.fork_at}"
                 return self._line(entry, "forked", text=whole) if record.forked else None
-            case ModelReplied():
-                self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(record.reply.calls)}
-                return None
-            case CallsRequested():
-                self._by_administrator = record.by == "administrator"
-                self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(record.calls)}
+            case ModelReplied() | CallsRequested() | NodeBegan():
+                self._note_calls(entry.number, record)
                 return None
             case PrecheckDone():
                 line = self._line(entry, "checked", ToolCall("", record.tool, record.arguments), rule=record.rule)
@@ -269,6 +266,19 @@ class _Fold:
                 return self._line(entry, "forgotten", by=record.by, text=record.reason)
             case _:
                 return None
+
+    def _note_calls(self, number: int, record: ModelReplied | CallsRequested | NodeBegan) -> None:
+        """Note the calls that an entry asks for."""
+        calls: Sequence[ToolCall]
+        match record:
+            case ModelReplied():
+                calls = record.reply.calls
+            case CallsRequested():
+                calls = record.calls
+                self._by_administrator = record.by == "administrator"
+            case NodeBegan():
+                calls = () if record.call is None else (record.call,)
+        self._calls |= {CallRef(number, index): call for index, call in enumerate(calls)}
 
     def _answered(self, entry: Entry, record: InputGiven) -> AuditLine:
         asked, at = self._asked.get(record.id, (None, entry.at))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Usage, UserMessage
 from ..core.record import CallRefused, Ended, Entry, Started
-from .timeline import CallSpan, DirectCalls, InputAsked, ModelTurn, OtherEvent, Timeline
+from .timeline import CallSpan, DirectCalls, InputAsked, ModelTurn, NodeSpan, OtherEvent, Timeline
 
 
 class Moment(Struct, frozen=True):
@@ -128,6 +128,11 @@ def _moments(run: Timeline) -> Iterator[Moment]:
                 yield from (Moment(f"call {call.call.name}", steps, _outcome_text(call)) for call in row.calls)
             case DirectCalls():
                 yield from (Moment(f"call {call.call.name}", steps, _outcome_text(call)) for call in row.calls)
+            case NodeSpan():
+                yield from (Moment(f"call {call.call.name}", steps, _outcome_text(call)) for call in row.calls)
+                if row.left is not None and not row.calls:
+                    came = row.left.error.message if row.left.error is not None else dumps(row.left.value)
+                    yield Moment(f"node {row.path}", steps, f"{row.left.status} {row.left.port}\n{came}")
             case InputAsked():
                 answer = row.answered.text if row.answered is not None else "(no answer)"
                 yield Moment("question", steps, f"{row.asked.pending.message}\n{answer}")

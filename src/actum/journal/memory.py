@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Literal, Unpack
 
 import msgspec
@@ -66,6 +67,8 @@ class MemoryJournal:
         self._kept: dict[str, bytes] = {}
         self._heads: list[SignedHead] = []
         self._hidden: dict[str, dict[str, SealedWords]] = {}
+        self._posted: dict[str, dict[int, bytes]] = {}
+        self._places = count()
         self._asked: dict[tuple[str, str], OpenQuestion] = {}
         self._named: dict[str, list[str]] = {}
         self._claims = Claims()
@@ -140,6 +143,17 @@ class MemoryJournal:
     @property
     def is_shared(self) -> bool:
         return False
+
+    async def post(self, run_id: str, answer: bytes) -> None:
+        self._posted.setdefault(run_id, {})[next(self._places)] = answer
+
+    async def posted(self, run_id: str) -> list[tuple[int, bytes]]:
+        return list(self._posted.get(run_id, {}).items())
+
+    async def unpost(self, run_id: str, places: Sequence[int]) -> None:
+        held = self._posted.get(run_id, {})
+        for place in places:
+            held.pop(place, None)
 
     def hide(self, run_id: str, words: bytes) -> str:
         sealed = seal_words(words, self._key)

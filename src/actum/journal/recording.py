@@ -31,6 +31,8 @@ from ..core.record import (
     InputRequested,
     Intended,
     ModelReplied,
+    NodeBegan,
+    NodeLeft,
     PrecheckDone,
     Record,
     Sampled,
@@ -46,6 +48,9 @@ from ..core.secret_values import Secretive, differing_texts, filled, restored
 from ..core.tool import Tool
 from .excerpt import excerpt
 from .grant import Grant
+
+Rare = ToolsChanged | AgentChanged | Compacted | Forgotten | Sampled | CallParked | TaskRecord
+"""The records of which a run has few."""
 
 MIDWAY = frozenset({"elicitation", "sampling", "roots"})
 """What a tool asks for while it runs."""
@@ -91,6 +96,8 @@ class RunState:
         hidden: the digests of the secret values that were taken out of the records.
         shown: by the number of its entry, each reply that holds secret values, as it is shown: without them.
         secrets: the secret values, as texts.
+        nodes: of a workflow, the beginnings and ends of its nodes, each with the number of its entry.
+        given_at: when each answer was written down, by the id of what was asked, as far as the state was read.
 
     Args:
         entries: the entries.
@@ -132,6 +139,9 @@ class RunState:
         self.shown: dict[int, Reply] = {}
         self.secrets: set[str] = set()
         self._edits: dict[CallRef, JsonObject] = {}
+        self.nodes: list[tuple[int, NodeBegan | NodeLeft]] = []
+        self.given_at: dict[str, float] = {}
+        self._nodes_left: set[int] = set()
         for entry in entries:
             record = entry.record
             if words and isinstance(record, Secretive) and record.hidden in words:
@@ -139,6 +149,8 @@ class RunState:
             else:
                 self.take(entry.number, record)
             self.latest = max(self.latest, entry.at)
+            if type(record) is InputGiven:
+                self.given_at[record.id] = entry.at
 
     def take(self, number: int, record: Record) -> None:
         """Take in one more record of the run: while the run goes on, and when it is read back from the journal.
@@ -178,7 +190,7 @@ class RunState:
             case InputGiven():
                 self._answer(record)
             case other:
-                self._take_rare(other)
+                self._take_rare(number, other)
 
     def take_apart(
         self,
@@ -201,9 +213,20 @@ class RunState:
 
     def _take_rare(
         self,
-        record: ToolsChanged | AgentChanged | Compacted | Forgotten | Sampled | CallParked | TaskRecord,
+        number: int,
+        record: NodeBegan
+        | NodeLeft
+        | ToolsChanged
+        | AgentChanged
+        | Compacted
+        | Forgotten
+        | Sampled
+        | CallParked
+        | TaskRecord,
     ) -> None:
         match record:
+            case NodeBegan() | NodeLeft():
+                self._take_node(number, record)
             case CallParked():
                 self._park(record)
             case Sampled():
@@ -218,6 +241,14 @@ class RunState:
                 self.compacted = record
             case Forgotten() | TaskQueued() | TaskStarted() | TaskRetrying() | TaskEnded():
                 pass
+
+    def _take_node(self, number: int, record: NodeBegan | NodeLeft) -> None:
+        self.nodes.append((number, record))
+        self.elapsed = record.elapsed
+        if isinstance(record, NodeLeft):
+            self._nodes_left.add(record.began)
+        elif record.call is not None:
+            self.calls[number] = (record.call,)
 
     def outcome(self, place: CallRef) -> tuple[ToolResult, float] | None:
         """How this call ended, and when in the run; None when it has not."""
@@ -300,6 +331,11 @@ class RunState:
         """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
         return self._doubts.get(place)
 
+    def asked_by_node(self, began: int) -> InputRequested | None:
+        """What a node of a workflow asked a person last; `began` is the number of its `NodeBegan`."""
+        asked = [each for each in self._midway if each.cause == began]
+        return asked[-1] if asked else self._asked.get(CallRef(began, 0))
+
     def is_known(self, ask_id: str) -> bool:
         """Whether this was asked already."""
         return ask_id in self._by_id
@@ -354,8 +390,14 @@ class RunState:
         out, nothing waits any more.
         """
         asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self._midway, *self.questions]
-        ended = self._outcomes
-        return [each for each in asked if each.id not in self.answers and CallRef(each.cause, each.index) not in ended]
+        ended, left = self._outcomes, self._nodes_left
+        return [
+            each
+            for each in asked
+            if each.id not in self.answers
+            and CallRef(each.cause, each.index) not in ended
+            and (each.cause not in left or each.cause < 0)
+        ]
 
     def beginning(self) -> Started:
         """The record that the run began with.

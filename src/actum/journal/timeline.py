@@ -26,6 +26,8 @@ from ..core.record import (
     InputRequested,
     Intended,
     ModelReplied,
+    NodeBegan,
+    NodeLeft,
     PrecheckDone,
     Record,
     Sampled,
@@ -145,7 +147,26 @@ class DirectCalls(Struct):
     calls: list[CallSpan]
 
 
-Row = ModelTurn | DirectCalls | InputAsked
+class NodeSpan(Struct):
+    """A node of a workflow: from when it began, or was left where it only computes a value.
+
+    Attributes:
+        began: its beginning; None where it only computes a value.
+        calls: the call that it makes, if it makes one.
+        left: its end; None where there is none yet.
+        left_at: when it ended.
+    """
+
+    number: int
+    at: float
+    path: str
+    began: NodeBegan | None
+    calls: list[CallSpan]
+    left: NodeLeft | None = None
+    left_at: float = 0.0
+
+
+Row = ModelTurn | DirectCalls | InputAsked | NodeSpan
 """What happened in a run, beside what is told of the run as a whole (`OtherEvent`)."""
 
 
@@ -173,6 +194,7 @@ class Timeline:
         self.rows: list[Row | OtherEvent] = []
         self._calls: dict[CallRef, CallSpan] = {}
         self._asked: dict[str, InputAsked] = {}
+        self._nodes: dict[int, NodeSpan] = {}
         for count, entry in enumerate(entries):
             self.latest = max(self.latest, entry.at)
             if not count:
@@ -185,11 +207,15 @@ class Timeline:
 
     def calls(self) -> Iterator[CallSpan]:
         """Every call, whoever asked for it."""
-        return (call for row in self.rows if isinstance(row, ModelTurn | DirectCalls) for call in row.calls)
+        return (call for row in self.rows if isinstance(row, ModelTurn | DirectCalls | NodeSpan) for call in row.calls)
 
     def questions(self) -> Iterator[InputAsked]:
         """Everything that somebody was asked."""
         yield from self._asked.values()
+
+    def nodes(self) -> Iterator[NodeSpan]:
+        """The nodes of a workflow."""
+        return (row for row in self.rows if isinstance(row, NodeSpan))
 
     @property
     def waited_s(self) -> float:
@@ -225,10 +251,23 @@ class Timeline:
                 question = self._asked.get(record.id)
                 if question is not None:
                     question.answers.append((record, max(question.at, entry.at)))
+            case NodeBegan() | NodeLeft():
+                self._take_node(record, entry)
             case CallParked() | Sampled():
                 self._midway(record, entry.at)
             case other:
                 self.rows.append(OtherEvent(entry.number, entry.at, other))
+
+    def _take_node(self, record: NodeBegan | NodeLeft, entry: Entry) -> None:
+        node = self._nodes.get(record.began) if isinstance(record, NodeLeft) else None
+        if node is None:
+            began = record if isinstance(record, NodeBegan) else None
+            calls = () if began is None or began.call is None else (began.call,)
+            node = NodeSpan(entry.number, entry.at, record.path, began, self._spans(entry, calls))
+            self._nodes[entry.number] = node
+            self.rows.append(node)
+        if isinstance(record, NodeLeft):
+            node.left, node.left_at = record, entry.at
 
     def _spans(self, entry: Entry, calls: Sequence[ToolCall]) -> list[CallSpan]:
         """The calls that an entry asks for."""

@@ -26,6 +26,7 @@ from ..core.message import Transcript, Usage
 from ..core.pending import Pending
 from ..core.record import Ended
 from ..journal.recording import CallRef, RunState
+from ..policy.origins import Lookup
 from .cancel_watch import CancelWatch
 from .wording import Phrases
 
@@ -265,6 +266,36 @@ class Run:
                     later.add(tried)
                     break
                 results[index] = await self.in_time(self.path.perform(call, CallRef(cause, index), refusals.get(index)))
+
+    async def make(
+        self, call: ToolCall, ref: CallRef, refusal: CallError | None, origins: Lookup
+    ) -> ToolResult | Pending:
+        """Perform one call beside others, and ask whoever is there about it. Who drives the run sees to the time.
+
+        Args:
+            call: the call.
+            ref: which call of the run it is.
+            refusal: why the call is not to be made, where it is not.
+            origins: tells the origins of its arguments.
+
+        Returns:
+            What the call came to, or what it waits for.
+        """
+        before = self.state.used_by(ref)
+        tried = ""
+        result = await self.path.perform(call, ref, refusal, origins)
+        while isinstance(result, Pending) and result.id != tried:
+            tried = result.id
+            if tried not in self.state.answers:
+                await self.ask(result)
+            if tried not in self.state.answers:
+                break
+            result = await self.path.perform(call, ref, refusal, origins)
+        if isinstance(result, ToolResult):
+            self.calls.append((call, result))
+        if self._account is not None:
+            self.count(self.state.used_by(ref).beyond(before))
+        return result
 
     async def ask(self, pending: Pending) -> str | None:
         """Ask whoever is there now; the answer is put on record.

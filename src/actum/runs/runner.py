@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from ..call.asking.asker import LiveApprover
 from ..call.asking.inbox import records_of
+from ..call.asking.posted import take_posted
 from ..call.limits.breaker import Breakers
 from ..call.limits.limits import Limits
 from ..call.limits.meters import RateLimiters
@@ -570,6 +571,9 @@ class Runner:
                     f"run {run_id}: the tools are not those it was started with ({other}). Resume with the same tools, "
                     "or pass accept=True."
                 )
+            if state.beginning().workflow:
+                await take_posted(journal, run_id, state)
+                answered = [record for record in answered if record.id not in state.answers]
             for record in answered:
                 write_answer(journal, run_id, state, record)
             if setting.begins is not None:

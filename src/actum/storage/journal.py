@@ -287,6 +287,30 @@ class DatabaseJournal:
     async def hidden_intact(self, run_id: str) -> dict[str, bool]:
         return {sealed.digest: sealed.is_intact for sealed in await self._sealed(run_id)}
 
+    async def post(self, run_id: str, answer: bytes) -> None:
+        self._check_format()
+        sealed = seal_words(answer, self._key)
+        row = (run_id, sealed.digest, sealed.salt, sealed.payload)
+        query = "INSERT INTO posted (run_id, digest, salt, payload) VALUES (?, ?, ?, ?)"
+        await self._writer.ask(lambda database: database.execute(query, row), writes=True)
+
+    async def posted(self, run_id: str) -> list[tuple[int, bytes]]:
+        if self._format != FORMAT:
+            return []  # a journal of an older format has no such table
+        query = "SELECT place, digest, salt, payload FROM posted WHERE run_id = ? ORDER BY place"
+        rows = await self._writer.ask(lambda database: database.execute(query, (run_id,)))
+        held = [
+            (place, SealedWords(_str(digest), _bytes(salt), _bytes(payload))) for place, digest, salt, payload in rows
+        ]
+        return [(_int(place), open_words(sealed, self._key)) for place, sealed in held]
+
+    async def unpost(self, run_id: str, places: Sequence[int]) -> None:
+        def delete(database: Database) -> None:
+            for place in places:
+                database.execute("DELETE FROM posted WHERE run_id = ? AND place = ?", (run_id, place))
+
+        await self._writer.ask(delete, writes=True)
+
     async def _sealed(self, run_id: str) -> list[SealedWords]:
         if self._format != FORMAT:
             return []  # a journal of an older format has no such table

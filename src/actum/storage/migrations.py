@@ -222,6 +222,13 @@ SQLITE: Migrations = (
         "CREATE INDEX objects_by_principal ON objects (principal)",
         "CREATE INDEX objects_by_run ON objects (run_id)",
     ),
+    (  # answers to runs that another process drives at the time
+        """CREATE TABLE posted (
+            place INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL,
+            digest TEXT NOT NULL, salt BLOB NOT NULL, payload BLOB NOT NULL
+        )""",
+        "CREATE INDEX posted_by_run ON posted (run_id)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -401,6 +408,13 @@ POSTGRES: Migrations = (
         "ALTER TABLE objects ADD COLUMN run_id TEXT NOT NULL DEFAULT ''",
         "CREATE INDEX objects_by_principal ON objects (principal)",
         "CREATE INDEX objects_by_run ON objects (run_id)",
+    ),
+    (  # answers to runs that another process drives at the time
+        """CREATE TABLE posted (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run_id TEXT NOT NULL,
+            digest TEXT NOT NULL, salt BYTEA NOT NULL, payload BYTEA NOT NULL
+        )""",
+        "CREATE INDEX posted_by_run ON posted (run_id)",
     ),
 )
 

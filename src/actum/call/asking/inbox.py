@@ -13,6 +13,7 @@ from typing import Unpack
 from msgspec import Struct
 
 from ...core.errors import (
+    Busy,
     JournalError,
     UnknownName,
     UsageError,
@@ -44,6 +45,7 @@ from ...journal.lists import Page, checked_limit, read_cursor, write_cursor
 from ...journal.recording import MIDWAY, RunState
 from ...journal.secrets import write_answer
 from ...schema.schema import compile_schema
+from .posted import post_answer
 
 log = logging.getLogger("actum.journal")
 
@@ -247,15 +249,28 @@ async def answer_in_run(journal: Journal, run_id: str, ask_id: str, answer: Answ
         UnknownName: the run does not wait for this.
         UsageError, Busy, JournalError: as for `answer_pending`.
     """
-    async with journal.claim(run_id):
-        recording = RunState(await journal.read(run_id))
-        asked = recording.question(ask_id)
-        if asked is not None and answer.arguments is not None and answer.verdict == "approve" and not asked.run:
-            _check(answer.arguments, asked, await definitions(journal, recording.tools))
-        (record,) = records_of(recording, {ask_id: answer}, is_shared=journal.is_shared)
-        write_answer(journal, run_id, recording, record)
-        await journal.sync(run_id)
+    try:
+        async with journal.claim(run_id):
+            recording, record = await _record_of(journal, run_id, ask_id, answer)
+            write_answer(journal, run_id, recording, record)
+            await journal.sync(run_id)
+            return recording
+    except Busy:
+        recording, record = await _record_of(journal, run_id, ask_id, answer)
+        if not recording.beginning().workflow:  # a model waits for all its calls: nobody could go on with one
+            raise
+    await post_answer(journal, run_id, record)
     return recording
+
+
+async def _record_of(journal: Journal, run_id: str, ask_id: str, answer: Answer) -> tuple[RunState, InputGiven]:
+    """The state of a run, and the record of an answer that fits what the run waits for."""
+    recording = RunState(await journal.read(run_id))
+    asked = recording.question(ask_id)
+    if asked is not None and answer.arguments is not None and answer.verdict == "approve" and not asked.run:
+        _check(answer.arguments, asked, await definitions(journal, recording.tools))
+    (record,) = records_of(recording, {ask_id: answer}, is_shared=journal.is_shared)
+    return recording, record
 
 
 async def _found(journal: Journal, ask_id: str, tenant: str | None) -> InboxItem:

@@ -6,6 +6,7 @@ by whoever has them; see `approve`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from ...core.budget import Used
@@ -18,7 +19,7 @@ from ...core.record import CallParked, InputRequested, new_id
 from ...core.tool import Tool
 from ...journal.grant import told
 from ...journal.recording import CallRef
-from ...policy.origins import OriginIndex
+from ...policy.origins import Lookup
 from ..limits.limits import Limits
 from ..plan import Plan
 from ..scope import RunContext
@@ -35,10 +36,10 @@ class Approvals:
     Args:
         scope: the run.
         limits: how long an approval may be waited for, where the policy does not say.
-        origins: where the arguments of a call came from.
+        origins: gives what tells where the arguments of a call came from.
     """
 
-    def __init__(self, scope: RunContext, limits: Limits, origins: OriginIndex) -> None:
+    def __init__(self, scope: RunContext, limits: Limits, origins: Callable[[CallRef], Lookup]) -> None:
         self._scope = scope
         self._limits = limits
         self._origins = origins
@@ -95,7 +96,7 @@ class Approvals:
             kind=kind,
             message=note + plan.decision.reason + (_own_words(tool) if approval else ""),
             call=call,
-            origins=self._origins.of(plan.call.arguments),
+            origins=self._origins(place)(plan.call.arguments),
             approvers=(plan.decision.approvers or ()) if approval else (),
             needs=plan.decision.quorum if approval else 1,
             not_by=plan.decision.not_by if approval else "",
@@ -120,7 +121,7 @@ class Approvals:
 
     def ask_doubt(self, call: ToolCall, place: CallRef) -> InputRequested:
         """Only a person can say what became of it."""
-        pending = Pending(new_id("ask"), "doubt", _DOUBT, call, self._origins.of(call.arguments))
+        pending = Pending(new_id("ask"), "doubt", _DOUBT, call, self._origins(place)(call.arguments))
         asked = InputRequested(pending, place.cause, place.index)
         self._scope.write(asked)
         return asked

@@ -36,6 +36,7 @@ from ...journal.timeline import (
     DirectCalls,
     InputAsked,
     ModelTurn,
+    NodeSpan,
     OtherEvent,
     Timeline,
     union,
@@ -207,6 +208,9 @@ class _Rows:
                     yield from (self._call(call) for call in row.calls)
                 case DirectCalls():
                     yield self._row("asked for", requested_by(row.requested), [], "", [])
+                    yield from (self._call(call) for call in row.calls)
+                case NodeSpan():
+                    yield self._row("node", row.path, [], _node_state(row), [])
                     yield from (self._call(call) for call in row.calls)
                 case InputAsked():
                     yield self._asked(row)
@@ -405,3 +409,10 @@ def _edges(family: Family) -> tuple[float, float]:
     timeline = Timeline(family.entries)
     edges = [_edges(child) for child in family.children]
     return min([timeline.began, *(one for one, _ in edges)]), max([timeline.latest, *(other for _, other in edges)])
+
+
+def _node_state(node: NodeSpan) -> str:
+    """How a node of a workflow stands, in a word."""
+    if node.left is None:
+        return "begun"
+    return node.left.error.code if node.left.error is not None else node.left.port or node.left.status

@@ -31,6 +31,10 @@ from ...core.event import (
     CallSaid,
     CallStarted,
     Event,
+    NodeFinished,
+    NodeProgress,
+    NodeStarted,
+    PlainEvent,
     ReasoningDelta,
     ReplyFinished,
     RunFinished,
@@ -95,6 +99,26 @@ class Trace:
 
     def show(self, event: Event) -> None:
         """Show what happened."""
+        if isinstance(event, NodeStarted | NodeFinished | NodeProgress):
+            self._show_node(event)
+        else:
+            self._show(event)
+
+    def _show_node(self, event: NodeStarted | NodeFinished | NodeProgress) -> None:
+        """Show how a workflow goes on."""
+        match event:
+            case NodeStarted(path):
+                self._running[path] = path
+                self._terminal.waiting.begin(", ".join(list(self._running.values())[:4]))
+            case NodeFinished(path):
+                self._running.pop(path, None)
+                if self.verbose:
+                    self._terminal.waiting.end()
+                    self._terminal.line("node", f"{path}  {event.port or event.status}", "dim")
+            case NodeProgress():
+                pass
+
+    def _show(self, event: PlainEvent) -> None:
         match event:
             case ReasoningDelta() | CallDelta() | CallSaid():
                 return

@@ -48,6 +48,7 @@ from ...journal.timeline import (
     DirectCalls,
     InputAsked,
     ModelTurn,
+    NodeSpan,
     OtherEvent,
     Row,
     Timeline,
@@ -165,10 +166,21 @@ class _Branches:
                     branch = self._tree.add(styled(requested_by(row.requested)))
                     for call in row.calls:
                         self._call(branch, call)
+                case NodeSpan():
+                    self._node(row)
                 case InputAsked():
                     self._question(self._tree, row)
                 case OtherEvent():
                     self._tree.add(self._note(row))
+
+    def _node(self, node: NodeSpan) -> None:
+        """A node of a workflow: its path, where the workflow went on, and its call."""
+        left = node.left
+        how = "begun" if left is None else left.error.message if left.error is not None else left.port or left.status
+        style = "red" if left is not None and left.error is not None else ""
+        branch = self._tree.add(styled(("node ", "dim"), node.path, (f"  {shorten(how, RESULT_MAX)}", style or "dim")))
+        for call in node.calls:
+            self._call(branch, call)
 
     def _step(self, step: ModelTurn) -> None:
         reply = step.replied.reply

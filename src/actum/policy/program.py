@@ -1,0 +1,122 @@
+"""A compiled program in CEL (Common Expression Language), for conditions of policies and for workflows.
+
+The library is asked for as little as can be: it compiles, and it executes with the values and functions that the caller
+names. Which variables and functions a program may use is the caller's matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+
+from ..core.errors import UsageError
+from ..schema.canonical import Unclear
+
+BUILT_IN = frozenset(
+    {  # a mistyped name is found when the program is compiled
+        *("contains", "endsWith", "matches", "size", "startsWith"),
+        *("bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"),
+        *("getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getMonth"),
+        *("getHours", "getMilliseconds", "getMinutes", "getSeconds"),
+    }
+)
+"""The functions of the library itself."""
+
+LOOPS_MAX = 2
+"""A program may hold so many macros that go through a list."""
+
+_TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "string", "uint"})
+_LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w*)")
+_NAMED = re.compile(r"[A-Za-z]\w*")
+
+
+class ProgramFailed(Exception):
+    """A program has no value; the message says why."""
+
+
+class CelProgram:
+    """A program in CEL, compiled once.
+
+    Args:
+        text: its text.
+        shown: the text as messages show it, where the program was changed before it is compiled.
+        unwanted: names that are no variables, though the library finds them in the text.
+
+    Attributes:
+        variables: the names of the variables that the program reads.
+        functions: the names of the functions that the program calls.
+        bound: the variables of the macros that go through lists.
+
+    Raises:
+        UsageError: the text is no CEL, goes through lists too often, or the library is not installed.
+    """
+
+    def __init__(self, text: str, shown: str = "", *, unwanted: Collection[str] = ()) -> None:
+        try:
+            import cel  # it takes 0.3 s to load, and most programs have no condition
+        except ImportError:
+            raise UsageError("conditions need CEL: pip install 'actum[policy]'") from None
+        shown = shown or text
+        try:
+            self._program = cel.compile(text)
+        except ValueError as error:
+            raise UsageError(f"{shown!r} is no CEL: {first_line(error)}") from None
+        self.bound = _LOOP.findall(shown)
+        if len(self.bound) > LOOPS_MAX:
+            raise UsageError(f"{shown!r} goes through lists {len(self.bound)} times; {LOOPS_MAX} times are allowed")
+        self.variables = frozenset(self._program.variables()) - set(self.bound) - _TYPES - set(unwanted)
+        self.functions = frozenset(name for name in self._program.functions() if _NAMED.fullmatch(name))
+        self._context = cel.Context
+
+    def value(self, variables: Mapping[str, object], functions: Mapping[str, Callable[..., object]]) -> object:
+        """What the program comes to.
+
+        Args:
+            variables: by name.
+            functions: the functions that the program calls, beside those of the library.
+
+        Raises:
+            ProgramFailed: it has no value.
+        """
+        failures: list[str] = []
+        noting = {name: _noting(name, function, failures) for name, function in functions.items()}
+        try:
+            value: object = self._program.execute(self._context(dict(variables), noting))
+        except Exception as error:  # noqa: BLE001  # the library raises a dozen kinds: all of them mean that there is no value
+            raise ProgramFailed(failures[0] if failures else first_line(error)) from None
+        if failures:
+            raise ProgramFailed(failures[0])
+        return value
+
+
+def check_names(what: str, used: Collection[str], known: Collection[str]) -> None:
+    """Refuse names that there are not.
+
+    Raises:
+        UsageError: one of the names is not known.
+    """
+    unknown = sorted(set(used) - set(known))
+    if unknown:
+        raise UsageError(f"there is no {what} {unknown[0]!r}; there are: {', '.join(known)}")
+
+
+def first_line(error: BaseException) -> str:
+    """An error of the library on one line."""
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
+
+
+def _noting(name: str, function: Callable[..., object], failures: list[str]) -> Callable[..., object]:
+    """A function of ours that raises nothing: the library would print it."""
+
+    def call(*given: object) -> object:
+        try:
+            return function(*given)
+        except Unclear as error:
+            failures.append(f"{name}(): expected {error}")
+        except TypeError:  # another number of values
+            failures.append(f"{name}(): another number of values")
+        except (ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
+            failures.append(f"{name}(): {first_line(error)}")
+        return None
+
+    return call

@@ -1,0 +1,45 @@
+"""A run as a stream of events, and a run in a program without an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from typing import TypeVar
+
+from ..core.errors import UsageError
+from ..core.event import Event
+
+T = TypeVar("T")
+
+
+async def streamed(run: Callable[[Callable[[Event], None]], Awaitable[object]]) -> AsyncGenerator[Event, None]:
+    """The events of a run, as they happen. Leaving the loop early cancels the run.
+
+    Args:
+        run: carries out the run, and tells its events to what it is given.
+    """
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
+    task = asyncio.ensure_future(run(events.put_nowait))
+    task.add_done_callback(lambda _: events.put_nowait(None))
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        await task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # whoever left does not want to hear of it
+
+
+def without_loop(run: Callable[[], Coroutine[object, object, T]], name: str) -> T:
+    """Carry out a run in a program that has no event loop.
+
+    Raises:
+        UsageError: there is a running event loop.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(run())
+    raise UsageError(f"run_sync() was called inside a running event loop: use `await {name}.run(...)` there")

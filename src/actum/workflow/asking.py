@@ -1,0 +1,190 @@
+"""What the nodes `model`, `classify` and `extract` ask a model, and what they make of its answer. Pure, but for `ask`.
+
+`classify` and `extract` force one call of a tool that is no tool: its schema is the answer's. An answer that does not
+fit is told to the model once, and asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
+
+import msgspec
+from msgspec import Struct
+
+from ..core.call import MediaPart, Problem, TextPart, ToolResult
+from ..core.errors import InvalidArguments
+from ..core.interfaces import NamedTool, Request
+from ..core.json import Json, JsonObject, JsonProblem, parse
+from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from ..core.model_settings import ModelSettings
+from ..core.tool import Tool
+from ..schema.schema import compile_schema
+from .functions import told
+from .graph import GraphNode
+from .pure import NodeFailed
+from .settings import ClassifyNode, ExtractNode, ModelNode
+
+FORM = "answer"
+"""The name of the tool that is no tool."""
+
+_CLASSIFY = "Choose the class that the text belongs to. Answer by one call of `answer`."
+_EXTRACT = "Read the values out of the text. Leave out what the text does not say. Answer by one call of `answer`."
+
+
+class NodeAnswer(Struct, frozen=True):
+    """What a model answered.
+
+    Attributes:
+        value: what the node gives.
+        port: where the workflow goes on.
+        missing: required values that the text does not hold, for `extract`.
+    """
+
+    value: JsonObject
+    port: str = ""
+    missing: tuple[str, ...] = ()
+
+
+Ask = Callable[[Request], Awaitable[Reply]]
+
+
+def inputs_of(node: GraphNode, given: JsonObject) -> JsonObject:
+    """What stands on record of a node that asks a model.
+
+    Args:
+        given: the values of its expressions.
+    """
+    settings = node.settings
+    assert isinstance(settings, ModelNode | ClassifyNode | ExtractNode)
+    return {"model": settings.model, **given}
+
+
+async def answer(node: GraphNode, given: JsonObject, media: Sequence[MediaPart], ask: Ask) -> NodeAnswer:
+    """Have a model answer.
+
+    Args:
+        node: the node.
+        given: the values of its expressions.
+        media: the files that the model is shown.
+        ask: asks the model.
+
+    Raises:
+        NodeFailed: the answer does not fit.
+        ModelError: there is no answer.
+    """
+    match node.settings:
+        case ModelNode() as settings:
+            return await _plain(settings, given, media, ask)
+        case ClassifyNode() as settings:
+            schema: JsonObject = {
+                "type": "object",
+                "properties": {"class": {"type": "string", "enum": cast("list[Json]", list(settings.classes))}},
+                "required": ["class"],
+                "additionalProperties": False,
+            }
+            classes = "\n".join(f"- {name}: {text}" if text else f"- {name}" for name, text in settings.classes.items())
+            found = await _filled(f"{_CLASSIFY}\nThe classes:\n{classes}", given, schema, (), ask)
+            chosen = str(found["class"])
+            return NodeAnswer({"output": chosen}, chosen)
+        case ExtractNode() as settings:
+            required = tuple(str(name) for name in cast("list[Json]", settings.schema.get("required", [])))
+            found = await _filled(_EXTRACT, given, settings.schema, required, ask)
+            missing = tuple(name for name in required if found.get(name) is None)
+            if missing and not settings.ask:
+                raise NodeFailed("missing", f"the text does not say: {', '.join(missing)}")
+            return NodeAnswer(
+                {"output": {name: value for name, value in found.items() if name not in missing}}, "", missing
+            )
+        case other:
+            raise AssertionError(type(other))
+
+
+async def _plain(settings: ModelNode, given: JsonObject, media: Sequence[MediaPart], ask: Ask) -> NodeAnswer:
+    messages: list[Message] = []
+    if given["system"]:
+        messages.append(SystemMessage(told(given["system"])))
+    for said in cast("list[JsonObject]", given["messages"] or []):
+        text = told(said.get("text", ""))
+        if said.get("role") == "system":
+            messages.append(SystemMessage(text))
+        else:
+            messages.append(Reply.of(text) if said.get("role") == "assistant" else UserMessage.of(text))
+    if given["prompt"] or not messages or media:
+        messages.append(UserMessage((TextPart(told(given["prompt"] or "")), *media)))
+    request = Request(messages=messages, output_schema=settings.output_schema)
+    request = msgspec.convert(settings.settings, ModelSettings).fill(request) if settings.settings else request
+    reply = await ask(request)
+    if settings.output_schema is None:
+        return NodeAnswer({"output": reply.text, "text": reply.text})
+    form = compile_schema(settings.output_schema, where="output_schema")
+    value, problem = _read(reply.text, form.check)
+    if problem:
+        words = f"Your answer could not be used: {problem}. Answer again with nothing but the corrected JSON."
+        again = msgspec.structs.replace(request, messages=[*messages, reply, UserMessage.of(words)])
+        reply = await ask(again)
+        value, problem = _read(reply.text, form.check)
+    if problem:
+        raise NodeFailed("invalid_output", f"the answer does not fit: {problem}")
+    return NodeAnswer({"output": value, "text": reply.text, "value": value})
+
+
+def _read(text: str, check: Callable[..., object]) -> tuple[Json, str]:
+    """The value of an answer in JSON, and what is wrong with it."""
+    body = text.strip()
+    if body.startswith("```"):
+        body = body.strip("`").removeprefix("json").strip()
+    try:
+        value = parse(body)[0]
+    except JsonProblem as problem:
+        return None, str(problem)
+    if not isinstance(value, dict):
+        return value, ""
+    problems = cast("list[Problem]", getattr(check(value), "problems", ()))
+    return value, "; ".join(f"{each.path or 'the answer'}: expected {each.expected}" for each in problems[:8])
+
+
+async def _filled(task: str, given: JsonObject, schema: JsonObject, may_miss: Sequence[str], ask: Ask) -> JsonObject:
+    """The form that a model filled in: what does not fit is told to the model once.
+
+    Args:
+        may_miss: required values that may be left out.
+    """
+    instructions = "\n".join(filter(None, (task, told(given["instructions"] or ""))))
+    messages: list[Message] = [SystemMessage(instructions), UserMessage.of(told(given["text"]))]
+    shown = {**schema, "required": [name for name in _required(schema) if name not in may_miss]}
+    tool = Tool(name=FORM, description="Give the answer.", parameters=shown, effects=frozenset())
+    form = compile_schema(shown, where="the answer")
+    problem = ""
+    for _ in range(2):
+        reply = await ask(Request(messages=messages, tools=(tool,), tool_choice=NamedTool(FORM), parallel_calls=False))
+        call = reply.calls[0] if reply.calls else None
+        if call is None or not call.complete:
+            found, wrong = _read(reply.text, form.check)
+            if not wrong and isinstance(found, dict):
+                return found
+            problem = "there was no call of `answer`"
+            messages += [reply, UserMessage.of("Answer by one call of `answer`.")] if call is None else []
+            continue
+        checked = form.check(call.arguments)
+        if not checked.problems:
+            return checked.arguments
+        problem = "; ".join(f"{each.path}: expected {each.expected}" for each in checked.problems[:8])
+        refused = ToolResult(call.id, error=InvalidArguments(checked.problems).failure())
+        messages += [reply, ToolMessage(FORM, refused)]
+    raise NodeFailed("invalid_output", f"the answer does not fit: {problem}")
+
+
+def _required(schema: JsonObject) -> list[Json]:
+    required = schema.get("required", [])
+    return required if isinstance(required, list) else []
+
+
+def form_of(node: GraphNode, missing: Sequence[str]) -> JsonObject:
+    """The form by which a person is asked for what an `extract` node misses."""
+    settings = node.settings
+    assert isinstance(settings, ExtractNode)
+    properties = settings.schema.get("properties", {})
+    assert isinstance(properties, dict)
+    wanted: JsonObject = {name: properties.get(name, {}) for name in missing}
+    return {"type": "object", "properties": wanted, "required": cast("list[Json]", list(missing))}

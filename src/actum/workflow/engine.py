@@ -1,0 +1,793 @@
+"""Carries out a workflow: does what `flow.py` says is due, over the same run, path and record as an agent's loop.
+
+A run that goes on first feeds the flow what is on record, in the order of the record; there is no second path for
+resuming. A node that reaches out is written down before it begins (`NodeBegan`) and every node when it is left
+(`NodeLeft`). What is due is carried out side by side by workers: as many as `limits.parallel` says. A node that waits
+for a person leaves its worker; the run pauses when nothing else is left to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import cast
+
+import msgspec
+from msgspec import UNSET
+
+from ..call.limits.call_count import CallCount
+from ..core.budget import ZERO, Used
+from ..core.call import MediaPart, ToolCall, ToolResult
+from ..core.errors import ModelError, ReplayDiverged, WorkflowFailed
+from ..core.event import Delta, NodeFinished, NodeProgress, NodeStarted, RunResult
+from ..core.interfaces import Model, Request
+from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
+from ..core.message import Message, Reply, ToolMessage, Transcript
+from ..core.pending import Pending
+from ..core.provenance import Origin, Origins
+from ..core.record import (
+    NODE_VALUE_BYTES_MAX,
+    InputGiven,
+    InputRequested,
+    ModelReplied,
+    NodeBegan,
+    NodeError,
+    NodeLeft,
+    new_id,
+)
+from ..core.token_estimate import with_sound_usage, with_usage
+from ..journal.recording import CallRef
+from ..policy.origins import Lookup
+from ..runs.run import Finish, Run, Stopped
+from .asking import NodeAnswer, answer, form_of
+from .expression import NoValue
+from .flow import Due, Flow, NodeOutcome
+from .functions import told
+from .graph import Definition
+from .lineage import DEVELOPER, OF_MODEL, Built, From, Lineage, OfTool, is_models, origins_in
+from .nodes import seconds_of
+from .pure import NodeFailed, compute, failed
+from .settings import (
+    AgentNode,
+    ClassifyNode,
+    CodeNode,
+    ExtractNode,
+    HttpNode,
+    HumanNode,
+    KnowledgeNode,
+    ModelNode,
+    TemplateNode,
+    ToolNode,
+    WaitNode,
+    WorkflowNode,
+)
+from .template import TemplateWriter
+from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
+
+POLL_S = 0.5
+"""Seconds between two looks for answers that other processes were given."""
+
+OF_EVENT = From((Origin("event"),))
+OF_PERSON = From((Origin("user"),))
+NODES_WITHOUT_A_BREATH = 64
+"""After so many nodes in a row the event loop gets its turn: tools that never wait would keep it busy otherwise."""
+
+_HELD = "a value of an http node names a secret that the definition does not name there"
+
+
+class WorkflowEngine:
+    """Carries out one run of a workflow.
+
+    Args:
+        run: the run.
+        definition: the workflow.
+        inputs: what it was given.
+        given_by: where the inputs came from.
+        models: by name.
+        heard: what was said in the run, to look up where the words of a model came from; grows.
+        kept: values that the record refers to, by their digests.
+        templates: writes the texts of `template` nodes.
+        take_posted: writes to the record what was answered while this process drives the run.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        definition: Definition,
+        inputs: JsonObject,
+        given_by: Lineage,
+        models: Callable[[str], Model],
+        heard: list[Message],
+        kept: Mapping[str, Json],
+        templates: TemplateWriter,
+        take_posted: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        started = run.state.beginning()
+        about: JsonObject = {"id": run.run_id, "user": started.principal, "tenant": started.tenant}
+        self._run = run
+        self._definition = definition
+        self._flow = Flow(definition, inputs, given_by, about)
+        self._models = models
+        self._heard = heard
+        self._kept = kept
+        self._templates = templates
+        self._take_posted = take_posted
+        self._made = CallCount(run.context.limits)
+        self._queue: deque[Due] = deque()
+        self._began: dict[str, tuple[int, NodeBegan]] = {}
+        self._waiting: dict[str, tuple[Due, Pending]] = {}
+        self._tries: dict[str, int] = {}
+        self._said: list[str] = []
+        self._workers = 0
+        self._group: asyncio.TaskGroup | None = None
+        self._replies: dict[int, deque[Reply]] = {}
+        for _, replied in run.state.replies:
+            self._replies.setdefault(int(replied.intention), deque()).append(replied.reply)
+            run.usage += replied.reply.usage
+
+    async def drive(self) -> RunResult:
+        """Go on until the workflow is done, paused or stopped.
+
+        Raises:
+            WorkflowFailed: a node failed, and the workflow says nothing of what is to happen then.
+            ReplayDiverged: the record does not fit the definition; nothing was done.
+        """
+        finish = await self._run.carry_out(self._run.in_time(self._go_on()))
+        return self._run.result(finish, steps=len(self._run.state.replies))
+
+    async def _go_on(self) -> Finish:
+        await self._run.check_limits()
+        self._sort_due(self._replay())
+        while True:
+            await self._work()
+            if not self._waiting or not await self._answered():
+                break
+        return self._finish()
+
+    def _finish(self) -> Finish:
+        flow = self._flow
+        if self._waiting and flow.failed is None:
+            pending = tuple(pending for _, pending in self._waiting.values())
+            text = "\n".join(each.message for each in pending if each.call is None) or self._run.phrases.waiting(
+                pending
+            )
+            return Finish(status="paused", text=text, pending=pending)
+        if flow.failed is not None:
+            raise WorkflowFailed(flow.failed.code, flow.failed.message, flow.failed.node)
+        try:
+            outputs, _ = flow.outputs()
+        except NoValue as none:
+            raise WorkflowFailed("no_value", f"outputs: {none}") from None
+        return Finish(status="done", text="\n".join(self._said) or dumps(outputs), output=outputs)
+
+    # Replay -----------------------------------------------------------------------------------------------------------
+
+    def _replay(self) -> Sequence[Due]:
+        """Feed the flow what is on record, in the order of the record.
+
+        Returns:
+            The nodes that are due then, and those that are under way.
+
+        Raises:
+            ReplayDiverged: the record does not fit the definition, or a node would be given something else.
+        """
+        due: dict[str, Due] = {}
+        for number, record in self._run.state.nodes:
+            due |= {each.path: each for each in self._flow.due()}
+            each = due.get(record.path)
+            if each is None:
+                raise self._diverged(number, f"the node {record.path} is not due")
+            if isinstance(record, NodeBegan):
+                self._compare(number, record, each)
+                self._began[record.path] = (number, record)
+            else:
+                self._feed(number, record, due.pop(record.path))
+        due |= {each.path: each for each in self._flow.due()}
+        return list(due.values())
+
+    def _compare(self, number: int, record: NodeBegan, due: Due) -> None:
+        try:
+            inputs, call = self._asked_for(due)
+        except (NoValue, NodeFailed) as none:
+            raise self._diverged(number, f"{record.path}: {none}") from None
+        given = inputs if call is None else self._run.path.catalog.shown(call).arguments
+        known = record.inputs if record.call is None else record.call.arguments
+        same = _digest(given) == record.kept if record.kept else given == known
+        if (
+            not same
+            or (call is None) != (record.call is None)
+            or (call and record.call and call.name != record.call.name)
+        ):
+            raise self._diverged(number, f"the node {record.path} would be given something else than it was")
+        if call is not None:
+            self._run.state.calls[number] = (call,)
+            self._made.count(call)
+
+    def _diverged(self, number: int, why: str) -> ReplayDiverged:
+        return ReplayDiverged(f"run {self._run.run_id} can not go on: at entry {number} {why}. Nothing was done.")
+
+    def _feed(self, number: int, record: NodeLeft, due: Due) -> None:
+        """Tell the flow what came of a node, by the record."""
+        needs = due.node.type.needs
+        _, began = self._began.pop(due.path, (0, None))
+        if record.status == "again":
+            self._tries[due.path] = self._tries.get(due.path, 1) + 1
+            self._flow.took(due.path, NodeOutcome(is_again=True))
+            return
+        if due.result is not None:
+            outcome = due.result
+        elif record.error is not None:
+            outcome = NodeOutcome(error=record.error)
+        elif needs == "nothing":
+            outcome = compute(due)
+        elif needs == "call":
+            result = self._run.state.outcome(CallRef(record.began, 0))
+            if began is None or began.call is None or result is None:
+                raise self._diverged(number, f"the call of {record.path} has no outcome")
+            outcome = self._of_result(due, self._run.state.calls[record.began][0], result[0])
+        else:
+            value = cast(JsonObject, self._kept[record.kept]) if record.kept else record.value
+            outcome = NodeOutcome(value=value, port=record.port, lineage=self._lineage_of(due))
+        if (outcome.error is None) != (record.error is None) or outcome.port != record.port:
+            raise self._diverged(number, f"the node {record.path} comes to something else than it did")
+        self._hear_said(due, outcome)
+        self._flow.took(due.path, outcome)
+
+    def _lineage_of(self, due: Due) -> Lineage:
+        """Where the output of a node came from that is no call."""
+        needs = due.node.type.needs
+        if needs == "model":
+            return OF_MODEL
+        if needs == "template":
+            return Built({}, due.node.expressions["with"].lineage(due.scope))
+        return OF_EVENT if needs == "wait" else OF_PERSON
+
+    # Work -------------------------------------------------------------------------------------------------------------
+
+    def _sort_due(self, first: Sequence[Due] = ()) -> None:
+        """Compute what reaches out for nothing, and put the rest into the queue.
+
+        Args:
+            first: nodes that became due earlier.
+        """
+        flow = self._flow
+        while first or flow.has_due:
+            for due in (*first, *flow.due()):
+                if due.path not in self._began and not flow.is_wanted(due):
+                    continue
+                if due.result is not None and not self._is_tried_again(due, due.result):
+                    self._leave(due, due.result)
+                elif due.result is None and due.node.type.needs == "nothing":
+                    self._leave(due, compute(due))
+                else:
+                    self._queue.append(due)
+            first = ()
+
+    async def _work(self) -> None:
+        """Carry out what is in the queue, side by side, until nothing is left but what waits."""
+        if not self._queue:
+            return
+        watch = asyncio.ensure_future(self._watch()) if self._take_posted is not None else None
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                self._hire(len(self._queue))
+        except BaseExceptionGroup as several:
+            raise _first(several) from None
+        finally:
+            self._group = None
+            if watch is not None:
+                watch.cancel()
+                await asyncio.wait([watch])
+
+    def _hire(self, wanted: int) -> None:
+        """Begin workers, as many as there is work for."""
+        assert self._group is not None
+        for _ in range(min(wanted, self._definition.limits.parallel - self._workers)):
+            self._workers += 1
+            self._group.create_task(self._worker())
+
+    async def _worker(self) -> None:
+        count = 0
+        try:
+            while self._queue:
+                due = self._queue.popleft()
+                if due.path not in self._began and not self._flow.is_wanted(due):
+                    continue
+                await self._carry_out(due)
+                self._sort_due()
+                if len(self._queue) > 1:
+                    self._hire(len(self._queue) - 1)
+                count += 1
+                if count % NODES_WITHOUT_A_BREATH == 0:
+                    await asyncio.sleep(0)
+        finally:
+            self._workers -= 1
+
+    async def _watch(self) -> None:
+        """Go on with what was answered while other branches work."""
+        while True:
+            await asyncio.sleep(POLL_S)
+            if self._waiting and await self._answered() and self._group is not None:
+                self._hire(len(self._queue))
+
+    async def _answered(self) -> bool:
+        """Put what has been answered back into the queue.
+
+        Returns:
+            Whether there is anything.
+        """
+        if self._take_posted is None or not await self._take_posted():
+            return False
+        ready = [path for path, (_, pending) in self._waiting.items() if pending.id in self._run.state.answers]
+        for path in ready:
+            self._queue.append(self._waiting.pop(path)[0])
+        return bool(ready)
+
+    def _is_tried_again(self, due: Due, result: NodeOutcome) -> bool:
+        rule = due.node.retry
+        if result.error is None or rule is None:
+            return False
+        return self._tries.get(due.path, 1) < rule.attempts and (not rule.only or result.error.code in rule.only)
+
+    def _check_steps(self) -> None:
+        if self._flow.steps >= self._definition.limits.steps:
+            raise Stopped("steps")
+
+    def _leave(
+        self,
+        due: Due,
+        outcome: NodeOutcome,
+        *,
+        began: int = -1,
+        seconds: float = 0.0,
+        is_call: bool = False,
+    ) -> None:
+        """Write down that a node was left, and tell the flow."""
+        self._check_steps()
+        value, kept = ({}, "") if is_call or outcome.error is not None else self._kept_apart(outcome.value)
+        record = NodeLeft(
+            path=due.path,
+            status="again" if outcome.is_again else "done" if outcome.error is None else "failed",
+            began=began,
+            port=outcome.port,
+            value=value,
+            kept=kept,
+            error=outcome.error,
+            seconds=seconds,
+            elapsed=self._run.context.elapsed(),
+        )
+        number = self._run.context.write(record)
+        self._hear_said(due, outcome)
+        if self._run.context.emit is not None:
+            self._run.tell(NodeFinished(due.path, record.status, outcome.port, number))
+        self._flow.took(due.path, outcome)
+
+    def _kept_apart(self, value: JsonObject) -> tuple[JsonObject, str]:
+        """A value for the record; a large value is kept by its digest instead."""
+        text = msgspec.json.encode(value) if _may_be_large(value) else b""
+        if len(text) <= NODE_VALUE_BYTES_MAX:
+            return value, ""
+        digest = _digest(value)
+        self._run.journal.keep(digest, text)
+        return {}, digest
+
+    def _hear_said(self, due: Due, outcome: NodeOutcome) -> None:
+        if due.node.type.name == "say" and outcome.error is None:
+            self._said.append(str(outcome.value["text"]))
+
+    async def _carry_out(self, due: Due) -> None:
+        """Carry out one node that reaches out, or the next attempt of a container."""
+        if due.result is not None:
+            await self._try_again(due)
+            return
+        needs = due.node.type.needs
+        try:
+            if needs == "template":
+                await self._write_template(due)
+                return
+            number, began, call = self._begin(due)
+        except (NoValue, NodeFailed) as none:
+            code = none.code if isinstance(none, NodeFailed) else "no_value"
+            self._leave(due, failed(due, code, str(none)))
+            return
+        if call is not None:
+            await self._make(due, number, call)
+        elif needs == "model":
+            await self._ask_model(due, number, began)
+        elif needs == "person":
+            await self._ask_person(due, number, began)
+        else:
+            await self._wait(due, number, began)
+
+    async def _try_again(self, due: Due) -> None:
+        assert due.result is not None
+        assert due.node.retry is not None
+        tries = self._tries.get(due.path, 1)
+        await self._run.context.clock.sleep(due.node.retry.delay(tries))
+        self._tries[due.path] = tries + 1
+        self._leave(due, msgspec.structs.replace(due.result, is_again=True))
+
+    def _begin(self, due: Due) -> tuple[int, JsonObject, ToolCall | None]:
+        """Write down that a node begins, unless that is on record.
+
+        Raises:
+            NoValue, NodeFailed: its inputs have no value.
+        """
+        inputs, call = self._asked_for(due)
+        known = self._began.get(due.path)
+        if known is not None:
+            return known[0], inputs, call
+        self._check_steps()
+        run = self._run
+        shown = run.path.catalog.shown(call) if call is not None else None
+        given, kept = self._kept_apart(inputs if shown is None else shown.arguments)
+        if shown is not None and kept:
+            shown = msgspec.structs.replace(shown, arguments={}, raw="")
+        record = NodeBegan(
+            path=due.path,
+            kind=due.node.type.name,
+            inputs=given if shown is None else {},
+            call=shown,
+            kept=kept,
+            elapsed=run.context.elapsed(),
+        )
+        number = run.context.write(record)
+        if call is not None:
+            run.state.calls[number] = (call,)
+        self._began[due.path] = (number, record)
+        if run.context.emit is not None:
+            run.tell(NodeStarted(due.path, due.node.type.name))
+        return number, inputs, call
+
+    # What a node asks for ---------------------------------------------------------------------------------------------
+
+    def _asked_for(self, due: Due) -> tuple[JsonObject, ToolCall | None]:
+        """What a node is given, and the call that it makes.
+
+        Raises:
+            NoValue: an expression has no value.
+            NodeFailed: the values do not fit the node.
+        """
+        scope, settings = due.scope, due.node.settings
+        given: JsonObject = {name: each.value(scope) for name, each in due.node.expressions.items()}
+        match settings:
+            case ToolNode(tool=name):
+                return given, ToolCall(due.path, name, _object(given["with"], "with"))
+            case AgentNode(agent=name):
+                task = given["task"]
+                return given, ToolCall(due.path, name, {"task": task if isinstance(task, str) else dumps(task)})
+            case WorkflowNode(workflow=name):
+                return given, ToolCall(due.path, name.partition("@")[0], _object(given["with"], "with"))
+            case KnowledgeNode(tool=name):
+                return given, ToolCall(due.path, name, {"query": given["query"], **_object(given["with"], "with")})
+            case CodeNode():
+                inputs = _object(given["with"], "with")
+                said: JsonObject = {"language": settings.language, "code": settings.code, "inputs": inputs}
+                return given, ToolCall(due.path, CODE_TOOL, said)
+            case HttpNode():
+                if placeholders(given) != placeholders([settings.url, settings.query, settings.headers, settings.body]):
+                    raise NodeFailed("secret", _HELD)
+                name = HTTP_READ_TOOL if settings.method in READING else HTTP_SEND_TOOL
+                sent = {name: value for name, value in given.items() if value not in (None, {}, "")}
+                return given, ToolCall(due.path, name, {"method": settings.method, **sent})
+            case _:
+                return given, None
+
+    def _origins(self, due: Due, name: str) -> Lookup:
+        """What tells the origins of the arguments of a node's call."""
+        expressions, scope = due.node.expressions, due.scope
+        lineages = {field: each.lineage(scope) for field, each in expressions.items()}
+        lineage: Lineage
+        if name == CODE_TOOL:
+            lineage = Built({"inputs": lineages["with"]}, DEVELOPER)
+        elif "with" in lineages:
+            lineage = lineages["with"]
+            if "query" in lineages:
+                own = lineage.parts if isinstance(lineage, Built) else {}
+                lineage = Built({"query": lineages["query"], **own}, lineage)
+        else:
+            lineage = Built(dict(lineages.items()), DEVELOPER)
+        given = self._run.state.calls[self._began[due.path][0]][0].arguments
+
+        def origins(arguments: JsonObject) -> Origins:
+            """The exact origins; words of a model, and what a person put in its place, are looked up."""
+            exact, before = origins_in(arguments, lineage), origins_in(given, lineage)
+            changed = arguments != given
+            unknown = {
+                path
+                for path, known in exact.items()
+                if is_models(known) or path not in before or (changed and _at(arguments, path) != _at(given, path))
+            }
+            if not unknown:
+                return exact
+            looked = self._run.path.looked_up(arguments)
+            return {path: looked.get(path, known) if path in unknown else known for path, known in exact.items()}
+
+        return origins
+
+    async def _make(self, due: Due, number: int, call: ToolCall) -> None:
+        """Make the call of a node."""
+        run, began = self._run, self._run.context.clock.monotonic()
+        refusal = self._made.refusal(call)
+        if refusal is None:
+            self._made.count(call)
+        result = await run.make(call, CallRef(number, 0), refusal, self._origins(due, call.name))
+        run.check_cancelled()
+        if isinstance(result, Pending):
+            self._waiting[due.path] = (due, result)
+            return
+        del self._began[due.path]
+        seconds = run.context.clock.monotonic() - began
+        self._leave(due, self._of_result(due, call, result), began=number, seconds=seconds, is_call=True)
+
+    def _of_result(self, due: Due, call: ToolCall, result: ToolResult) -> NodeOutcome:
+        """What a call came to, as the value of its node."""
+        self._heard.append(ToolMessage(call.name, result))
+        if result.error is not None:
+            return NodeOutcome(error=NodeError(result.error.code, result.error.message, due.path))
+        output: Json = result.text if result.structured is UNSET else result.structured
+        if isinstance(due.node.settings, WorkflowNode) and isinstance(output, str):
+            output = _parsed(output)
+        handles: list[Json] = [part.handle for part in result.content if isinstance(part, MediaPart) and part.handle]
+        value: JsonObject = {"output": output, "text": result.text, "files": handles}
+        trusted = tuple(self._run.path.catalog.trusted(call.name))
+        of_text = OfTool(call.name, ("",) if "" in trusted else ())
+        return NodeOutcome(value=value, lineage=Built({"output": OfTool(call.name, trusted)}, of_text))
+
+    # Models -----------------------------------------------------------------------------------------------------------
+
+    async def _ask_model(self, due: Due, number: int, given: JsonObject) -> None:
+        began = self._run.context.clock.monotonic()
+        found = await self._tried(due, number, given)
+        if isinstance(found, NodeError):
+            self._end_asking(due, number, began, NodeOutcome(error=found))
+            return
+        if not found.missing:
+            self._end_asking(due, number, began, NodeOutcome(value=found.value, port=found.port, lineage=OF_MODEL))
+            return
+        message = f"{due.path}: what is {', '.join(found.missing)}?"
+        given_now = await self._asked_person(due, number, message, form_of(due.node, found.missing), (), 0.0)
+        if given_now is None:
+            return
+        if given_now.verdict != "answer":
+            outcome = failed(due, "missing", f"nobody said: {', '.join(found.missing)}")
+        else:
+            output = {**_object(found.value["output"], "output"), **(given_now.arguments or {})}
+            outcome = NodeOutcome(value={"output": output}, lineage=OF_MODEL)
+        self._end_asking(due, number, began, outcome)
+
+    async def _tried(self, due: Due, number: int, given: JsonObject) -> NodeAnswer | NodeError:
+        """A model's answer, tried as often as the node says; or why there is none."""
+        rule, tries = due.node.retry, 1
+        while True:
+            try:
+                return await answer(due.node, given, self._media(given), lambda asked: self._reply(due, number, asked))
+            except NodeFailed as failure:
+                error = NodeError(failure.code, failure.message, due.path)
+            except ModelError as failure:
+                error = NodeError(type(failure).__name__, str(failure), due.path)
+            if rule is None or tries >= rule.attempts or (rule.only and error.code not in rule.only):
+                return error
+            await self._run.context.clock.sleep(rule.delay(tries))
+            tries += 1
+
+    def _end_asking(self, due: Due, number: int, began: float, outcome: NodeOutcome) -> None:
+        del self._began[due.path]
+        self._leave(due, outcome, began=number, seconds=self._run.context.clock.monotonic() - began)
+
+    async def _reply(self, due: Due, number: int, request: Request) -> Reply:
+        """A model's reply, by the record where it is there."""
+        run, context = self._run, self._run.context
+        recorded = self._replies.get(number)
+        if recorded:
+            return recorded.popleft()
+        await run.check_limits()
+        settings = due.node.settings
+        assert isinstance(settings, ModelNode | ClassifyNode | ExtractNode)
+        model = self._models(settings.model)
+        price = context.budget.price(model.name)
+        began = context.clock.monotonic()
+
+        def tell(event: Delta) -> None:
+            run.tell(NodeProgress(due.path, event))
+
+        reply = await model.reply(request, tell if context.emit is not None else None)
+        if not reply.usage.is_sound:
+            reply = with_sound_usage(reply)
+        if context.counts_tokens:
+            reply = with_usage(reply, Transcript(request.messages), 0)
+        cost = price.of(reply.usage) if price is not None else ZERO
+        seconds = context.clock.monotonic() - began
+        context.write(ModelReplied(str(number), reply, seconds, context.elapsed(), cost))
+        run.usage += reply.usage
+        tokens = reply.usage.total_tokens
+        context.budget.add(0, tokens, cost)
+        run.count(Used(tokens=tokens, cost=cost))
+        return reply
+
+    def _media(self, given: JsonObject) -> list[MediaPart]:
+        handles = given.get("files") or []
+        if not isinstance(handles, list):
+            raise NodeFailed("no_value", "files is no list of handles")
+        known = self._run.context.attachments
+        missing = [handle for handle in handles if not isinstance(handle, str) or handle not in known]
+        if missing:
+            raise NodeFailed("no_value", f"there is no file {missing[0]!r}")
+        return [known[str(handle)] for handle in handles]
+
+    # Persons, time and templates --------------------------------------------------------------------------------------
+
+    async def _ask_person(self, due: Due, number: int, given: JsonObject) -> None:
+        settings, began = due.node.settings, self._run.context.clock.monotonic()
+        assert isinstance(settings, HumanNode)
+        approvers = given["approvers"] if isinstance(given["approvers"], list) else [given["approvers"]]
+        expires = 0.0 if settings.expires is None else self._run.context.now() + seconds_of(settings.expires)
+        names = tuple(str(each) for each in approvers)
+        answered = await self._asked_person(due, number, told(given["message"]), form(settings), names, expires)
+        if answered is None:
+            return
+        asked = self._run.state.asked_by_node(number)
+        assert asked is not None
+        late = 0 < asked.pending.expires < self._run.state.given_at.get(asked.id, self._run.context.now())
+        if late or answered is EXPIRED:
+            outcome = NodeOutcome(value={"output": None, "by": ""}, port="expired", lineage=OF_PERSON)
+        elif answered.verdict != "answer":
+            value: JsonObject = {"output": answered.text or None, "by": answered.by}
+            outcome = NodeOutcome(value=value, port="denied", lineage=OF_PERSON)
+        else:
+            filled: JsonObject = answered.arguments or {}
+            chosen = str(filled.get("choice")) if settings.choices else ""
+            value = {"output": chosen if settings.choices else filled, "by": answered.by}
+            outcome = NodeOutcome(value=value, port=chosen, lineage=OF_PERSON)
+        self._end_asking(due, number, began, outcome)
+
+    async def _asked_person(
+        self, due: Due, number: int, message: str, schema: JsonObject, approvers: tuple[str, ...], expires: float
+    ) -> InputGiven | None:
+        """What a person answered; None where nobody has, and the node waits."""
+        run = self._run
+        asked = run.state.asked_by_node(number)
+        if asked is None:
+            pending = Pending(
+                new_id("ask"),
+                "elicitation",
+                message,
+                approvers=approvers,
+                expires=expires,
+                schema=schema,
+                name=due.path,
+            )
+            asked = InputRequested(pending, number, 0)
+            run.context.write(asked)
+        known = run.state.answers.get(asked.id)
+        if known is not None:
+            return known
+        if 0 < asked.pending.expires < run.context.now():
+            return EXPIRED
+        if await run.ask(asked.pending) is not None:
+            return run.state.answers[asked.id]
+        run.check_cancelled()
+        self._waiting[due.path] = (due, asked.pending)
+        return None
+
+    async def _wait(self, due: Due, number: int, given: JsonObject) -> None:
+        """Wait for a time or an event. No coroutine waits: the run pauses."""
+        run, settings = self._run, due.node.settings
+        assert isinstance(settings, WaitNode)
+        now = run.context.now()
+        asked = run.state.asked_by_node(number)
+        if asked is None:
+            try:
+                until, token = _until(given, now), given["event"]
+            except ValueError as error:
+                self._end_asking(due, number, now, failed(due, "no_value", str(error)))
+                return
+            ends = until or (0.0 if settings.expires is None else now + seconds_of(settings.expires))
+            name = "" if token is None else told(token)
+            message = f"{due.path} waits for the event {name!r}." if name else f"{due.path} waits until {ends:.0f}."
+            asked = InputRequested(Pending(new_id("wait"), "result", message, expires=ends, name=name), number, 0)
+            run.context.write(asked)
+        known, ends = run.state.answers.get(asked.id), asked.pending.expires
+        is_event = bool(asked.pending.name)
+        if known is not None and is_event:
+            outcome = NodeOutcome(value={"output": _parsed(known.text)}, lineage=OF_EVENT)
+        elif 0 < ends <= now:
+            outcome = NodeOutcome(value={"output": None}, port="expired" if is_event else "", lineage=OF_EVENT)
+        else:
+            self._waiting[due.path] = (due, asked.pending)
+            return
+        self._end_asking(due, number, run.context.clock.monotonic(), outcome)
+
+    async def _write_template(self, due: Due) -> None:
+        settings = due.node.settings
+        assert isinstance(settings, TemplateNode)
+        began = self._run.context.clock.monotonic()
+        try:
+            values = _object(due.node.expressions["with"].value(due.scope), "with")
+            text = await self._templates.write(settings.template, values)
+        except NoValue as none:
+            outcome = failed(due, "no_value", str(none))
+        except NodeFailed as failure:
+            outcome = failed(due, failure.code, failure.message)
+        else:
+            outcome = NodeOutcome(value={"output": text, "text": text}, lineage=self._lineage_of(due))
+        self._leave(due, outcome, seconds=self._run.context.clock.monotonic() - began)
+
+
+EXPIRED = InputGiven("", "cancel")
+"""In the place of an answer that did not come in time."""
+
+
+def form(settings: HumanNode) -> JsonObject:
+    """The form that a person fills in."""
+    if settings.choices:
+        choice: JsonObject = {"type": "string", "enum": cast("list[Json]", list(settings.choices))}
+        return {"type": "object", "properties": {"choice": choice}, "required": ["choice"]}
+    return settings.form or {"type": "object", "properties": {}}
+
+
+def _until(given: JsonObject, now: float) -> float:
+    """When a wait for a time is over, in seconds since 1970; 0 for a wait for an event."""
+    if given["for"] is not None:
+        return now + seconds_of(given["for"])
+    until = given["until"]
+    if until is None:
+        return 0.0
+    if isinstance(until, int | float) and not isinstance(until, bool):
+        return float(until)
+    when = datetime.fromisoformat(str(until))
+    return (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()
+
+
+def _object(value: Json, name: str) -> JsonObject:
+    if not isinstance(value, dict):
+        raise NodeFailed("no_value", f"{name} is no object")
+    return value
+
+
+def _parsed(text: str) -> Json:
+    """The value of a text that is JSON, else the text."""
+    try:
+        return parse(text)[0]
+    except JsonProblem:
+        return text
+
+
+def _digest(value: Json) -> str:
+    return hashlib.sha256(msgspec.json.encode(value)).hexdigest()
+
+
+def _may_be_large(value: JsonObject) -> bool:
+    """Whether it is worth while to measure a value: most are a few words."""
+    for item in value.values():
+        if isinstance(item, dict | list):
+            return bool(item)
+        if isinstance(item, str) and len(item) > 10_000:
+            return True
+    return False
+
+
+def _at(arguments: JsonObject, path: str) -> Json:
+    """The value under a path such as `items[0].name`; None where there is none."""
+    value: Json = arguments
+    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
+        if index and isinstance(value, list) and int(index) < len(value):
+            value = value[int(index)]
+        elif isinstance(value, dict):
+            value = value.get(name)
+        else:
+            return None
+    return value
+
+
+def _first(several: BaseExceptionGroup) -> BaseException:
+    """The first of several errors: the rest followed from it."""
+    error: BaseException = several
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

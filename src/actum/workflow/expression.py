@@ -1,0 +1,365 @@
+"""Expressions of a workflow: `${node.output.name}`, texts with such references inside, and `{cel: ...}`.
+
+An expression is compiled once. It is given only the values that it names: of `find.output.total` only `total`, since
+the CEL library converts every value that it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from typing import Protocol
+
+from msgspec import Struct
+
+from ..core.errors import UsageError
+from ..core.json import Json, JsonObject
+from ..policy.program import BUILT_IN, CelProgram, ProgramFailed, check_names
+from .functions import FUNCTIONS, told
+from .lineage import DEVELOPER, Built, Lineage, Mixed, Steps, part_of, path_of
+
+ROOTS = ("inputs", "vars", "env", "run", "item", "index", "error")
+"""What an expression may speak of beside nodes."""
+
+SOURCE_MAX = 4_000
+"""A CEL expression may have so many characters,"""
+VALUES_MAX = (1_000_000, 100_000, 2_000)
+"""and is given at most so many values, by the number of its loops: two loops go through all pairs."""
+
+_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
+_PATH = re.compile(r"\s*([A-Za-z_]\w*)((?:\.[A-Za-z_][\w-]*|\[\d{1,9}\]|\[\"[^\"\]]{0,200}\"\])*)\s*(\?)?\s*")
+_STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\[\"([^\"]*)\"\]")
+_SECRET = re.compile(r"\s*secret:([A-Za-z_][\w.-]{0,127})\s*")
+_STRING = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')")
+
+
+class NoValue(Exception):
+    """An expression has no value.
+
+    Args:
+        message: why.
+        skipped: the expression speaks of a node that was skipped or has failed.
+    """
+
+    def __init__(self, message: str, *, skipped: bool = False) -> None:
+        super().__init__(message)
+        self.skipped = skipped
+
+
+class ScopeValues(Protocol):
+    """What an expression speaks of: the values of one place in a running workflow."""
+
+    def value(self, root: str) -> Json:
+        """The value of a root.
+
+        Raises:
+            NoValue: there is none.
+        """
+
+    def lineage(self, root: str) -> Lineage:
+        """Where the value of a root came from."""
+
+
+class Named(Struct, frozen=True):
+    """A value that an expression names: `find.output.total`.
+
+    Attributes:
+        root: the name of a node, or one of `ROOTS`.
+        steps: what leads from there to the value.
+        optional: the expression says what it wants where there is no value.
+    """
+
+    root: str
+    steps: Steps = ()
+    optional: bool = False
+
+    @property
+    def path(self) -> str:
+        """As it is written."""
+        return path_of((self.root, *self.steps))
+
+
+class Literal(Struct, frozen=True):
+    """A value that stands in the definition."""
+
+    constant: Json
+
+    def value(self, values: ScopeValues) -> Json:
+        return self.constant
+
+    def lineage(self, values: ScopeValues) -> Lineage:
+        return DEVELOPER
+
+    def named(self) -> Iterator[Named]:
+        yield from ()
+
+
+class Reference(Struct, frozen=True):
+    """`${a.b[0]}`: the value itself."""
+
+    name: Named
+
+    def value(self, values: ScopeValues) -> Json:
+        name = self.name
+        try:
+            value = values.value(name.root)
+        except NoValue:
+            if name.optional:
+                return None
+            raise
+        for step in name.steps:
+            try:
+                value = value[step]  # type: ignore[index]  # what can not be asked so raises TypeError
+            except (KeyError, IndexError, TypeError):
+                if name.optional:
+                    return None
+                skipped = step == name.steps[0] and isinstance(value, dict) and "error" in value
+                raise NoValue(f"${{{name.path}}} has no value: there is no {step!r}", skipped=skipped) from None
+        return value
+
+    def lineage(self, values: ScopeValues) -> Lineage:
+        return part_of(values.lineage(self.name.root), self.name.steps)
+
+    def named(self) -> Iterator[Named]:
+        yield self.name
+
+
+class TextOf(Struct, frozen=True):
+    """A text with references inside."""
+
+    parts: tuple[Literal | Reference, ...]
+
+    def value(self, values: ScopeValues) -> Json:
+        return "".join([_shown(part.value(values)) for part in self.parts])
+
+    def lineage(self, values: ScopeValues) -> Lineage:
+        return Mixed(tuple(part.lineage(values) for part in self.parts))
+
+    def named(self) -> Iterator[Named]:
+        for part in self.parts:
+            yield from part.named()
+
+
+class Computed:
+    """`{cel: ...}`: what a CEL expression comes to.
+
+    Args:
+        source: the expression.
+
+    Raises:
+        UsageError: the expression is no CEL, too long, or calls a function that there is not.
+    """
+
+    def __init__(self, source: str) -> None:
+        if len(source) > SOURCE_MAX:
+            raise UsageError(f"an expression has at most {SOURCE_MAX} characters, this one has {len(source)}")
+        self.source = source
+        self._program = CelProgram(source)
+        check_names("function", self._program.functions, sorted(BUILT_IN | FUNCTIONS.keys()))
+        self._functions = {name: FUNCTIONS[name] for name in self._program.functions & FUNCTIONS.keys()}
+        self._paths = {root: _paths(source, root) for root in sorted(self._program.variables)}
+        self._values_max = VALUES_MAX[len(self._program.bound)]
+
+    def value(self, values: ScopeValues) -> Json:
+        given: dict[str, object] = {root: _pruned(values, root, paths) for root, paths in self._paths.items()}
+        check_size(given, self._values_max)
+        try:
+            return as_json(self._program.value(given, self._functions))
+        except ProgramFailed as failed:
+            raise NoValue(f"{self.source!r} has no value: {failed}") from None
+
+    def lineage(self, values: ScopeValues) -> Lineage:
+        if not self._paths:
+            return DEVELOPER
+        return Mixed(tuple(part_of(values.lineage(name.root), name.steps) for name in self.named()))
+
+    def named(self) -> Iterator[Named]:
+        for root, paths in self._paths.items():
+            for path in paths:
+                yield Named(root, path, optional=True)
+
+
+class ObjectOf(Struct, frozen=True):
+    """An object with expressions inside."""
+
+    fields: dict[str, Expression]
+
+    def value(self, values: ScopeValues) -> Json:
+        return {name: field.value(values) for name, field in self.fields.items()}
+
+    def lineage(self, values: ScopeValues) -> Lineage:
+        return Built({name: field.lineage(values) for name, field in self.fields.items()}, DEVELOPER)
+
+    def named(self) -> Iterator[Named]:
+        for field in self.fields.values():
+            yield from field.named()
+
+
+class ListOf(Struct, frozen=True):
+    """A list with expressions inside."""
+
+    items: tuple[Expression, ...]
+
+    def value(self, values: ScopeValues) -> Json:
+        return [item.value(values) for item in self.items]
+
+    def lineage(self, values: ScopeValues) -> Lineage:
+        return Built({index: item.lineage(values) for index, item in enumerate(self.items)}, DEVELOPER)
+
+    def named(self) -> Iterator[Named]:
+        for item in self.items:
+            yield from item.named()
+
+
+Expression = Literal | Reference | TextOf | Computed | ObjectOf | ListOf
+
+
+def compile_value(value: Json, *, secrets: bool = False) -> Expression:
+    """Compile a value of a definition, in which expressions may stand.
+
+    Args:
+        value: the value.
+        secrets: `${secret:NAME}` may stand in the value; such a reference stays as it is written.
+
+    Raises:
+        UsageError: an expression is none.
+    """
+    if isinstance(value, str):
+        return _compile_text(value, secrets=secrets)
+    if isinstance(value, list):
+        items = tuple(compile_value(item, secrets=secrets) for item in value)
+        return Literal(value) if all(isinstance(item, Literal) for item in items) else ListOf(items)
+    if isinstance(value, dict):
+        source = value.get("cel")
+        if len(value) == 1 and isinstance(source, str):
+            return Computed(source)
+        fields = {name: compile_value(item, secrets=secrets) for name, item in value.items()}
+        return Literal(value) if all(isinstance(field, Literal) for field in fields.values()) else ObjectOf(fields)
+    return Literal(value)
+
+
+def _compile_text(text: str, *, secrets: bool) -> Expression:
+    if "${" not in text:
+        return Literal(text)
+    parts: list[Literal | Reference] = []
+    at = 0
+    for found in _REFERENCE.finditer(text):
+        if found.start() > at:
+            parts.append(Literal(text[at : found.start()]))
+        at = found.end()
+        if _SECRET.fullmatch(found[1]):
+            if not secrets:
+                raise UsageError(f"{found[0]}: a secret can only stand in what an http node sends")
+            parts.append(Literal(found[0]))
+        else:
+            parts.append(read_reference(found[1]))
+    if "${" in text[at:]:
+        raise UsageError(f"{text[at:][:40]!r}: '${{' has no '}}'")
+    if at < len(text):
+        parts.append(Literal(text[at:]))
+    if len(parts) == 1:
+        return parts[0]
+    if all(isinstance(part, Literal) for part in parts):
+        return Literal(text)
+    return TextOf(tuple(parts))
+
+
+def read_reference(text: str) -> Reference:
+    """Read what stands between `${` and `}`.
+
+    Raises:
+        UsageError: that is no reference.
+    """
+    found = _PATH.fullmatch(text)
+    if found is None:
+        raise UsageError(f"${{{text}}} is no reference: write ${{node.output.name}}, or {{cel: ...}} to compute")
+    steps = tuple(int(index) if index else name or quoted for name, index, quoted in _STEP.findall(found[2]))
+    return Reference(Named(found[1], steps, optional=bool(found[3])))
+
+
+def check_size(values: object, most: int) -> None:
+    """Bound what an expression goes through.
+
+    Raises:
+        NoValue: there are more values than `most`.
+    """
+    level: list[object] = [values]
+    count = 0
+    while level:
+        count += len(level)
+        if count > most:
+            raise NoValue(f"an expression is given more than {most} values")
+        level = [
+            item
+            for value in level
+            if isinstance(value, dict | list)
+            for item in (value.values() if isinstance(value, dict) else value)
+        ]
+
+
+def as_json(value: object) -> Json:
+    """What CEL came to, as JSON.
+
+    Raises:
+        NoValue: the value is none that JSON has.
+    """
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list() | tuple():
+            return [as_json(item) for item in value]
+        case dict():
+            return {str(name): as_json(item) for name, item in value.items()}
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case date():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case _:
+            raise NoValue(f"a value of CEL that JSON has not: {type(value).__name__}")
+
+
+def _shown(value: Json) -> str:
+    return "" if value is None else told(value)
+
+
+def _paths(source: str, root: str) -> tuple[Steps, ...]:
+    """Which parts of a root an expression names; the empty path where it names the whole."""
+    bare = _STRING.sub(lambda found: '"' + " " * (len(found[0]) - 2) + '"', source)
+    paths: dict[Steps, None] = {}
+    pattern = re.compile(rf"(?<![\w.]){root}\b((?:\s*\.\s*[A-Za-z_]\w*(?!\w|\s*\())*)")
+    for found in pattern.finditer(bare):
+        paths[tuple(re.findall(r"\w+", found[1]))] = None
+    shortest = [path for path in paths if not any(path[:length] in paths for length in range(len(path)))]
+    return tuple(shortest) or ((),)
+
+
+def _pruned(values: ScopeValues, root: str, paths: tuple[Steps, ...]) -> Json:
+    """A value with nothing in it but the parts that are named."""
+    try:
+        whole = values.value(root)
+    except NoValue as none:
+        if none.skipped:
+            return {}  # `has(node.output)` is false
+        raise
+    if paths == ((),):
+        return whole
+    kept: JsonObject = {}
+    for path in paths:
+        _keep(whole, kept, path)
+    return kept
+
+
+def _keep(whole: Json, kept: JsonObject, path: Steps) -> None:
+    for at, step in enumerate(path):
+        if not isinstance(whole, dict) or step not in whole:
+            return
+        name, whole = str(step), whole[step]
+        if at == len(path) - 1 or not isinstance(whole, dict):
+            kept[name] = whole
+            return
+        inner = kept.setdefault(name, {})
+        assert isinstance(inner, dict)
+        kept = inner

@@ -1,0 +1,521 @@
+"""From the text of a definition to its graph. Tells every problem with its line, its column and a hint.
+
+`check_text` collects the problems, `read_definition` raises them. What depends on the tools and models that a program
+has is checked by `Workflow.check`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import cast
+
+import msgspec
+from msgspec import Struct, structs
+
+from ..core.errors import UsageError
+from ..core.json import Json, JsonObject
+from ..core.redaction import DEFAULT_REDACTION
+from ..schema.schema import compile_schema
+from .expression import ROOTS, Expression, Named, compile_value
+from .graph import Definition, Edge, Graph, GraphNode
+from .nodes import ERROR, NODE_TYPES, NodeType, seconds_of
+from .settings import (
+    AnySettings,
+    Default,
+    EachNode,
+    HttpNode,
+    IfNode,
+    ListNode,
+    LoopNode,
+    MergeNode,
+    WorkflowLimits,
+    WorkflowText,
+)
+from .text import BadWorkflow, Place, SourceText, TextProblem, read_text
+from .tools import literal_origin, placeholders
+
+NODES_MAX = 5_000
+"""A definition may have so many nodes, those in containers counted."""
+
+_NAME = re.compile(r"[A-Za-z_][\w]{0,63}")
+_EDGE = re.compile(r"\s*([A-Za-z_]\w*)(?:\.([\w-]+))?\s*>\s*([A-Za-z_]\w*)\s*")
+_VIEW_FIELDS = frozenset({"view"})
+_NO_VARS = frozenset[str]()
+
+
+class CheckedText(Struct):
+    """A text that was checked.
+
+    Attributes:
+        definition: the workflow; None where something is wrong.
+        problems: each thing that is wrong, in the order of the text.
+        source: the text, to tell places by.
+    """
+
+    definition: Definition | None
+    problems: tuple[TextProblem, ...]
+    source: SourceText
+
+
+def read_definition(text: str | bytes) -> Definition:
+    """The workflow that a text defines.
+
+    Raises:
+        BadWorkflow: something is wrong with the text.
+    """
+    checked = check_text(text)
+    if checked.definition is None:
+        raise BadWorkflow(checked.problems)
+    return checked.definition
+
+
+def check_text(text: str | bytes) -> CheckedText:
+    """Check a text and collect all that is wrong.
+
+    Raises:
+        BadWorkflow: the text can not be read at all.
+    """
+    source = read_text(text)
+    return _Check(source).checked()
+
+
+class _Check:
+    """Checks one definition."""
+
+    def __init__(self, source: SourceText) -> None:
+        self.source = source
+        self.problems = list(source.problems)
+        self._left = NODES_MAX
+
+    def checked(self) -> CheckedText:
+        definition = self._definition()
+        problems = tuple(sorted(dict.fromkeys(self.problems), key=lambda one: (one.line, one.column)))
+        return CheckedText(None if problems else definition, problems, self.source)
+
+    def say(self, message: str, place: Place, hint: str = "") -> None:
+        """Note a problem."""
+        path = ".".join(map(str, place))
+        self.problems.append(TextProblem(message, *self.source.at(place), hint, path))
+
+    def _definition(self) -> Definition | None:
+        value = self.source.value
+        if not isinstance(value, dict):
+            self.say("a definition is an object", (), "begin with the line 'actum: workflow/1'")
+            return None
+        fields = {each.encode_name: each for each in structs.fields(WorkflowText)}
+        self._unknown(value, fields, ())
+        for name, each in fields.items():
+            if name not in value and each.required:
+                self.say(f"the field {name!r} is missing", (), f"add {name}")
+        found: dict[str, object] = {}
+        for name, given in value.items():
+            if name not in fields or name in ("nodes", "view"):
+                continue
+            try:
+                found[name] = msgspec.convert(given, fields[name].type)
+            except msgspec.ValidationError as error:
+                self.say(f"{name}: {_plain(error)}", (name,))
+        inputs, variables, env = (cast(JsonObject, found.get(name, {})) for name in ("inputs", "vars", "env"))
+        if inputs:
+            try:
+                compile_schema(inputs, where="inputs")
+            except UsageError as error:
+                self.say(f"inputs: {error}", ("inputs",))
+        self._keys_in_plain_text(value)
+        nodes = value.get("nodes")
+        outside = _Outside(set(ROOTS) - {"item", "index"}, frozenset(variables), inputs, env)
+        edges = list(cast("list[str]", found.get("edges", [])))
+        graph = self._graph(nodes if isinstance(nodes, dict) else {}, edges, (), outside)
+        if nodes is not None and not isinstance(nodes, dict):
+            self.say("nodes is an object: each node by its name", ("nodes",))
+        outputs = self._outputs(cast("dict[str, Json]", found.get("outputs", {})), graph, outside)
+        if self.problems or graph is None:
+            return None
+        text = msgspec.json.encode({name: given for name, given in value.items() if name not in _VIEW_FIELDS})
+        return Definition(
+            name=cast(str, found["name"]),
+            description=cast(str, found.get("description", "")),
+            inputs=inputs,
+            env=env,
+            vars=variables,
+            limits=cast(WorkflowLimits, found.get("limits", WorkflowLimits())),
+            graph=graph,
+            outputs=outputs,
+            text=text,
+            digest=hashlib.sha256(text).hexdigest(),
+        )
+
+    def _unknown(self, value: JsonObject, known: Collection[str], place: Place) -> None:
+        for name in value:
+            if name not in known:
+                self.say(f"there is no field {name!r}", (*place, name), _nearest(name, known))
+
+    def _keys_in_plain_text(self, value: Json, place: Place = ()) -> None:
+        if isinstance(value, str):
+            if len(value) >= 16 and "${" not in value and DEFAULT_REDACTION.value(value) != value:
+                self.say("a key stands here in plain text", place, "write ${secret:NAME} in an http node")
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                self._keys_in_plain_text(item, (*place, name))
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                self._keys_in_plain_text(item, (*place, index))
+
+    # Graphs -----------------------------------------------------------------------------------------------------------
+
+    def _graph(self, nodes: JsonObject, edges: list[str], place: Place, outside: _Outside) -> Graph | None:
+        self._left -= len(nodes)
+        if self._left < 0:
+            raise BadWorkflow([TextProblem(f"a workflow has at most {NODES_MAX} nodes")])
+        read: dict[str, GraphNode] = {}
+        notes: set[str] = set()
+        for name, given in nodes.items():
+            at = (*place, "nodes", name)
+            if not _NAME.fullmatch(name) or name in ROOTS or name in outside.nodes:
+                hint = "letters, digits and _, none of the names " + ", ".join(ROOTS) + ", and no name twice"
+                self.say(f"a node can not be called {name!r}", at, hint)
+            node = self._node(name, given, at, outside)
+            if node is not None and node.type.name != "note":
+                read[name] = node
+            else:
+                notes.add(name)
+        joined = self._edges(edges, read, notes, (*place, "edges"), nodes)
+        graph = Graph(read, tuple(joined))
+        if self._has_cycle(graph, (*place, "edges"), joined):
+            return None
+        above = _ancestors(graph)
+        complete: dict[str, GraphNode] = {}
+        for name, node in read.items():
+            known = outside.inside(graph, above.get(name, 0))
+            complete[name] = self._with_expressions(node, (*place, "nodes", name), known)
+        return Graph(complete, graph.edges)
+
+    def _node(self, name: str, given: Json, place: Place, outside: _Outside) -> GraphNode | None:
+        """The settings of a node; its expressions are compiled when all nodes are known."""
+        if not isinstance(given, dict):
+            self.say(f"the node {name} is an object with a type", place)
+            return None
+        kind = given.get("type")
+        row = NODE_TYPES.get(kind) if isinstance(kind, str) else None
+        if row is None:
+            what = "has no type" if kind is None else f"there is no type {kind!r}"
+            self.say(f"{name}: {what}", (*place, "type"), _nearest(str(kind), NODE_TYPES))
+            return None
+        settings = self._settings(row, given, place)
+        if settings is None:
+            return None
+        is_inside = outside.container
+        if row.name in ("break", "continue") and not is_inside:
+            self.say(f"{name}: {row.name} stands only inside of each or loop", (*place, "type"))
+        ports = row.ports(settings)
+        return GraphNode(name, row, settings, {}, (*ports, ERROR) if settings.on_error == "branch" else ports)
+
+    def _settings(self, row: NodeType, given: JsonObject, place: Place) -> AnySettings | None:
+        fields = {each.encode_name: each for each in structs.fields(row.settings)}
+        before = len(self.problems)
+        self._unknown(given, {*fields, "type"}, place)
+        for name, each in fields.items():
+            if name not in given and each.required:
+                self.say(f"{place[-1]}: the field {name!r} is missing", place, f"add {name}")
+        for name, value in given.items():
+            if name in fields:
+                try:
+                    msgspec.convert(value, fields[name].type)
+                except msgspec.ValidationError as error:
+                    self.say(f"{place[-1]}.{name}: {_plain(error)}", (*place, name))
+        for name in ("for", "expires"):
+            if name in given and given[name] is not None and "${" not in str(given[name]):
+                try:
+                    if not isinstance(given[name], dict):
+                        seconds_of(given[name])
+                except ValueError as error:
+                    self.say(f"{place[-1]}.{name}: {error}", (*place, name))
+        if len(self.problems) > before:
+            return None
+        try:
+            return cast(AnySettings, msgspec.convert(given, row.settings))
+        except (msgspec.ValidationError, RecursionError) as error:
+            self.say(f"{place[-1]}: {_plain(error)}", place)
+            return None
+
+    def _edges(
+        self, edges: list[str], nodes: dict[str, GraphNode], notes: set[str], place: Place, given: JsonObject
+    ) -> Iterable[Edge]:
+        found: dict[Edge, None] = {}
+        for index, text in enumerate(edges):
+            at = (*place, index)
+            read = _EDGE.fullmatch(text)
+            if read is None:
+                self.say(f"{text!r} is no edge", at, "write node > node, or node.port > node")
+                continue
+            source, port, target = read[1], read[2] or "", read[3]
+            ends = [name for name in (source, target) if name not in given]
+            for name in ends:
+                hint = _nearest(name, given) or "an edge joins nodes of the same list of nodes, and crosses no border"
+                self.say(f"the edge {text!r}: there is no node {name!r} here", at, hint)
+            if ends or source in notes or target in notes:
+                continue
+            ports = nodes[source].ports
+            if not port:
+                main = [each for each in ports if each not in (ERROR, "denied", "expired")]
+                if len(main) != 1:
+                    several = f"has the ports {', '.join(ports)}" if ports else "has no port"
+                    self.say(f"the edge {text!r}: {source} {several}", at, f"write {source}.PORT > {target}")
+                    continue
+                port = main[0]
+            if port not in ports:
+                hint = "on_error: branch" if port == ERROR else _nearest(port, ports)
+                self.say(f"the edge {text!r}: {source} has no port {port!r}", at, hint)
+                continue
+            found[Edge(source, port, target)] = None
+        return tuple(found)
+
+    def _has_cycle(self, graph: Graph, place: Place, edges: Iterable[Edge]) -> bool:
+        if len(graph.ranks) == len(graph.nodes):
+            return False
+        stuck = [name for name in graph.nodes if name not in graph.ranks]
+        inside = set(stuck)
+        before = {edge.target: edge.source for edge in edges if edge.source in inside}
+        path, name = [], stuck[0]
+        while name not in path:
+            path.append(name)
+            name = before[name]
+        cycle = [*path[path.index(name) :], name][::-1]
+        self.say(f"the edges make a cycle: {' > '.join(cycle)}", place, "use a loop node to do something again")
+        return True
+
+    # Expressions ------------------------------------------------------------------------------------------------------
+
+    def _with_expressions(self, node: GraphNode, place: Place, known: _Outside) -> GraphNode:
+        settings, expressions = node.settings, dict[str, Expression]()
+        body: Graph | None = None
+        inner: _Outside | None = None
+        if isinstance(settings, EachNode | LoopNode):
+            inner = known.within(settings)
+            body = self._graph(settings.nodes, settings.edges, place, inner)
+        names = {each.name: each.encode_name for each in structs.fields(type(settings))}
+        for field in settings.TEMPLATES:
+            value = getattr(settings, field)
+            scope = known
+            if field == "output" and inner is not None:
+                scope = inner.inside(body, -1) if body is not None else inner
+            compiled = self._compile(value, (*place, names[field]), scope, secrets=node.type.name == "http")
+            if compiled is not None:
+                expressions[names[field]] = compiled
+        for field, source, where in _conditions(settings):
+            scope = known.with_item() if isinstance(settings, ListNode) else inner or known
+            if inner is not None and body is not None:
+                scope = inner.inside(body, -1)
+            compiled = self._compile({"cel": source}, (*place, *where), scope)
+            if compiled is not None:
+                expressions[field] = compiled
+        if isinstance(settings, MergeNode):
+            expressions |= self._groups(settings, place, known)
+        self._safe(node, place)
+        self._assigned(node, place, known)
+        return structs.replace(node, expressions=expressions, body=body)
+
+    def _groups(self, settings: MergeNode, place: Place, known: _Outside) -> dict[str, Expression]:
+        found: dict[str, Expression] = {}
+        for group, values in settings.groups.items():
+            for index, value in enumerate(values):
+                compiled = self._compile(value, (*place, "groups", group, index), known)
+                if compiled is not None:
+                    found[f"{group}[{index}]"] = compiled
+        return found
+
+    def _safe(self, node: GraphNode, place: Place) -> None:
+        """Whether a node says nothing that it may not."""
+        settings = node.settings
+        if isinstance(settings, HttpNode):
+            names_secret = placeholders([settings.query, settings.headers, settings.body])
+            if names_secret and not literal_origin(settings.url):
+                hint = "write the host of the url in the definition"
+                self.say(f"{node.name}: a secret is not sent to a host that a value decides", (*place, "url"), hint)
+        if isinstance(settings.on_error, Default):
+            self._compile_nothing(settings.on_error.default, (*place, "on_error"))
+
+    def _assigned(self, node: GraphNode, place: Place, known: _Outside) -> None:
+        """Whether the variables that a `set` node changes are there."""
+        if node.type.name != "set":
+            return
+        for field in ("set", "append", "extend", "add", "clear", "remove"):
+            names = getattr(node.settings, field)
+            for name in names if isinstance(names, dict | tuple) else ():
+                if name not in known.vars:
+                    hint = _nearest(name, known.vars) or "declare the variable under vars"
+                    self.say(f"{node.name}: there is no variable {name!r}", (*place, field), hint)
+
+    def _compile_nothing(self, value: Json, place: Place) -> None:
+        if "${" in str(value):
+            self.say("a default is a value, and holds no expression", place)
+
+    def _compile(self, value: Json, place: Place, known: _Outside, *, secrets: bool = False) -> Expression | None:
+        try:
+            compiled = compile_value(value, secrets=secrets)
+        except UsageError as error:
+            self.say(str(error), self._inner_place(value, place, secrets=secrets))
+            return None
+        except RecursionError:
+            self.say("this value is too deep", place)
+            return None
+        for name in compiled.named():
+            problem = known.problem_of(name)
+            if problem:
+                self.say(problem, self._naming_place(value, place, name), known.hint_of(name))
+        return compiled
+
+    def _inner_place(self, value: Json, place: Place, *, secrets: bool) -> Place:
+        """The place inside a value at which an expression is wrong."""
+        items: Iterable[tuple[str | int, Json]] = ()
+        if isinstance(value, dict):
+            items = value.items()
+        elif isinstance(value, list):
+            items = enumerate(value)
+        for step, item in items:
+            try:
+                compile_value(item, secrets=secrets)
+            except UsageError:
+                return self._inner_place(item, (*place, step), secrets=secrets)
+        return place
+
+    def _naming_place(self, value: Json, place: Place, name: Named) -> Place:
+        """The place inside a value at which something is named."""
+        items: Iterable[tuple[str | int, Json]] = ()
+        if isinstance(value, dict):
+            items = value.items()
+        elif isinstance(value, list):
+            items = enumerate(value)
+        for step, item in items:
+            if name.root in str(item):
+                return self._naming_place(item, (*place, step), name)
+        return place
+
+    def _outputs(self, outputs: dict[str, Json], graph: Graph | None, outside: _Outside) -> dict[str, Expression]:
+        known = outside.inside(graph, -1) if graph is not None else outside
+        compiled: dict[str, Expression] = {}
+        for name, value in outputs.items():
+            expression = self._compile(value, ("outputs", name), known) if graph is not None else None
+            if expression is not None:
+                compiled[name] = expression
+        return compiled
+
+
+class _Outside(Struct, frozen=True):
+    """What expressions at one place of a definition may speak of.
+
+    Attributes:
+        roots: the roots that are not nodes.
+        vars: the names of the variables.
+        inputs: the schema of the inputs.
+        env: the constants.
+        nodes: the nodes upstream, by name, with those around a container.
+        later: the nodes that are there and not upstream.
+        container: the place is inside of a container.
+    """
+
+    roots: set[str]
+    vars: frozenset[str]
+    inputs: JsonObject
+    env: JsonObject
+    nodes: dict[str, GraphNode] = {}
+    later: frozenset[str] = frozenset()
+    container: bool = False
+
+    def inside(self, graph: Graph, above: int) -> _Outside:
+        """What a node of a graph may speak of.
+
+        Args:
+            above: the nodes upstream, as a set of bits by their ranks; -1 for all.
+        """
+        upstream = {
+            name: node for name, node in graph.nodes.items() if above == -1 or above >> graph.ranks.get(name, 0) & 1
+        }
+        return structs.replace(
+            self, nodes={**self.nodes, **upstream}, later=self.later | (graph.nodes.keys() - upstream.keys())
+        )
+
+    def within(self, settings: EachNode | LoopNode) -> _Outside:
+        """What the nodes inside of a container may speak of."""
+        if isinstance(settings, EachNode):
+            return structs.replace(self, roots=self.roots | {"item", "index"}, container=True)
+        names = settings.vars.keys() if isinstance(settings.vars, dict) else _NO_VARS
+        return structs.replace(self, roots=self.roots | {"index"}, vars=self.vars | names, container=True)
+
+    def with_item(self) -> _Outside:
+        """The same, for the conditions of a `list` node."""
+        return structs.replace(self, roots=self.roots | {"item", "index"})
+
+    def problem_of(self, name: Named) -> str:
+        """What is wrong with what an expression names; empty where nothing is."""
+        if name.root in self.later:
+            return f"{name.path}: the node {name.root} is not upstream"
+        first = name.steps[0] if name.steps else None
+        if name.root in self.roots:
+            known: Collection[str] | None = None
+            if name.root == "vars":
+                known = self.vars
+            elif name.root == "env":
+                known = self.env
+            elif name.root == "inputs" and isinstance(properties := self.inputs.get("properties"), dict):
+                known = properties
+            if known is not None and isinstance(first, str) and first not in known:
+                return f"{name.path}: there is no {first!r} in {name.root}"
+            return ""
+        if name.root not in self.nodes:
+            return f"{name.path}: there is no node {name.root!r}"
+        node = self.nodes[name.root]
+        gives: Collection[str] = node.type.gives
+        if isinstance(node.settings, MergeNode):
+            gives = node.settings.groups
+        if isinstance(first, str) and first not in {*gives, ERROR} and not isinstance(node.settings.on_error, Default):
+            return f"{name.path}: the node {name.root} gives {', '.join(gives) or 'nothing'}"
+        return ""
+
+    def hint_of(self, name: Named) -> str:
+        """What the writer may have meant."""
+        if name.root in self.later:
+            return f"add an edge that leads from {name.root} here"
+        first = name.steps[0] if name.steps and isinstance(name.steps[0], str) else ""
+        if name.root == "vars":
+            return _nearest(first, self.vars)
+        if name.root == "inputs" and isinstance(properties := self.inputs.get("properties"), dict):
+            return _nearest(first, properties)
+        if name.root in self.nodes:
+            return _nearest(first, self.nodes[name.root].type.gives)
+        return _nearest(name.root, [*self.nodes, *self.roots])
+
+
+def _conditions(settings: AnySettings) -> Iterator[tuple[str, str, Place]]:
+    for field in settings.CONDITIONS:
+        source = getattr(settings, field)
+        if source is not None:
+            yield field, source, (field,)
+    if isinstance(settings, IfNode):
+        for index, case in enumerate(settings.cases):
+            yield f"cases[{index}]", case.when, ("cases", index, "when")
+    if isinstance(settings, ListNode) and settings.sort is not None:
+        yield "sort", settings.sort.by, ("sort", "by")
+
+
+def _ancestors(graph: Graph) -> dict[str, int]:
+    """For each node the nodes upstream of it, as a set of bits by their ranks."""
+    above: dict[str, int] = dict.fromkeys(graph.nodes, 0)
+    for name, rank in graph.ranks.items():
+        for edge in graph.behind[name]:
+            above[edge.target] |= above[name] | 1 << rank
+    return above
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6) or (names if len(names) == 1 else [])
+    return f"do you mean {near[0]!r}?" if near else ""
+
+
+def _plain(error: Exception) -> str:
+    """What msgspec says, with the place in our words."""
+    return re.sub(r" - at `\$\.?([^`]*)`", lambda found: f", at {found[1]}" if found[1] else "", str(error))

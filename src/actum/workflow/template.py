@@ -1,0 +1,138 @@
+"""Writes the texts of `template` nodes: Jinja2 in its sandbox, in a child process that can be ended.
+
+Nested loops run for hours in the sandbox of Jinja2, and `'a' * 300000000` succeeds there: so the time, the memory and
+the size of the text are bounded from outside. The child is warm: it is started with the first text and writes many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import struct
+import sys
+
+import msgspec
+
+from ..core.errors import UsageError
+from ..core.json import JsonObject
+from .pure import NodeFailed
+
+TEXT_BYTES_MAX = 1_000_000
+SECONDS_MAX = 2.0
+MEMORY_BYTES_MAX = 512 * 1024 * 1024
+
+_CHILD = f"""\
+import json, struct, sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, ({MEMORY_BYTES_MAX}, {MEMORY_BYTES_MAX}))
+except (ImportError, ValueError, OSError):
+    pass
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import StrictUndefined
+environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+read, write = sys.stdin.buffer, sys.stdout.buffer
+while True:
+    head = read.read(4)
+    if len(head) < 4:
+        break
+    asked = json.loads(read.read(struct.unpack(">I", head)[0]))
+    try:
+        parts, size = [], 0
+        for part in environment.from_string(asked["template"]).generate(**asked["values"]):
+            size += len(part.encode())
+            if size > {TEXT_BYTES_MAX}:
+                raise ValueError("the text has more than {TEXT_BYTES_MAX} bytes")
+            parts.append(part)
+        said = {{"text": "".join(parts)}}
+    except MemoryError:
+        said = {{"error": "the template needs more memory than it may"}}
+    except Exception as error:
+        said = {{"error": type(error).__name__ + ": " + str(error)[:500]}}
+    data = json.dumps(said).encode()
+    write.write(struct.pack(">I", len(data)) + data)
+    write.flush()
+"""
+
+
+class TemplateWriter:
+    """Writes texts, one at a time, in a child process.
+
+    Args:
+        seconds_max: how long one text may take.
+    """
+
+    def __init__(self, seconds_max: float = SECONDS_MAX) -> None:
+        self._seconds_max = seconds_max
+        self._child: asyncio.subprocess.Process | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._turn: asyncio.Lock | None = None
+
+    async def write(self, template: str, values: JsonObject) -> str:
+        """The text of a template.
+
+        Raises:
+            NodeFailed: the template is none, fails, takes too long or makes too much text.
+        """
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop or self._turn is None:
+            self._loop, self._turn, self._child = loop, asyncio.Lock(), None
+        data = msgspec.json.encode({"template": template, "values": values})
+        async with self._turn:
+            try:
+                async with asyncio.timeout(self._seconds_max + (10.0 if self._child is None else 0.0)):
+                    child = await self._started()
+                async with asyncio.timeout(self._seconds_max):
+                    said = await _exchange(child, data)
+            except TimeoutError:
+                await self._end()
+                raise NodeFailed("timeout", f"the template took longer than {self._seconds_max:g} s") from None
+            except (OSError, asyncio.IncompleteReadError, EOFError):
+                await self._end()
+                raise NodeFailed("template", "the process that writes templates ended") from None
+            except asyncio.CancelledError:
+                await self._end()
+                raise
+        if "error" in said:
+            raise NodeFailed("template", said["error"])
+        return said["text"]
+
+    async def aclose(self) -> None:
+        """End the child process."""
+        await self._end()
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._child is not None and self._child.returncode is None:
+            return self._child
+        path = os.pathsep.join(each for each in sys.path if each)
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            _CHILD,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={"PYTHONPATH": path},
+        )
+        self._child = child
+        said = await _exchange(child, msgspec.json.encode({"template": "", "values": {}}))
+        if "error" in said:
+            raise UsageError("template nodes need Jinja2: pip install 'actum[workflow]'")
+        return child
+
+    async def _end(self) -> None:
+        child, self._child = self._child, None
+        if child is not None and child.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
+
+
+async def _exchange(child: asyncio.subprocess.Process, data: bytes) -> dict[str, str]:
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.write(struct.pack(">I", len(data)) + data)
+    await child.stdin.drain()
+    (size,) = struct.unpack(">I", await child.stdout.readexactly(4))
+    return msgspec.json.decode(await child.stdout.readexactly(size), type=dict[str, str])

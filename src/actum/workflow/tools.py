@@ -1,0 +1,233 @@
+"""The tools that nodes of a workflow call by themselves: `code` in the sandbox, and `http` through the egress guard.
+
+They are tools like any other: their calls go through the call path, and a policy can speak of them by their names.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Sequence
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from msgspec import structs
+
+from ..core.call import ToolCall, ToolResult
+from ..core.errors import CallTimeout, PermissionDenied, ResourceLimit, ToolError, Unavailable, UnknownName
+from ..core.interfaces import Context
+from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
+from ..core.tool import Effects, Tool
+from ..sandbox.jail import Jail
+from ..toolsets.code import find_node
+from ..toolsets.jailed_command import CommandOutput, run_command
+from ..transport.egress import Egress
+from ..transport.fetcher import Fetcher
+from ..transport.guard import AddressRefused, Guard
+from ..transport.http import HttpFailure
+from .functions import told
+
+CODE_TOOL = "workflow_code"
+HTTP_READ_TOOL = "workflow_http_read"
+HTTP_SEND_TOOL = "workflow_http_send"
+READING = frozenset({"GET", "HEAD"})
+
+_SECRET = re.compile(r"\$\{\s*secret:([A-Za-z_][\w.-]{0,127})\s*\}")
+_RESULT = ".result"
+_INPUTS = "inputs.json"
+
+_PYTHON = f"""\
+import json, sys
+sys.path.append(sys.path.pop(0))
+given = json.load(open({_INPUTS!r}, encoding="utf-8"))
+names = {{"__name__": "workflow_code"}}
+exec(compile(open("code.py", encoding="utf-8").read(), "code.py", "exec"), names)
+value = names["main"](**given)
+open({_RESULT!r}, "w", encoding="utf-8").write(json.dumps(value))
+"""
+_JAVASCRIPT = f"""\
+const fs = require("fs");
+globalThis.require = require("module").createRequire(process.cwd() + "/code.js");
+const given = JSON.parse(fs.readFileSync("{_INPUTS}", "utf8"));
+const main = require("vm").runInThisContext(fs.readFileSync("code.js", "utf8") + "\\nmain;", {{ filename: "code.js" }});
+Promise.resolve(main(given)).then((value) => fs.writeFileSync("{_RESULT}", JSON.stringify(value ?? null)));
+"""
+
+
+class WorkflowTools:
+    """The toolset of the nodes `code` and `http`.
+
+    Args:
+        kinds: which types of nodes the workflow has.
+        named: the origins that stand in the definition itself. Only these may be addresses of the own network; an
+            address that a value of the workflow gives is judged like a stranger's.
+        jail: what code may do.
+        egress: the operator's rules for outgoing requests.
+        fetcher: sends the requests.
+    """
+
+    generation = 0
+
+    def __init__(
+        self,
+        kinds: Collection[str],
+        *,
+        named: Collection[str] = (),
+        jail: Jail | None = None,
+        egress: Egress | None = None,
+        fetcher: Fetcher | None = None,
+    ) -> None:
+        self._jail = jail or Jail()
+        self._fetcher = fetcher or Fetcher(Guard(named=named, egress=egress))
+        self._tools = [tool for tool in _TOOLS if _KIND_OF[tool.name] in kinds]
+        if self._jail.changes_nothing_outside:
+            self._tools = [structs.replace(each, idempotent=each.name == CODE_TOOL) for each in self._tools]
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tools that the nodes of this workflow need."""
+        return self._tools
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Run code, or send a request.
+
+        Raises:
+            CallError: as `core.errors` says.
+        """
+        if call.name == CODE_TOOL:
+            return ToolResult(call.id, structured=await self._run(call.arguments))
+        return ToolResult(call.id, structured=await self._send(call.arguments, context))
+
+    async def _run(self, given: JsonObject) -> Json:
+        language, code, inputs = str(given["language"]), str(given["code"]), given.get("inputs", {})
+        files = {_INPUTS: dumps(inputs).encode()}
+        if language == "python":
+            files |= {"code.py": code.encode(), ".run.py": _PYTHON.encode()}
+            output = await run_command([sys.executable, ".run.py"], self._jail, files, collect=(_RESULT,))
+        elif language == "javascript":
+            node = find_node()
+            jail = structs.replace(self._jail, read=(*self._jail.read, str(node)))
+            files |= {"code.js": code.encode(), ".run.cjs": _JAVASCRIPT.encode()}
+            output = await run_command([str(node), ".run.cjs"], jail, files, collect=(_RESULT,))
+        else:
+            files["script.sh"] = code.encode()
+            output = await run_command(["sh", "script.sh"], self._jail, files)
+            return output.said
+        return _result(output)
+
+    async def _send(self, given: JsonObject, context: Context) -> Json:
+        method, url = str(given["method"]), _with_secrets(given["url"], context)
+        query = _with_secrets(given.get("query", {}), context)
+        headers = _with_secrets(given.get("headers", {}), context)
+        body = _with_secrets(given.get("body"), context)
+        if not isinstance(url, str) or not isinstance(query, dict) or not isinstance(headers, dict):
+            raise ToolError("An http node sends to a url, with objects as query and headers.")
+        sent = {str(name).lower(): told(value) for name, value in headers.items()}
+        data = b"" if body is None else told(body).encode()
+        if data and "content-type" not in sent:
+            sent["content-type"] = "text/plain; charset=utf-8" if isinstance(body, str) else "application/json"
+        try:
+            answer = await self._fetcher.send(
+                method,
+                _with_query(url, query),
+                headers=sent,
+                body=data,
+                redirects="inside" if method in READING else "none",
+            )
+        except HttpFailure as failure:
+            raise _failure(failure) from None
+        text = answer.body.decode("utf-8", "replace")
+        kept: JsonObject = {
+            name.lower(): value
+            for name, value in answer.headers.items()
+            if name.lower() in ("content-type", "location")
+        }
+        found: JsonObject = {"status": answer.status, "headers": kept, "text": text}
+        try:
+            found["json"] = parse(text)[0] if "json" in str(kept.get("content-type", "")) else None
+        except JsonProblem:
+            found["json"] = None
+        if answer.status >= 400:
+            raise ToolError(f"The server answered with status {answer.status}. {text[:500]}".rstrip())
+        return found
+
+
+def _result(output: CommandOutput) -> Json:
+    written = output.files.get(_RESULT)
+    if written is None:
+        raise ToolError("The code ended before main() had returned a value.")
+    try:
+        return parse(written)[0]
+    except JsonProblem as problem:
+        raise ToolError(f"What main() returned is no JSON: {problem}") from None
+
+
+def _with_secrets(value: Json, context: Context) -> Json:
+    """A value with the secrets that are named in it."""
+    if isinstance(value, str):
+        return _SECRET.sub(lambda found: _secret(context, found[1]), value)
+    if isinstance(value, dict):
+        return {name: _with_secrets(item, context) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_secrets(item, context) for item in value]
+    return value
+
+
+def _secret(context: Context, name: str) -> str:
+    try:
+        return context.secret(name)
+    except UnknownName:
+        raise ToolError(f"There is no secret {name!r} for this user.") from None
+
+
+def placeholders(value: Json) -> int:
+    """How many secrets a value names."""
+    return len(_SECRET.findall(dumps(value))) if value is not None else 0
+
+
+def literal_origin(url: Json) -> str:
+    """The origin of an address that stands in a definition; empty where a value of the workflow decides it."""
+    text = url if isinstance(url, str) else ""
+    found = re.match(r"(https?://[^/?#${}\\]+)(?:[/?#]|$)", text, re.IGNORECASE)
+    return found[1] if found else ""
+
+
+def _with_query(url: str, query: JsonObject) -> str:
+    if not query:
+        return url
+    parts = urlsplit(url)
+    more = urlencode([(name, told(value)) for name, value in query.items() if value is not None])
+    return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, more)))))
+
+
+def _failure(failure: HttpFailure) -> Exception:
+    """What it means that no whole answer came."""
+    if isinstance(failure, AddressRefused):
+        return PermissionDenied(f"This address can not be called: {failure}.")
+    if not failure.sent:
+        if failure.lasting:
+            return ToolError(f"The request can not be sent: {failure}.")
+        return Unavailable(f"The server can not be reached: {failure}.")
+    words = f"The server gave no usable answer: {failure}; it may have happened all the same."
+    return ResourceLimit(words) if failure.lasting else CallTimeout(words)
+
+
+def _tool(name: str, description: str, parameters: JsonObject, required: list[Json], effects: set[Effects]) -> Tool:
+    schema: JsonObject = {"type": "object", "properties": parameters, "required": required}
+    return Tool(name=name, description=description, parameters=schema, effects=frozenset(effects))
+
+
+_ANY: JsonObject = {}
+_TEXT: JsonObject = {"type": "string"}
+_SENT: JsonObject = {"method": _TEXT, "url": _TEXT, "query": _ANY, "headers": _ANY, "body": _ANY}
+
+_TOOLS = (
+    _tool(
+        CODE_TOOL,
+        "Run the code of a node in the sandbox.",
+        {"language": _TEXT, "code": _TEXT, "inputs": {"type": "object"}},
+        ["language", "code"],
+        {"execute"},
+    ),
+    _tool(HTTP_READ_TOOL, "Send a request that reads.", _SENT, ["method", "url"], {"read"}),
+    _tool(HTTP_SEND_TOOL, "Send a request that may change something.", _SENT, ["method", "url"], {"send"}),
+)
+_KIND_OF = {CODE_TOOL: "code", HTTP_READ_TOOL: "http", HTTP_SEND_TOOL: "http"}

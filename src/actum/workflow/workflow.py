@@ -1,0 +1,660 @@
+"""`Workflow`: a graph that a person drew, with the tools and models that its nodes name.
+
+    workflow = Workflow.load("flight_desk.workflow.yaml", tools=[search_flights, book_flight], models={"fast": model})
+    result = workflow.run_sync({"date": "2026-12-01", "budget": 2000})
+
+The workflow is configuration, as an agent is. An execution is a run; its state is its record. See `engine.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import TypedDict, Unpack, cast
+
+import msgspec
+from msgspec import structs
+
+from ..agents.branch import branch
+from ..call.asking.inbox import records_of
+from ..call.asking.posted import take_posted
+from ..call.limits.limits import Limits
+from ..core.budget import Price
+from ..core.call import TextPart, ToolCall, ToolResult
+from ..core.errors import Busy, InvalidArguments, ToolError, UsageError, WorkflowFailed, tell_problem
+from ..core.event import Event, RunResult
+from ..core.holder import Holder
+from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, Journal, Model, Peer, Policy, Toolset
+from ..core.json import Json, JsonObject, dumps
+from ..core.message import Message, UserMessage
+from ..core.provenance import Origin, Source
+from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, child_id, new_id
+from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secret_store import SecretSource
+from ..core.tool import Effects, Tool
+from ..core.trace import checked_traceparent
+from ..journal.recording import RunState
+from ..journal.secrets import copied, words_of
+from ..models.catalog import open_model
+from ..runs.given_tools import Toolish
+from ..runs.recorded import checked_id, checked_roles, checked_text, sound
+from ..runs.run import Stopping
+from ..runs.runner import Answers, Begins, Emit, ModelSide, Runner, Setting
+from ..runs.streaming import streamed, without_loop
+from ..sandbox.jail import Jail
+from ..schema.schema import compile_schema
+from ..transport.egress import Egress
+from .engine import WorkflowEngine
+from .expression import Literal
+from .graph import Definition, Graph, GraphNode, nodes_in
+from .lineage import From
+from .load import CheckedText, check_text, read_definition
+from .settings import AgentNode, ClassifyNode, ExtractNode, HttpNode, KnowledgeNode, ModelNode, ToolNode, WorkflowNode
+from .template import TemplateWriter
+from .text import BadWorkflow, Place, TextProblem
+from .tools import WorkflowTools, literal_origin
+
+Modelish = Model | str
+
+
+class WorkflowOptions(TypedDict, total=False):
+    """What `Workflow.run` takes besides the inputs."""
+
+    given_by: Source
+    context: object
+    principal: str
+    tenant: str
+    roles: Sequence[str]
+    key_id: str
+    run_id: str | None
+    approver: Approver | None
+    peer: Peer | None
+    holder: Holder | None
+    trace: str
+    request: str
+
+
+class Workflow:
+    """A graph of calls that survives anything.
+
+    Args:
+        definition: the graph, as `Workflow.load` reads it.
+        tools: what the nodes may call: as for `Agent`, and agents and workflows.
+        models: the models that the nodes name; a name that is not here is opened as for `Agent`.
+        policy, limits, prices, journal, approver, secrets, redaction, clock: as for `Agent`. How many nodes a run has,
+            and how long it takes, is limited by the definition.
+        jail: what the code of `code` nodes may do.
+        egress: the operator's rules for the requests of `http` nodes.
+
+    Attributes:
+        definition: the graph.
+
+    Raises:
+        UsageError: two tools have one name, or a schema is bad.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        tools: Sequence[Toolish] = (),
+        *,
+        models: Mapping[str, Modelish] | None = None,
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        prices: Mapping[str, Price] | None = None,
+        journal: Journal | str | Path | None = None,
+        approver: Approver | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
+        redaction: Redaction = DEFAULT_REDACTION,
+        clock: Clock | None = None,
+        jail: Jail | None = None,
+        egress: Egress | None = None,
+    ) -> None:
+        self.definition = definition
+        nodes = nodes_in(definition.graph)
+        kinds = {node.type.name for node in nodes}
+        own: list[Toolish] = []
+        if kinds & {"code", "http"}:
+            urls = [node.settings.url for node in nodes if isinstance(node.settings, HttpNode)]
+            named = sorted({literal_origin(url) for url in urls} - {""})
+            own.append(WorkflowTools(kinds, named=named, jail=jail, egress=egress))
+        self.runner = Runner(
+            [*tools, *own],
+            name=definition.name,
+            policy=policy,
+            limits=limits or Limits(steps=None, calls=None, seconds=definition.limits.seconds),
+            prices=prices,
+            journal=journal,
+            approver=approver,
+            secrets=secrets,
+            redaction=redaction,
+            clock=clock,
+        )
+        self._given_models = dict(models or {})
+        self._models: dict[str, Model] = {}
+        self._known = {definition.digest: definition}
+        self._inputs = compile_schema(definition.inputs or {"type": "object"}, where="inputs")
+        self._templates = TemplateWriter()
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        tools: Sequence[Toolish] = (),
+        *,
+        models: Mapping[str, Modelish] | None = None,
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        prices: Mapping[str, Price] | None = None,
+        journal: Journal | str | Path | None = None,
+        approver: Approver | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
+        redaction: Redaction = DEFAULT_REDACTION,
+        clock: Clock | None = None,
+        jail: Jail | None = None,
+        egress: Egress | None = None,
+    ) -> Workflow:
+        """Read a workflow from a file, `name.workflow.yaml` or JSON; the other arguments are those of `Workflow`.
+
+        Raises:
+            BadWorkflow: something is wrong with the file; each problem is told with its line.
+        """
+        return cls(
+            read_definition(Path(path).read_bytes()),
+            tools,
+            models=models,
+            policy=policy,
+            limits=limits,
+            prices=prices,
+            journal=journal,
+            approver=approver,
+            secrets=secrets,
+            redaction=redaction,
+            clock=clock,
+            jail=jail,
+            egress=egress,
+        )
+
+    @property
+    def name(self) -> str:
+        """What the workflow is called."""
+        return self.definition.name
+
+    @property
+    def journal(self) -> Journal:
+        """Where the runs are written down."""
+        return self.runner.journal
+
+    async def check(self, text: str | bytes) -> Sequence[TextProblem]:
+        """What is wrong with a text, with the tools and models that are here.
+
+        Args:
+            text: the text of a definition.
+        """
+        try:
+            checked = check_text(text)
+        except BadWorkflow as bad:
+            return bad.problems
+        if checked.definition is None:
+            return checked.problems
+        return check_tools(checked, (await self.runner.catalog()).tools)
+
+    # Runs -------------------------------------------------------------------------------------------------------------
+
+    async def run(
+        self, inputs: JsonObject | None = None, *, emit: Emit | None = None, **options: Unpack[WorkflowOptions]
+    ) -> RunResult[JsonObject]:
+        """Carry out the workflow.
+
+        Args:
+            inputs: what the workflow is given; it has to fit `inputs` of the definition.
+            emit: is told each event as it happens.
+            options: `given_by` says where the inputs came from: `user` (a person), `client` (a program at a server) or
+                `event` (a trigger). The others are those of `Agent.run`.
+
+        Returns:
+            The outputs, as `result.output`. `status` is `paused` when somebody must be asked or something is waited
+            for, `stopped` at a limit.
+
+        Raises:
+            InvalidArguments: the inputs do not fit.
+            WorkflowFailed: a node failed, and the workflow says nothing of what is to happen then.
+            UsageError: a run of this id exists.
+        """
+        given = options.get("run_id")
+        run_id = new_id("run") if given is None else checked_id(given)
+        started = await self._started(inputs, options)
+        setting = self.runner.setting(
+            deps=options.get("context"),
+            emit=emit,
+            approver=options.get("approver"),
+            peer=options.get("peer"),
+            holder=options.get("holder"),
+            agent=self,
+        )
+        async with self.journal.claim(run_id):
+            if given is not None and await self.journal.read(run_id):
+                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+            result = await self._begin(run_id, started, setting)
+        return await self._with_posted(result, setting)
+
+    def run_sync(self, inputs: JsonObject | None = None, **options: Unpack[WorkflowOptions]) -> RunResult[JsonObject]:
+        """`run` for programs without an event loop.
+
+        Raises:
+            UsageError: there is a running event loop.
+        """
+        return without_loop(lambda: self.run(inputs, **options), "workflow")
+
+    async def stream(
+        self, inputs: JsonObject | None = None, **options: Unpack[WorkflowOptions]
+    ) -> AsyncGenerator[Event, None]:
+        """`run`, told as it happens. Leaving the loop early cancels the run."""
+        async with aclosing(streamed(lambda emit: self.run(inputs, emit=emit, **options))) as events:
+            async for event in events:
+                yield event
+
+    async def resume(
+        self,
+        run_id: str,
+        answers: Mapping[str, Answer | str] | None = None,
+        *,
+        principal: str | None = None,
+        tenant: str | None = None,
+        context: object = None,
+        accept: bool = False,
+        approver: Approver | None = None,
+        peer: Peer | None = None,
+        holder: Holder | None = None,
+        emit: Emit | None = None,
+        begins: Begins | None = None,
+        stopping: Stopping | None = None,
+    ) -> RunResult[JsonObject]:
+        """Go on with a run that was paused or interrupted, by the definition with which the run began.
+
+        Args:
+            answers: by the id of what is pending, as for `Agent.resume`; for a choice the name of the choice.
+            others: as for `Agent.resume`.
+
+        Raises:
+            UnknownName: there is no such run (of this user), or nothing pending under such an id.
+            ReplayDiverged: the tools have changed, or the record does not fit the definition; nothing was done.
+        """
+        await self.runner.check_user(run_id, principal, tenant)
+        setting = self.runner.setting(
+            deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder, agent=self
+        )
+        setting = structs.replace(setting, begins=begins, stopping=stopping)
+        shared = self.journal.is_shared
+        result = await self._go_on(
+            run_id, lambda state: records_of(state, _chosen(state, answers or {}), is_shared=shared), setting
+        )
+        return await self._with_posted(result, setting)
+
+    async def fork(
+        self,
+        run_id: str,
+        at: int,
+        *,
+        result: str | ToolResult | None = None,
+        new_run: str | None = None,
+        principal: str | None = None,
+        tenant: str | None = None,
+    ) -> str:
+        """Begin a run that branches off from another, for `resume`; the arguments are those of `Agent.fork`.
+
+        Returns:
+            The id of the new run.
+        """
+        await self.runner.check_user(run_id, principal, tenant)
+        entries = sound(run_id, await self.journal.read(checked_id(run_id)))
+        records = branch(run_id, entries, at, None, result)
+        new = new_id("run") if new_run is None else checked_id(new_run)
+        catalog = await self.runner.catalog()
+        async with self.journal.claim(new):
+            if await self.journal.read(new):
+                raise UsageError(f"there is a run {new!r} already")
+            self.journal.keep(catalog.digest, catalog.definitions)
+            self._keep_definition(self.journal)
+            started = structs.replace(
+                records[0],
+                tools=catalog.digest,
+                workflow=self.definition.digest,
+                parent="",
+                bound=(),
+                forked=run_id,
+                fork_at=at,
+            )
+            words = await words_of(self.journal, run_id, records)
+            for record in (started, *records[1:]):
+                self.journal.append(new, copied(self.journal, new, record, words))
+            await self.journal.sync(new)
+        return new
+
+    def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
+        """This workflow as a tool, for an agent or for another workflow. Its parameters are `inputs`."""
+        text = description or self.definition.description or f"Run the workflow {self.name!r}."
+        return WorkflowTool(self, name or self.name, text)
+
+    async def run_child(self, inputs: JsonObject, run_id: str, context: Context) -> RunResult[JsonObject]:
+        """Start the run of this id on behalf of a call, or go on with it.
+
+        Raises:
+            UsageError: the context belongs to no run.
+        """
+        journal = context.journal
+        if journal is None:
+            raise UsageError("a workflow works as a tool within a run only: this context belongs to none")
+        setting = Setting(
+            journal=journal,
+            budget=self.runner.budget(self, context.budget, context.key),
+            deps=context.deps,
+            peer=context.peer,
+            ancestors=context.ancestors,
+            holder=context.holder,
+        )
+        if await journal.read(run_id, tenant=context.tenant):
+            return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
+        options: WorkflowOptions = {
+            "given_by": "agent",
+            "principal": context.principal,
+            "tenant": context.tenant,
+            "roles": context.roles,
+            "key_id": context.key_id,
+            "trace": context.traceparent,
+        }
+        started = structs.replace(
+            await self._started(inputs, options, journal),
+            parent=context.run_id,
+            bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
+        )
+        async with journal.claim(run_id):
+            return await self._begin(run_id, started, setting)
+
+    async def aclose(self) -> None:
+        """End what is kept open between runs."""
+        await self._templates.aclose()
+
+    # Inside -----------------------------------------------------------------------------------------------------------
+
+    def _keep_definition(self, journal: Journal) -> None:
+        journal.keep(self.definition.digest, self.definition.text)
+
+    async def _started(
+        self, inputs: JsonObject | None, options: WorkflowOptions, journal: Journal | None = None
+    ) -> Started:
+        """The first record of a run.
+
+        Raises:
+            InvalidArguments: the inputs do not fit.
+        """
+        checked = self._inputs.check(inputs or {}, coerce=True)
+        if checked.problems:
+            raise InvalidArguments(checked.problems)
+        text, kept = msgspec.json.encode(checked.arguments), ""
+        if len(text) > NODE_VALUE_BYTES_MAX:
+            kept = hashlib.sha256(text).hexdigest()
+            (journal or self.journal).keep(kept, text)
+        return Started(
+            agent=self.name,
+            model="",
+            said=(),
+            tools=(await self.runner.catalog()).digest,
+            limits=self.runner.limits_recorded,
+            principal=checked_text("principal", options.get("principal", "")),
+            tenant=checked_text("tenant", options.get("tenant", "")),
+            roles=checked_roles(options.get("roles", ())),
+            key_id=checked_text("key_id", options.get("key_id", "")),
+            trace=checked_traceparent(options.get("trace", "")),
+            request=options.get("request", ""),
+            workflow=self.definition.digest,
+            inputs={} if kept else checked.arguments,
+            inputs_kept=kept,
+            given_by=options.get("given_by", "user"),
+        )
+
+    async def _with_posted(self, result: RunResult[JsonObject], setting: Setting) -> RunResult[JsonObject]:
+        """Go on with a run that was answered in the moment in which it was let go of."""
+        while result.status == "paused" and await self.journal.posted(result.run_id):
+            budget = self.runner.budget(self)
+            try:
+                result = await self._go_on(
+                    result.run_id, lambda state: [], structs.replace(setting, budget=budget, begins=None)
+                )
+            except Busy:  # somebody else goes on with it
+                break
+        return result
+
+    async def _begin(self, run_id: str, started: Started, setting: Setting) -> RunResult[JsonObject]:
+        self._keep_definition(setting.journal)
+        state = await self.runner.start(run_id, started, setting)
+        return await self._carry_out(run_id, state, setting)
+
+    async def _go_on(self, run_id: str, answers: Answers, setting: Setting) -> RunResult[JsonObject]:
+        def check(state: RunState) -> None:
+            if not state.beginning().workflow:
+                raise UsageError(f"run {run_id!r} is none of a workflow: go on with it by its agent")
+
+        async with self.runner.taken_up(run_id, answers, setting, check) as state:
+            return await self._carry_out(run_id, state, setting)
+
+    async def _carry_out(self, run_id: str, state: RunState, setting: Setting) -> RunResult[JsonObject]:
+        started, journal = state.beginning(), setting.journal
+        definition = await self._definition(started.workflow, journal)
+        kept: dict[str, Json] = {}
+        wanted = {record.kept for _, record in state.nodes if isinstance(record, NodeLeft) and record.kept}
+        for digest in sorted(wanted | ({started.inputs_kept} - {""})):
+            kept[digest] = msgspec.json.decode(await journal.kept(digest))
+        inputs = cast(JsonObject, kept[started.inputs_kept]) if started.inputs_kept else started.inputs
+        source = started.given_by if started.given_by in ("user", "agent", "client", "developer") else "tool"
+        heard: list[Message] = [UserMessage((TextPart(dumps(inputs)),), source)]
+        async with self.runner.at_work(run_id, state, setting, ModelSide(heard=heard)) as run:
+            engine = WorkflowEngine(
+                run,
+                definition,
+                inputs,
+                From((Origin(started.given_by),)),
+                self._model,
+                heard,
+                kept,
+                self._templates,
+                partial(take_posted, journal, run_id, state),
+            )
+            return cast("RunResult[JsonObject]", await engine.drive())
+
+    async def _definition(self, digest: str, journal: Journal) -> Definition:
+        """The definition with which a run began: parsed once."""
+        if digest not in self._known:
+            self._known[digest] = read_definition(await journal.kept(digest))
+        return self._known[digest]
+
+    def _model(self, name: str) -> Model:
+        if name not in self._models:
+            self._models[name] = open_model(self._given_models.get(name, name))
+        return self._models[name]
+
+
+class WorkflowTool:
+    """A toolset of one: run a workflow.
+
+    Args:
+        workflow: the workflow.
+        name: the tool's name.
+        description: what the workflow is good for.
+    """
+
+    generation = 0
+    ends_when_cancelled = True
+
+    def __init__(self, workflow: Workflow, name: str, description: str) -> None:
+        self._workflow = workflow
+        self._name = name
+        self._description = description
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tool: its effects are those of all tools that the nodes name, and unknown where one of them is."""
+        catalog = await self._workflow.runner.catalog()
+        effects: set[Effects] | None = set()
+        for node in nodes_in(self._workflow.definition.graph):
+            for name in tool_names(node.settings):
+                bound = catalog.get(name)
+                known = bound.tool.effects if bound is not None else None
+                effects = None if known is None or effects is None else effects | known
+            if node.type.name in ("code", "http") and effects is not None:
+                kinds: dict[str, Effects] = {"code": "execute", "http": "send"}
+                effects.add(kinds[node.type.name])
+        schema = self._workflow.definition.inputs or {"type": "object", "properties": {}}
+        return (
+            Tool(
+                name=self._name,
+                description=self._description,
+                parameters=schema,
+                effects=None if effects is None else frozenset(effects or {"read"}),
+                idempotent=True,
+            ),
+        )
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Run the workflow.
+
+        Raises:
+            InputRequired: it waits for a person.
+            ToolError: it did not come to an end.
+        """
+        run_id = child_id(context.key)
+        try:
+            result = await self._workflow.run_child(call.arguments, run_id, context)
+        except WorkflowFailed as failure:
+            raise ToolError(f"{call.name} failed: {failure}", reference=run_id) from None
+        if result.status == "paused":
+            raise InputRequired(result.pending[0], run_id)
+        if result.status != "done":
+            raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
+        return ToolResult(call.id, structured=result.output)
+
+
+def tool_names(settings: object) -> tuple[str, ...]:
+    """The tools that a node names."""
+    match settings:
+        case ToolNode(tool=name) | KnowledgeNode(tool=name) | AgentNode(agent=name):
+            return (name,)
+        case WorkflowNode(workflow=name):
+            return (name.partition("@")[0],)
+        case _:
+            return ()
+
+
+def model_names(settings: object) -> tuple[str, ...]:
+    """The models that a node names."""
+    return (settings.model,) if isinstance(settings, ModelNode | ClassifyNode | ExtractNode) else ()
+
+
+def check_tools(checked: CheckedText, tools: Sequence[Tool]) -> list[TextProblem]:
+    """What is wrong with a definition by the tools that are there: tools that are missing, and arguments that they do
+    not take.
+    """
+    assert checked.definition is not None
+    known = {tool.name: tool for tool in tools}
+    problems: list[TextProblem] = []
+
+    def look(graph_nodes: Mapping[str, object], place: Place) -> None:
+        for name, value in graph_nodes.items():
+            at = (*place, "nodes", name)
+            node = found.get(at)
+            if node is not None:
+                for problem, where, hint in _of_tool(node, known):
+                    problems.append(
+                        TextProblem(problem, *checked.source.at((*at, *where)), hint, ".".join(map(str, at)))
+                    )
+            if isinstance(value, dict) and isinstance(value.get("nodes"), dict):
+                look(cast(JsonObject, value["nodes"]), at)
+
+    found = _by_place(checked.definition)
+    source = checked.source.value
+    assert isinstance(source, dict)
+    look(cast(JsonObject, source["nodes"]), ())
+    return problems
+
+
+def _by_place(definition: Definition) -> dict[Place, GraphNode]:
+    found: dict[Place, GraphNode] = {}
+    graphs: list[tuple[Place, Graph]] = [((), definition.graph)]
+    for place, graph in graphs:
+        for name, node in graph.nodes.items():
+            at = (*place, "nodes", name)
+            found[at] = node
+            if node.body is not None:
+                graphs.append((at, node.body))
+    return found
+
+
+def _of_tool(node: GraphNode, known: Mapping[str, Tool]) -> list[tuple[str, Place, str]]:
+    problems: list[tuple[str, Place, str]] = []
+    for name in tool_names(node.settings):
+        tool = known.get(name)
+        field = (
+            "workflow"
+            if isinstance(node.settings, WorkflowNode)
+            else "agent"
+            if isinstance(node.settings, AgentNode)
+            else "tool"
+        )
+        if tool is None:
+            problems.append(
+                (f"{node.name}: there is no tool {name!r}", (field,), f"there are: {', '.join(sorted(known))[:200]}")
+            )
+            continue
+        given = getattr(node.settings, "with_", None)
+        if not isinstance(given, dict) or "cel" in given or isinstance(node.settings, KnowledgeNode):
+            continue
+        properties = tool.property_schemas()
+        required = tool.parameters.get("required", [])
+        problems += [
+            (f"{node.name}: {name} needs {missing!r}", ("with",), f"add {missing}")
+            for missing in (required if isinstance(required, list) else ())
+            if missing not in given
+        ]
+        problems += [
+            (f"{node.name}: {name} takes no {argument!r}", ("with", argument), f"it takes {', '.join(properties)}")
+            for argument in given
+            if properties and argument not in properties
+        ]
+        fields = node.expressions["with"]
+        constant = fields.constant if isinstance(fields, Literal) else {}
+        if isinstance(constant, dict) and constant:
+            checks = compile_schema(tool.parameters, where=name, foreign=True).check(constant)
+            problems += [
+                (f"{node.name}: {tell_problem(each)}", ("with",), "")
+                for each in checks.problems
+                if each.rule != "required"
+            ]
+    return problems
+
+
+def _chosen(state: RunState, answers: Mapping[str, Answer | str]) -> dict[str, Answer | str]:
+    """Answers in which the name of a choice stands for the form with this choice."""
+    found: dict[str, Answer | str] = {}
+    for ask_id, given in answers.items():
+        asked = state.question(ask_id)
+        schema = asked.pending.schema if asked is not None else None
+        properties = schema.get("properties", {}) if schema is not None else {}
+        choices = properties.get("choice", {}) if isinstance(properties, dict) else {}
+        names = choices.get("enum", []) if isinstance(choices, dict) else []
+        if isinstance(given, str) and isinstance(names, list) and given in names:
+            found[ask_id] = Answer("answer", arguments={"choice": given})
+        else:
+            found[ask_id] = given
+    return found
+
+
+def _handed_down(answers: Mapping[str, InputGiven], state: RunState) -> list[InputGiven]:
+    """What this run waits for and the run that it works for was told."""
+    waiting = {asked.id for asked in state.waiting()}
+    return [
+        structs.replace(answer, elapsed=state.elapsed, met=True)
+        for ask_id, answer in answers.items()
+        if ask_id in waiting
+    ]
