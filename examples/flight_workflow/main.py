@@ -11,10 +11,9 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from actum.core.interfaces import Answer
+from actum import Answer
 from actum.core.json import JsonObject
-from actum.core.pending import Pending
-from actum.events import RunResult
+from actum.events import Pending, RunResult
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
 from actum.workflow import Workflow

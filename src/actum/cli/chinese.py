@@ -231,8 +231,8 @@ HELP = {
     "All inputs as one JSON object.": "用一个 JSON 对象给出全部输入。",
     "mermaid, dot or svg.": "mermaid、dot 或 svg。",
     "Write the picture to this file.": "把图写入这个文件。",
-    "Carry out a workflow.\n\nFor instance: actum workflow run flight_desk.workflow.yaml date=2026-12-01 budget=2000": (
-        "执行一个工作流。\n\n例如：actum workflow run flight_desk.workflow.yaml date=2026-12-01 budget=2000"
+    "Carry out a workflow. For instance: actum workflow run flight_desk.workflow.yaml date=2026-12-01 budget=2000": (
+        "执行一个工作流。例如：actum workflow run flight_desk.workflow.yaml date=2026-12-01 budget=2000"
     ),
     "Tell everything that is wrong with a workflow, with line, column and a hint.": (
         "指出工作流的所有问题，带行号、列号和提示。"
