@@ -111,7 +111,15 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         ):
             serving = Serving(
                 [
-                    *open_doors(settings, loaded, agents, journal, who, dispatcher),
+                    *open_doors(
+                        settings,
+                        loaded,
+                        agents,
+                        journal,
+                        who,
+                        dispatcher,
+                        verifier=entered.access.verifier,
+                    ),
                     *([login] if login is not None else []),
                 ],
                 reached,
