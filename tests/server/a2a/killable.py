@@ -1,4 +1,4 @@
-"""A server of A2A as a process of its own: `killable SOCKET FOLDER`. Its agent writes a line, waits for a file, and answers."""
+"""A server of A2A as a process of its own: `killable SOCKET FOLDER`. Its agent writes a line, waits, and answers."""
 
 from __future__ import annotations
 
