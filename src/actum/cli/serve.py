@@ -1,4 +1,4 @@
-"""`actum serve`: what one `actum.toml` describes, served under one address: MCP and our own API."""
+"""`actum serve`: what one `actum.toml` describes, served under one address: MCP, A2A, models and our own API."""
 
 from __future__ import annotations
 

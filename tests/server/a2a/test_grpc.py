@@ -33,13 +33,8 @@ KEY = ("authorization", "Bearer ann")
 
 async def test_grpc_serves_over_tls_and_looks_at_keys_and_versions(tmp_path: Path) -> None:
     journal = MemoryJournal()
-    agent = Agent(
-        answering("Hello.", calls("add", a=1, b=1), "Streamed."),
-        Bank().tools,
-        name="desk",
-        journal=journal,
-        policy=NoDrop(),
-    )  # type: ignore[arg-type]
+    model = answering("Hello.", calls("add", a=1, b=1), "Streamed.")
+    agent = Agent(model, Bank().tools, name="desk", journal=journal, policy=NoDrop())  # type: ignore[arg-type]
     api = Api(Runner([], name="api", journal=journal), GivenAgents({"desk": agent}), SystemClock())
     certificate(tmp_path, 1)
     public, key = (tmp_path / "server.pem").read_bytes(), (tmp_path / "server.key").read_bytes()

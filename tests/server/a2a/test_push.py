@@ -93,9 +93,9 @@ async def test_news_are_signed_carry_the_token_and_credentials_and_are_tried_aga
         with_password = {"taskId": task["id"], "id": "p", "url": f"{url}/news"}
         with_password |= {"authentication": {"scheme": "Basic", "credentials": "cGFzcw=="}}
         receiver.got.clear()
-        told = await it.ask("CreateTaskPushNotificationConfig", with_password)
-        assert "result" in told, told
-        assert "cGFzcw" not in json.dumps(told)
+        answer = await it.ask("CreateTaskPushNotificationConfig", with_password)
+        assert "result" in answer, answer
+        assert "cGFzcw" not in json.dumps(answer)
         await receiver.until("TASK_STATE_COMPLETED")
         assert {headers["authorization"] for headers, _ in receiver.got} == {"Basic cGFzcw=="}
         assert b"cGFzcw" not in all_bytes(tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,14 @@ class Speaking(ScriptedModel):
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         reply = await super().reply(request)
-        for word in reply.text.split(" ") if emit is not None else ():
+        for word in reply.text.split(" "):
+            assert emit is not None
             emit(TextDelta(word if reply.text.startswith(word) else f" {word}"))
             await asyncio.sleep(0.005)
         return reply
 
 
-async def streamed(it: A2AServer, method: str, params: object, **headers: str) -> AsyncIterator[dict[str, Any]]:
+async def streamed(it: A2AServer, method: str, params: object, **headers: str) -> AsyncGenerator[dict[str, Any], None]:
     """The events of a stream."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     sent = {"authorization": "Bearer ann", **NEW, **headers}
