@@ -69,6 +69,12 @@ class A2AServer:
         told: dict[str, Any] = answer.json()
         return told
 
+    async def ask_stream(self, method: str, params: object, *, who: str = "ann") -> str:
+        """A whole stream of a method of JSON-RPC."""
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = await self.client.post(self.rpc, json=body, headers={"authorization": f"Bearer {who}", **NEW})
+        return answer.text
+
     async def sdk(self, *bindings: str, who: str = "ann", streaming: bool = False) -> Client:
         """The official client."""
         http = httpx.AsyncClient(headers={"authorization": f"Bearer {who}"}, timeout=20)

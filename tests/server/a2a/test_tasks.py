@@ -211,6 +211,27 @@ async def test_a_form_is_filled_in_by_data_or_by_the_text_of_its_one_field() -> 
         assert denied["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
+async def test_many_streams_at_once_on_sqlite_all_come_to_their_end(tmp_path: Path) -> None:
+    journal = SQLiteJournal(tmp_path / "journal.db")
+    async with a2a_server(ScriptedModel(lambda _: "Hello."), journal=journal) as it:
+        params = [spoken("Hi", f"m{number}") for number in range(64)]
+        told = await asyncio.gather(*(it.ask_stream("SendStreamingMessage", each) for each in params))
+        assert [text for text in told if "TASK_STATE_COMPLETED" not in text] == []
+    await journal.close()
+
+
+async def test_an_agent_that_waits_for_this_task_or_stands_too_deep_is_not_asked() -> None:
+    async with a2a_server(ScriptedModel(lambda _: "Hello."), journal=MemoryJournal()) as it:
+        trace = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+        for tracestate, code in (("actum=d:8;l:0", -32004), ("actum=d:1;l:3", 0), ("nonsense", 0)):
+            told = await it.ask(
+                "SendMessage", spoken("Hi", tracestate), headers={**NEW, **trace, "tracestate": tracestate}
+            )
+            assert ("error" in told) == bool(code), (tracestate, told)
+            if code:
+                assert error_of(told) == code
+
+
 async def test_an_approval_needs_a_key_that_may_approve() -> None:
     async with a2a_server(answering(calls("pay", to="bob", amount=3), "Paid."), journal=MemoryJournal()) as it:
         task = (await it.ask("SendMessage", spoken("Pay")))["result"]["task"]

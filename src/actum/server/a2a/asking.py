@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import msgspec
 from a2a.utils.errors import InvalidRequestError, VersionNotSupportedError
@@ -84,7 +85,28 @@ def event_stream(events: AsyncGenerator[tuple[Json, int], None], clock: Clock) -
 
 
 async def _lines(events: AsyncGenerator[tuple[Json, int], None], clock: Clock) -> AsyncIterator[bytes]:
+    coming: asyncio.Task[tuple[Json, int] | None] | None = None
     async with aclosing(events):
-        async for event, number in events:
-            id_ = b"id: %d\n" % number if number >= 0 else b""
-            yield id_ + b"data: " + msgspec.json.encode(event) + b"\n\n"
+        try:
+            while True:
+                coming = coming or asyncio.create_task(_next(events))
+                with suppress(TimeoutError):
+                    async with clock.timeout(SILENT_S):
+                        await asyncio.wait([coming])
+                if not coming.done():
+                    yield b": still here\n\n"
+                    continue
+                told, coming = coming.result(), None
+                if told is None:
+                    return
+                event, number = told
+                id_ = b"id: %d\n" % number if number >= 0 else b""
+                yield id_ + b"data: " + msgspec.json.encode(event) + b"\n\n"
+        finally:
+            if coming is not None:
+                coming.cancel()
+                await asyncio.wait([coming])
+
+
+async def _next(events: AsyncGenerator[tuple[Json, int], None]) -> tuple[Json, int] | None:
+    return await anext(events, None)

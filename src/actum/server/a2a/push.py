@@ -46,6 +46,8 @@ from .wire import stream_response, task_to_proto
 log = logging.getLogger("actum.server.a2a")
 
 POLL_S = 0.5
+LOOK_S = 10.0
+"""So often it is looked whether somebody still carries out a task without news."""
 TARGETS_MAX = 20
 """A task has so many addresses at most."""
 TOKEN_CHARS_MAX = 4_096
@@ -269,6 +271,7 @@ class PushSender:
         self._clock = clock
         self._revive = revive
         self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._looked: dict[str, float] = {}
 
     async def run(self) -> None:
         """Push news until this is cancelled."""
@@ -299,9 +302,14 @@ class PushSender:
 
     async def _tried(self, name: str, run_id: str) -> None:
         with suppress(Busy, JournalError):
-            await self._revive(run_id)
-            async with self._journal.claim(name):
-                await self._push(name, run_id)
+            if self._clock.monotonic() - self._looked.get(name, -LOOK_S) >= LOOK_S:
+                self._looked[name] = self._clock.monotonic()
+                await self._revive(run_id)
+            found = await self._targets.at(name, run_id)
+            if found is None or await self._journal.read(run_id, found[1].seen):
+                self._looked.pop(name, None)
+                async with self._journal.claim(name):
+                    await self._push(name, run_id)
 
     async def _push(self, name: str, run_id: str) -> None:
         """Push all news that there are."""

@@ -36,6 +36,7 @@ from ...core.json import JsonObject
 from ...core.message import UserMessage
 from ...core.pending import Pending
 from ...core.record import Ended, Entry, InputGiven, new_id
+from ...journal.follow import POLL_S
 from ...journal.recording import RunState
 from ...protocols.a2a.model import (
     A2AData,
@@ -290,6 +291,7 @@ class TaskService:
                 pass
             if self.live.is_ending:
                 break
+            await self.api.clock.sleep(POLL_S)
         recorded = await self.own(asked, sent.run_id, sent.agent)
         return (await self._fold(recorded, sent.agent)).task(history=history)
 
@@ -488,10 +490,16 @@ class TaskService:
             )
             async for told in followed.events():
                 yield told
-            if fold.is_settled or self.live.is_ending or revived:
+            if fold.is_settled or self.live.is_ending:
                 return
-            recorded, revived, listener = await self.own(asked, fold.run_id, agent), True, None
-            await self._revive(recorded, agent)
+            recorded, listener = await self.own(asked, fold.run_id, agent), None
+            if recorded.is_task:  # the queue begins it in its own time
+                await self.api.clock.sleep(POLL_S)
+            elif revived:
+                return
+            else:
+                revived = True
+                await self._revive(recorded, agent)
 
     async def _revive(self, recorded: Recorded, agent: Agent[object]) -> None:
         """Go on with a run whose process has ended. A run that can not be gone on with has failed."""
