@@ -109,16 +109,16 @@ def open_doors(
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
     # Before our own API, which answers at all that is left below /v1.
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
-    if agents.names and settings.serve.a2a.enabled and has_a2a():
+    if serves_a2a(settings, agents):
         from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
 
         doors.append(open_a2a_door(settings, runner, agents, journal, os.environ, tasking, verifier=verifier, who=who))
     return [*doors, *([models] if models is not None else []), api]
 
 
-def has_a2a() -> bool:
-    """Whether the package of A2A is installed."""
-    return find_spec("a2a") is not None
+def serves_a2a(settings: Settings, agents: AgentsByName) -> bool:
+    """Whether agents are served by A2A: there are some, the settings want it, and the package is installed."""
+    return bool(agents.names) and settings.serve.a2a.enabled and find_spec("a2a") is not None
 
 
 @asynccontextmanager

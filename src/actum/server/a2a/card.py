@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from email.utils import formatdate, parsedate_to_datetime
 from typing import Literal
+from urllib.parse import quote
 
 import msgspec
 from a2a.compat.v0_3.conversions import to_compat_agent_card
@@ -117,7 +118,8 @@ class Cards:
         return card
 
     def _interfaces(self, name: str, base: str) -> list[pb.AgentInterface]:
-        rpc, rest = f"{base}/a2a/{name}", f"{base}/a2a/{name}/rest"
+        rpc = f"{base}/a2a/{quote(name, safe='')}"
+        rest = f"{rpc}/rest"
         listed = [("JSONRPC", rpc, "1.0"), ("HTTP+JSON", rest, "1.0")]
         if self._settings.grpc:
             listed.append(("GRPC", self._settings.grpc, "1.0"))
