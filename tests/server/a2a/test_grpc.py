@@ -6,6 +6,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from a2a.compat.v0_3 import a2a_v0_3_pb2, a2a_v0_3_pb2_grpc
 from a2a.types import a2a_pb2 as pb
 from a2a.types import a2a_pb2_grpc
 
@@ -67,6 +68,12 @@ async def test_grpc_serves_over_tls_and_looks_at_keys_and_versions(tmp_path: Pat
                 with pytest.raises(grpc.aio.AioRpcError) as refused:
                     await stub.GetTask(pb.GetTaskRequest(id=asked), metadata=metadata)
                 assert refused.value.code() == code, (metadata, refused.value.details())
+            old = a2a_v0_3_pb2_grpc.A2AServiceStub(channel)  # type: ignore[no-untyped-call]
+            got = await old.GetTask(a2a_v0_3_pb2.GetTaskRequest(name=f"tasks/{sent.task.id}"), metadata=(KEY,))
+            assert got.id == sent.task.id
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await old.GetTask(a2a_v0_3_pb2.GetTaskRequest(name="tasks/run_none"), metadata=(KEY,))
+            assert refused.value.code() == grpc.StatusCode.NOT_FOUND
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 [_ async for _ in stub.SubscribeToTask(pb.SubscribeToTaskRequest(id=sent.task.id), metadata=(V1,))]
             assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED

@@ -226,3 +226,22 @@ async def test_a_stream_of_the_original_protocol_ends_with_its_final_event() -> 
         assert [result["artifact"]["index"] for result in results if "artifact" in result] == [0]
         assert [result.get("final") for result in results if "status" in result][-1] is True
         assert results[-1]["status"]["timestamp"].endswith("Z")
+
+
+async def test_http_json_of_0_3_sends_streams_gets_and_hears_of_errors() -> None:
+    async with a2a_server(answering("One.", "Two."), journal=MemoryJournal()) as it:
+        at, key = f"{it.rpc}/rest/v1", {"authorization": "Bearer ann"}
+        body: dict[str, Any] = {"request": {"messageId": "m1", "role": "ROLE_USER", "content": [{"text": "Hi"}]}}
+        body["configuration"] = {"blocking": True}
+        sent = (await it.client.post(f"{at}/message:send", json=body, headers=key)).json()["task"]
+        assert sent["status"]["state"] == "TASK_STATE_COMPLETED"
+        body["request"]["messageId"] = "m2"
+        stream = await it.client.post(f"{at}/message:stream", json=body, headers=key)
+        events = [json.loads(line[6:]) for line in stream.text.splitlines() if line.startswith("data: ")]
+        assert [next(iter(event)) for event in events] == ["task", "artifactUpdate", "statusUpdate"]
+        got = await it.client.get(f"{at}/tasks/{sent['id']}", headers=key)
+        assert got.json()["id"] == sent["id"]
+        for path, status in ((f"/tasks/{sent['id']}:subscribe", 400), ("/tasks/run_none", 404)):
+            told = await it.client.get(at + path, headers=key)
+            assert told.status_code == status, (path, told.text)
+        assert (await it.client.get(f"{at}/card", headers=key)).json()["name"] == "desk"
