@@ -27,6 +27,15 @@ from .mcp import gateway_table, server_table
 from .tasks import tasks_kill_table, tasks_table
 
 Rows = list[Row]
+
+
+def a2a_table(rounds: int) -> Rows:
+    """See `bench.a2a`; loaded when it is measured, since the SDK of A2A is heavy."""
+    from .a2a import a2a_table as measured
+
+    return measured(rounds)
+
+
 TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "steps": ("CPU of one step in memory", steps_table),
     "http": ("CPU of one step over HTTP", http_table),
@@ -49,6 +58,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "egress": ("CPU of a guarded HTTPS call over a kept connection", egress_table),
     "api": ("CPU of a call through our own API", api_table),
     "tools-http": ("an API as tools: a call, and reading its document", apis_table),
+    "a2a": ("CPU of a task that is asked for by A2A", a2a_table),
     "tasks": ("accepting, taking and carrying out tasks", tasks_table),
     "tasks-kill": ("kill -9 of a server of tasks at random moments", tasks_kill_table),
     "jail": ("what a jail costs, beside bare programs", jail_table),

@@ -96,6 +96,41 @@ MODEL_PATHS = {
     "/v1beta/models/{model:path}:streamGenerateContent": 405,
 }
 """What `GET` at a path of the model APIs answers to a caller with the scope. Errors have the form of each API."""
+OF_A2A: dict[str, tuple[int, int]] = {
+    "POST ": (200, 404),
+    "POST /legacy": (200, 404),
+    "POST /rest/message:send": (400, 404),
+    "POST /rest/message:stream": (400, 404),
+    "POST /rest/tasks/{id}:cancel": (404, 404),
+    "GET /rest/tasks/{id}:subscribe": (404, 404),
+    "POST /rest/tasks/{id}:subscribe": (404, 404),
+    "GET /rest/tasks/{id}": (404, 404),
+    "GET /rest/tasks": (200, 404),
+    "GET /rest/extendedAgentCard": (200, 404),
+    "GET /rest/v1/card": (200, 404),
+    # A journal in memory pushes no news.
+    **{
+        f"{method} /rest{version}/tasks/{{id}}/pushNotificationConfigs{rest}": (400, 404)
+        for version, method, rest in (
+            ("", "POST", ""),
+            ("", "GET", ""),
+            ("", "GET", "/{push_id}"),
+            ("", "DELETE", "/{push_id}"),
+            ("/v1", "POST", ""),
+            ("/v1", "GET", ""),
+            ("/v1", "GET", "/{push_id}"),
+        )
+    },
+    "POST /rest/v1/message:send": (400, 404),
+    "POST /rest/v1/message:stream": (400, 404),
+    "POST /rest/v1/tasks/{id}:cancel": (404, 404),
+    "GET /rest/v1/tasks/{id}:subscribe": (404, 404),
+    "POST /rest/v1/tasks/{id}:subscribe": (404, 404),
+    "GET /rest/v1/tasks/{id}": (404, 404),
+}
+"""What a path below `/a2a/{agent}` answers about a task of ann: to other users with the scope, and to a key for another
+agent. At JSON-RPC the error stands in the answer.
+"""
 STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "GET /healthz": (200, (200, 200, 200, 200)),
     "GET /readyz": (200, (200, 200, 200, 200)),
@@ -128,6 +163,20 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "cancelRun": (401, (404, 404, 403, 200)),
     "forgetSession": (401, (404, 404, 403, 200)),
     **{f"GET {path}": (401, (status, 403, 403, 403)) for path, status in MODEL_PATHS.items()},
+    **{
+        f"GET {place}/.well-known/{name}": (200, (200, 200, 200, 200))
+        for place, name in (
+            ("", "agent-card.json"),
+            ("", "agent.json"),
+            ("", "jwks.json"),
+            ("/a2a/{agent}", "agent-card.json"),
+            ("/a2a/{agent}", "agent.json"),
+        )
+    },
+    **{
+        f"{name.replace(' ', ' /a2a/{agent}')}": (401, (others, others, 403, narrow))
+        for name, (others, narrow) in OF_A2A.items()
+    },
 }
 """What each caller is answered: nobody, who shows no key; then the callers of `KNOWN`. Keys of `UNKNOWN` are answered
 401 everywhere but at `OPEN`. A route that is not listed here fails the test: say who may have it. The last two lines
@@ -211,10 +260,26 @@ def requests_of(routes: Sequence[BaseRoute], ids: Mapping[str, str]) -> dict[str
             path = each.path.format(id=ids.get(each.tag, ""), name="add")
             found[each.id] = (each.method.upper(), path, BODIES.get(each.id))
         if not own:
+            if route.path.startswith("/a2a/"):
+                found |= requests_of_a2a(route, ids)
+                continue
             method = "POST" if route.path in ("/mcp", "/messages") else "GET"
             path = re.sub("{[^}]*}", "/nowhere" if "known" in route.path else "nowhere", route.path)
             found[f"{method} {route.path}"] = (method, path, LIST if method == "POST" else None)
     return found
+
+
+def requests_of_a2a(route: Route | Mount, ids: Mapping[str, str]) -> dict[str, tuple[str, str, object]]:
+    """Requests for a task of ann at a path of A2A, by the name of its line in the table."""
+    assert isinstance(route, Route)
+    assert route.methods is not None
+    (method,) = route.methods - {"HEAD"}
+    path = route.path.format(agent="desk", id=ids["runs"], push_id="p1")
+    body: object = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": ids["runs"]}}
+    if "/rest" in path:
+        body = {} if method == "POST" else None
+    version = "" if "/v1/" in path else "?A2A-Version=1.0"
+    return {f"{method} {route.path}": (method, path + version, body)}
 
 
 async def test_every_route_answers_every_caller_as_the_table_says() -> None:
@@ -255,8 +320,12 @@ def _check_shape(name: str, path: str, status: int, headers: httpx2.Headers, tex
     if status < 400:
         return
     is_json = path in MCP or name.removeprefix("GET ") in MODEL_PATHS
+    is_json = is_json or ("/a2a/" in path and "error" in json.loads(text))
     assert headers["content-type"] == ("application/json" if is_json else "application/problem+json"), name
     told = json.loads(text)
+    if "/a2a/" in path and headers["content-type"] == "application/json":  # an error of A2A
+        assert told["error"]["message"], name
+        return
     if name.removeprefix("GET ") in MODEL_PATHS:
         assert told["error"]["message"], name
         return

@@ -67,7 +67,7 @@ from ..core.record import (
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
 from ..core.tool import Tool
-from ..core.trace import checked_traceparent
+from ..core.trace import NO_WAY, checked_traceparent, way_in
 from ..core.user import User
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
@@ -122,6 +122,7 @@ class RunOptions(TypedDict, total=False):
     approver: Approver | None
     peer: Peer | None
     trace: str
+    tracestate: str
     request: str
     names: Sequence[str]
     door: JsonObject | None
@@ -245,6 +246,21 @@ class Agent(Generic[Output]):
         return self.runner.journal
 
     @property
+    def description(self) -> str:
+        """What the agent is for, as the settings say it; empty where they do not."""
+        return self._naming.description if self._naming is not None else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any user may use the agent, as far as its name in the settings is concerned."""
+        return self._naming is None or not (self._naming.users or self._naming.roles)
+
+    @property
+    def output_schema(self) -> JsonObject | None:
+        """The JSON Schema of the answer; None where the agent answers with text."""
+        return self._output_schema
+
+    @property
     def clock(self) -> Clock:
         """The agent's time."""
         return self.runner.clock
@@ -267,6 +283,7 @@ class Agent(Generic[Output]):
         approver: Approver | None = None,
         peer: Peer | None = None,
         trace: str = "",
+        tracestate: str = "",
         request: str = "",
         names: Sequence[str] = (),
         door: JsonObject | None = None,
@@ -299,6 +316,8 @@ class Agent(Generic[Output]):
             approver: who can be asked during this run, instead of the agent's own approver.
             peer: the program at the other end, where tools may turn to its model and its user.
             trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
+            tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this. It
+                can lower the limit of `depth`, and an agent that waits already is not asked again.
             request: a digest of the request that starts the run, for a program that makes `run_id` of a key of its
                 caller; see `Started`. On record.
             names, door: for a server that finds its runs again; see `Started`. On record.
@@ -334,6 +353,7 @@ class Agent(Generic[Output]):
             "approver": approver,
             "peer": peer,
             "trace": trace,
+            "tracestate": tracestate,
             "request": request,
             "holder": holder,
             "settings": settings,
@@ -379,6 +399,7 @@ class Agent(Generic[Output]):
         conversation, after = options.get("conversation", ""), options.get("after", "")
         principal, tenant, owner = options.get("principal", ""), options.get("tenant", ""), options.get("owner")
         roles, settings = options.get("roles", ()), options.get("settings")
+        trace, tracestate = checked_traceparent(options.get("trace", "")), options.get("tracestate", "")
         drawn = run_id is None
         run_id = new_id("run") if run_id is None else checked_id(run_id)
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
@@ -422,7 +443,8 @@ class Agent(Generic[Output]):
                 previous=earlier.run_id,
                 seen=earlier.seen,
                 unfinished=heard.unfinished,
-                trace=checked_traceparent(options.get("trace", "")),
+                trace=trace,
+                tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
                 request=options.get("request", ""),
                 client_tools=self.runner.client_tools,
                 names=tuple(options.get("names", ())),
@@ -437,6 +459,7 @@ class Agent(Generic[Output]):
                 holder=options.get("holder"),
                 agent=self,
                 model_settings=settings,
+                way=way_in(started.tracestate),
             )
             yield run_id, started, earlier.messages, setting
 

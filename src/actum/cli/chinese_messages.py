@@ -707,6 +707,10 @@ MESSAGES = {
     "[serve.login] client_secret: {said} is not there, or is empty": (
         "[serve.login] client_secret：没有 {said}，或者它是空的"
     ),
+    "[serve.a2a] signing_key: {said} is not there, or is empty": "[serve.a2a] signing_key：没有 {said}，或者它是空的",
+    "[serve.a2a] grpc: others than this machine would reach {place}: it needs a certificate and keys": (
+        "[serve.a2a] grpc：本机以外的人可以访问 {place}：需要证书和密钥"
+    ),
     "this journal keeps no sessions, so that nobody can log in": "这个日志不保存会话，因此无法登录",
     # secrets
     "name the new key: set {file} or {variable}": "请指定新密钥：设置 {file} 或 {variable}",

@@ -1,4 +1,4 @@
-"""`actum serve`: what one `actum.toml` describes, served under one address: MCP and our own API."""
+"""`actum serve`: what one `actum.toml` describes, served under one address: MCP, A2A, models and our own API."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         open_login,
         place_of,
         served_agents,
+        serves_a2a,
     )
     from ..compose.tasks import tasks_carried_out  # noqa: PLC0415  # as above
     from ..server.metrics import Metrics, counted  # noqa: PLC0415  # as above
@@ -111,7 +112,15 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         ):
             serving = Serving(
                 [
-                    *open_doors(settings, loaded, agents, journal, who, dispatcher),
+                    *open_doors(
+                        settings,
+                        loaded,
+                        agents,
+                        journal,
+                        who,
+                        dispatcher,
+                        verifier=entered.access.verifier,
+                    ),
                     *([login] if login is not None else []),
                 ],
                 reached,
@@ -126,12 +135,14 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
             )
             with serving.listening() as address:
                 names = [name for name in agents.names if name]
-                _tell(reached, entered.access, address, names, list(settings.models))
+                _tell(reached, entered.access, address, names, list(settings.models), a2a=serves_a2a(settings, agents))
                 log_to_stderr()
                 return ended(await serving.run())
 
 
-def _tell(reached: ServeSettings, access: Access, address: str, agents: Sequence[str], models: Sequence[str]) -> None:
+def _tell(
+    reached: ServeSettings, access: Access, address: str, agents: Sequence[str], models: Sequence[str], *, a2a: bool
+) -> None:
     """Say where the server is, what it serves, and who may come in."""
     terminal = Terminal()
     public = reached.public
@@ -139,6 +150,8 @@ def _tell(reached: ServeSettings, access: Access, address: str, agents: Sequence
     new = f"{address}/mcp"
     terminal.note(f"  MCP      {new}, for old clients {address}/sse" if reached.sse else f"  MCP      {new}")
     terminal.note(f"  API      {address}/v1, described at {address}/openapi.json")
+    if a2a:
+        terminal.note(f"  A2A      {address}/.well-known/agent-card.json")
     if models:
         terminal.note(f"  models   {', '.join(models)}; see docs/gateway.md for base URLs")
     if agents:

@@ -15,6 +15,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,7 +34,7 @@ from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.door import Door
 from ..server.house import House, HouseSettings, request_id
-from ..server.identity import Identity
+from ..server.identity import Identity, Verifier
 from ..server.login.door import LoginDoor
 from ..server.login.provider import LoginSettings
 from ..server.mcp.service import McpService
@@ -77,6 +78,8 @@ def open_doors(
     journal: Journal,
     who: Identity,
     dispatcher: Dispatcher | None = None,
+    *,
+    verifier: Verifier | None = None,
 ) -> list[Door]:
     """What is served under one address.
 
@@ -87,6 +90,7 @@ def open_doors(
         journal: the one journal of the server.
         who: on whose behalf whoever comes is served where no key is wanted.
         dispatcher: is told of new tasks; None where only other processes carry tasks out.
+        verifier: checks the key that each request has to show; None where no key is wanted.
 
     Raises:
         UsageError: the policy can not be read, or the key that seals calls can not be kept.
@@ -103,11 +107,22 @@ def open_doors(
         keys=mcp_keys(settings, os.environ),
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
-    api = ApiDoor(runner, agents, tasking=open_tasking(settings, journal, os.environ, dispatcher))
+    tasking = open_tasking(settings, journal, os.environ, dispatcher)
+    api = ApiDoor(runner, agents, tasking=tasking)
     executor = AgentExecutor(Api(runner, agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s))
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
     # Before our own API, which answers at all that is left below /v1.
-    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), models, api]
+    doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
+    if serves_a2a(settings, agents):
+        from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
+
+        doors.append(open_a2a_door(settings, runner, agents, journal, os.environ, tasking, verifier=verifier, who=who))
+    return [*doors, models, api]
+
+
+def serves_a2a(settings: Settings, agents: AgentsByName) -> bool:
+    """Whether agents are served by A2A: there are some, the settings want it, and the package is installed."""
+    return bool(agents.names) and settings.serve.a2a.enabled and find_spec("a2a") is not None
 
 
 @asynccontextmanager
@@ -375,7 +390,7 @@ async def _no_dispatcher() -> DispatcherState:
     return DispatcherState()
 
 
-_AT_START = ("http", "metrics", "issuer", "sse", "end_s", "login")
+_AT_START = ("http", "metrics", "issuer", "sse", "end_s", "login", "a2a")
 """What of `[serve]` counts when a server starts."""
 
 

@@ -235,6 +235,43 @@ class LoginTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session_s: Annotated[float, Meta(gt=0)] = 43_200.0
 
 
+class A2ATable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How `actum serve` serves agents by A2A; the table `[serve.a2a]`.
+
+    Attributes:
+        enabled: whether agents are served by A2A.
+        agent: the name of the agent whose card stands at `/.well-known/agent-card.json`; the first where it is empty.
+        version: the version of the agents, for their cards.
+        provider: who offers the agents, for their cards; `provider_url` is the address of the provider.
+        provider_url: see `provider`.
+        documentation: the address of a documentation, for the cards.
+        icon: the address of a picture, for the cards.
+        input_modes: media types of files that messages may have, such as `image/*`, beside text and JSON.
+        strict_card: the cards have the fields of version 1.0 alone. Clients of 0.3 can not read such cards.
+        repeats: what a message that comes again after its task has ended does: it begins a `new` task, or is answered
+            with the `same` task.
+        signing_key: the key that signs cards, as `${secret:NAME}` or `${NAME}` of a PEM text; by default a key that
+            follows from the journal.
+        grpc: the address and the port at which gRPC listens; empty for no gRPC. With the certificate of `[serve]`;
+            without one, this machine alone can reach it.
+        list_grpc: the cards list gRPC although it has no certificate.
+    """
+
+    enabled: bool = True
+    agent: str = ""
+    version: str = "1.0.0"
+    provider: str = ""
+    provider_url: str = ""
+    documentation: str = ""
+    icon: str = ""
+    input_modes: tuple[str, ...] = ()
+    strict_card: bool = False
+    repeats: Literal["new", "same"] = "new"
+    signing_key: str = ""
+    grpc: str = ""
+    list_grpc: bool = False
+
+
 class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How `actum serve` is reached; the table `[serve]`.
 
@@ -254,6 +291,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         end_s: seconds for what is under way when the server is told to end.
         hold_s: seconds for which a request to an agent at a model API is held while its run waits for a person.
         login: how people log in with a browser.
+        a2a: how agents are served by A2A.
         limits: what callers may ask of the server.
     """
 
@@ -271,6 +309,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     end_s: Annotated[int, Meta(gt=0)] = 20
     hold_s: Annotated[float, Meta(ge=0)] = 60.0
     login: LoginTable = LoginTable()
+    a2a: A2ATable = A2ATable()
     limits: ServeLimits = ServeLimits()
 
 

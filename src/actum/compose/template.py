@@ -71,6 +71,12 @@ TEMPLATE = """\
 #client_secret = "${secret:login}"        # the variable ACTUM_SECRET_LOGIN; never the password itself
 #scopes = ["tools"]                       # what people may do
 
+# Agents served to agents of other makers; see docs/a2a.md.
+#[serve.a2a]
+#agent = "desk"                            # whose card stands at /.well-known/agent-card.json
+#provider = "Example"
+#input_modes = ["image/*"]                 # files that messages may have
+
 #[serve.limits]
 #requests_per_caller = 100
 

@@ -1,0 +1,197 @@
+"""`A2ADoor`: the agents of a server in every version of A2A.
+
+/.well-known/agent-card.json                the card of the first agent; /.well-known/agent.json in the old form
+/.well-known/jwks.json                      the key that signs
+/a2a/{agent}                                JSON-RPC of 1.0 and 0.3
+/a2a/{agent}/rest/...                       HTTP+JSON of 1.0, and of 0.3 below /v1
+/a2a/{agent}/legacy                         the protocol of April 2025
+/a2a/{agent}/.well-known/agent-card.json    the card of each agent; agent.json likewise
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+
+from a2a.types import a2a_pb2 as pb
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from ...agents.agent import Agent
+from ...core.errors import JournalError
+from ..api.api import Api
+from ..door import identity_of
+from ..models.agents.secret import NameSecret
+from ..refusal import HttpRefusal
+from .card import JWKS, CardForm, Cards
+from .handler import RunHandler
+from .jsonrpc import JsonRpc
+from .original import OriginalRpc
+from .push import PushSender, PushTargets
+from .rest import Rest
+from .service import A2ARequest, TaskService
+from .signing import CardKey
+
+DRAIN_S = 10.0
+CARD, OLD_CARD = "/.well-known/agent-card.json", "/.well-known/agent.json"
+SCOPE = "runs"
+
+
+class A2ADoor:
+    """The door of A2A.
+
+    Args:
+        tasks: the tasks.
+        cards: the cards.
+        public: the address of the server as clients write it; empty where requests say it.
+        first: the name of the agent whose card stands at the root; empty for the first.
+        key: signs cards and news; None for the key that follows from the journal.
+        push: where news are pushed; None where no news are pushed.
+        sender: makes what pushes news, of the key and the address of its JWK set; None where no news are pushed.
+        beside: what has to be open while the server runs, such as gRPC, of the methods; None for nothing.
+        drain_s: so long runs may go on when the server stops.
+    """
+
+    def __init__(
+        self,
+        tasks: TaskService,
+        cards: Cards,
+        *,
+        public: str = "",
+        first: str = "",
+        key: CardKey | None = None,
+        push: PushTargets | None = None,
+        sender: Callable[[Callable[[], Awaitable[CardKey]], Callable[[], str]], PushSender] | None = None,
+        beside: Callable[[RunHandler], AbstractAsyncContextManager[object]] | None = None,
+        drain_s: float = DRAIN_S,
+    ) -> None:
+        self.scopes = (SCOPE,)
+        self._tasks = tasks
+        self._api: Api = tasks.api
+        self._cards = cards
+        self._public = public
+        self._key = key
+        self._secret = NameSecret(self._api.journal)
+        self._sender, self._beside, self._drain_s = sender, beside, drain_s
+        self._base = ""
+        self._agents = names_of(self._api)
+        self._first = first or next(iter(self._agents), "")
+        self.handler = RunHandler(tasks, push, self._extended_card)
+        later = JsonRpc(self.handler, self._agent_at)
+        original = OriginalRpc(self.handler, later, self._agent_at)
+        self._routes: list[BaseRoute] = [
+            Route(CARD, self._card_at_root, methods=["GET"]),
+            Route(OLD_CARD, self._old_card_at_root, methods=["GET"]),
+            Route(JWKS, self._jwks, methods=["GET"]),
+            Route("/a2a/{agent}" + CARD, self._card, methods=["GET"]),
+            Route("/a2a/{agent}" + OLD_CARD, self._old_card, methods=["GET"]),
+            Route("/a2a/{agent}/legacy", original.answer, methods=["POST"]),
+            *Rest(self.handler, self._agent_at).routes("/a2a/{agent}/rest"),
+            Route("/a2a/{agent}", later.answer, methods=["POST"]),
+        ]
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """See `Door`."""
+        return self._routes
+
+    @property
+    def open_paths(self) -> Collection[str]:
+        """The cards of agents that anybody may use, and the key that signs."""
+        found = {JWKS}
+        for address, name in self._agents.items():
+            if self._api.agents.get(name).is_open:
+                found |= {f"/a2a/{address}{CARD}", f"/a2a/{address}{OLD_CARD}"}
+                if address == self._first:
+                    found |= {CARD, OLD_CARD}
+        return found
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Runs go on, and news are pushed, within this block."""
+        with suppress(JournalError):
+            await self._tasks.revive_all()
+        sending = None
+        if self._sender is not None:
+            sender = self._sender(self.card_key, lambda: f"{self._public or self._base}{JWKS}")
+            sending = asyncio.create_task(sender.run(), name="news of A2A")
+        try:
+            if self._beside is not None:
+                async with self._beside(self.handler):
+                    yield
+            else:
+                yield
+        finally:
+            if sending is not None:
+                sending.cancel()
+                await asyncio.wait([sending])
+            await self._api.work.close(self._drain_s)
+
+    async def end_streams(self) -> None:
+        """End the streams: their clients subscribe again. Runs have some seconds left."""
+        self._api.work.refuse_new()
+        self._tasks.live.end()
+
+    async def card_key(self) -> CardKey:
+        """The key that signs."""
+        if self._key is None:
+            self._key = CardKey.of_secret(await self._secret.get())
+        return self._key
+
+    # Cards ------------------------------------------------------------------------------------------------------------
+
+    async def _card_at_root(self, request: Request) -> Response:
+        return await self._tell(request, self._first, self._cards.form_for(request))
+
+    async def _old_card_at_root(self, request: Request) -> Response:
+        return await self._tell(request, self._first, "original")
+
+    async def _card(self, request: Request) -> Response:
+        return await self._tell(request, str(request.path_params["agent"]), self._cards.form_for(request))
+
+    async def _old_card(self, request: Request) -> Response:
+        return await self._tell(request, str(request.path_params["agent"]), "original")
+
+    async def _tell(self, request: Request, address: str, form: CardForm) -> Response:
+        agent = self._agent(address)
+        told = self._cards.told(agent, address, self._address(request), form, await self.card_key())
+        return self._cards.answer(request, told)
+
+    async def _jwks(self, request: Request) -> Response:
+        return self._cards.answer(request, (await self.card_key()).jwks)
+
+    async def _extended_card(self, asked: A2ARequest) -> pb.AgentCard:
+        address = next(address for address, name in self._agents.items() if name == asked.agent)
+        agent = self._tasks.agent(asked)
+        return self._cards.card(agent, address, self._public or self._base, await agent.list_tools())
+
+    # Agents -----------------------------------------------------------------------------------------------------------
+
+    def _agent(self, address: str) -> Agent[object]:
+        if address not in self._agents:
+            raise HttpRefusal(404, "There is no such agent here.")
+        return self._api.agents.get(self._agents[address])
+
+    def _agent_at(self, request: Request) -> str:
+        """The name of the agent that a request is for."""
+        self._address(request)
+        address = str(request.path_params["agent"])
+        self._agent(address)
+        name = self._agents[address]
+        who = identity_of(request.scope)
+        if not who.may_use("agent", address):
+            raise HttpRefusal(404, "There is no such agent here.")
+        return name
+
+    def _address(self, request: Request) -> str:
+        """The address of the server as clients write it."""
+        base = self._public or f"{request.url.scheme}://{request.url.netloc}"
+        self._base = self._base or base
+        return base.rstrip("/")
+
+
+def names_of(api: Api) -> dict[str, str]:
+    """The names of the agents, by their names in addresses: an agent that is meant where none is named has its own."""
+    return {name or api.agents.get(name).name: name for name in api.agents.names}

@@ -1,0 +1,251 @@
+"""`RunHandler`: every method of A2A 1.0 over runs, as the official SDK calls them.
+
+The SDK's translations of 0.3 and its gRPC services stand on it, and so do `jsonrpc.py` and `rest.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+from a2a.server.context import ServerCallContext
+from a2a.server.request_handlers.request_handler import RequestHandler
+from a2a.types import a2a_pb2 as pb
+from a2a.utils.errors import (
+    ExtendedAgentCardNotConfiguredError,
+    InvalidParamsError,
+    PushNotificationNotSupportedError,
+)
+from a2a.utils.proto_utils import validate_proto_required_fields
+from google.protobuf.message import Message as ProtoMessage
+
+from ...protocols.a2a.model import A2APushTarget
+from .follow import Told
+from .push import PushTargets
+from .service import PAGE, PAGE_MAX, A2ARequest, TaskService
+from .wire import (
+    BY_NUMBER,
+    event_to_proto,
+    is_empty,
+    message_of,
+    push_of,
+    push_to_proto,
+    task_to_proto,
+)
+
+ASKED = "actum.a2a"
+"""Under this name the state of a context holds the `A2ARequest`."""
+Event = pb.Task | pb.Message | pb.TaskStatusUpdateEvent | pb.TaskArtifactUpdateEvent
+
+
+def context_of(asked: A2ARequest, headers: dict[str, str] | None = None) -> ServerCallContext:
+    """The context in which the SDK hands a request on.
+
+    Args:
+        asked: the request.
+        headers: those that the SDK looks at, such as the version.
+    """
+    return ServerCallContext(state={ASKED: asked, "headers": headers or {}})
+
+
+class RunHandler(RequestHandler):
+    """The methods of 1.0.
+
+    Args:
+        tasks: the tasks.
+        push: where news are pushed; None where no news are pushed.
+        extended_card: makes the card for callers who have shown who they are; None where there is none.
+    """
+
+    def __init__(
+        self,
+        tasks: TaskService,
+        push: PushTargets | None = None,
+        extended_card: Callable[[A2ARequest], Awaitable[pb.AgentCard]] | None = None,
+    ) -> None:
+        self.tasks = tasks
+        self.push = push
+        self._extended_card = extended_card
+
+    # Messages ---------------------------------------------------------------------------------------------------------
+
+    async def on_message_send(self, params: pb.SendMessageRequest, context: ServerCallContext) -> pb.Task | pb.Message:
+        """See `RequestHandler`."""
+        asked = _asked(context)
+        target = _check_message(params, self.push)
+        sent = await self.tasks.send(asked, message_of(params.message))
+        if target is not None and self.push is not None:
+            await self.push.set(asked, sent.run_id, target)
+        wanted = params.configuration
+        task = await self.tasks.finish(
+            asked, sent, at_once=wanted.return_immediately, history=_length(wanted, "history_length")
+        )
+        return task_to_proto(task)
+
+    async def on_message_send_stream(
+        self, params: pb.SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event, None]:
+        """See `RequestHandler`."""
+        async with aclosing(self.stream(params, context)) as stream:
+            async for told in stream:
+                yield event_to_proto(told.event)
+
+    async def stream(self, params: pb.SendMessageRequest, context: ServerCallContext) -> AsyncGenerator[Told, None]:
+        """As `on_message_send_stream`, with the numbers of the entries."""
+        asked = _asked(context)
+        target = _check_message(params, self.push)
+        sent = await self.tasks.send(asked, message_of(params.message))
+        if target is not None and self.push is not None:
+            await self.push.set(asked, sent.run_id, target)
+        async with aclosing(self.tasks.stream(asked, sent)) as stream:
+            async for told in stream:
+                yield told
+
+    # Tasks ------------------------------------------------------------------------------------------------------------
+
+    async def on_get_task(self, params: pb.GetTaskRequest, context: ServerCallContext) -> pb.Task | None:
+        """See `RequestHandler`."""
+        validate_proto_required_fields(params)
+        task = await self.tasks.get(_asked(context), params.id, history=_length(params, "history_length"))
+        return task_to_proto(task)
+
+    async def on_list_tasks(self, params: pb.ListTasksRequest, context: ServerCallContext) -> pb.ListTasksResponse:
+        """See `RequestHandler`."""
+        size = _length(params, "page_size")
+        if size is not None and not 1 <= size <= PAGE_MAX:
+            raise InvalidParamsError(f"pageSize: from 1 to {PAGE_MAX}")
+        since = params.status_timestamp_after
+        page = await self.tasks.page(
+            _asked(context),
+            context_id=params.context_id,
+            state=BY_NUMBER.get(params.status) if params.status else None,
+            since=since.seconds + since.nanos / 1e9 if params.HasField("status_timestamp_after") else None,
+            size=size or PAGE,
+            behind=params.page_token,
+            history=_length(params, "history_length"),
+            with_artifacts=params.include_artifacts,
+        )
+        return pb.ListTasksResponse(
+            tasks=map(task_to_proto, page.tasks),
+            next_page_token=page.following,
+            page_size=page.size,
+            total_size=page.total,
+        )
+
+    async def on_cancel_task(self, params: pb.CancelTaskRequest, context: ServerCallContext) -> pb.Task | None:
+        """See `RequestHandler`."""
+        validate_proto_required_fields(params)
+        return task_to_proto(await self.tasks.cancel(_asked(context), params.id))
+
+    async def on_subscribe_to_task(
+        self, params: pb.SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event, None]:
+        """See `RequestHandler`."""
+        async with aclosing(self.subscription(params, context)) as stream:
+            async for told in stream:
+                yield event_to_proto(told.event)
+
+    async def subscription(
+        self, params: pb.SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Told, None]:
+        """As `on_subscribe_to_task`, with the numbers of the entries."""
+        validate_proto_required_fields(params)
+        async with aclosing(self.tasks.subscribe(_asked(context), params.id)) as stream:
+            async for told in stream:
+                yield told
+
+    # Pushed news ------------------------------------------------------------------------------------------------------
+
+    async def on_create_task_push_notification_config(
+        self, params: pb.TaskPushNotificationConfig, context: ServerCallContext
+    ) -> pb.TaskPushNotificationConfig:
+        """See `RequestHandler`."""
+        push, asked = self._pushing(), _asked(context)
+        validate_proto_required_fields(params)
+        await self.tasks.own(asked, params.task_id)
+        target = await push.set(asked, params.task_id, push_of(params))
+        return push_to_proto(params.task_id, target)
+
+    async def on_get_task_push_notification_config(
+        self, params: pb.GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> pb.TaskPushNotificationConfig:
+        """See `RequestHandler`."""
+        push, asked = self._pushing(), _asked(context)
+        await self.tasks.own(asked, params.task_id)
+        return push_to_proto(params.task_id, await push.get(asked, params.task_id, params.id))
+
+    async def on_list_task_push_notification_configs(
+        self, params: pb.ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> pb.ListTaskPushNotificationConfigsResponse:
+        """See `RequestHandler`."""
+        push, asked = self._pushing(), _asked(context)
+        await self.tasks.own(asked, params.task_id)
+        found = await push.all_of(asked, params.task_id)
+        return pb.ListTaskPushNotificationConfigsResponse(
+            configs=[push_to_proto(params.task_id, target) for target in found]
+        )
+
+    async def on_delete_task_push_notification_config(
+        self, params: pb.DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        """See `RequestHandler`."""
+        push, asked = self._pushing(), _asked(context)
+        await self.tasks.own(asked, params.task_id)
+        await push.delete(asked, params.task_id, params.id)
+
+    def _pushing(self) -> PushTargets:
+        if self.push is None:
+            raise PushNotificationNotSupportedError
+        return self.push
+
+    # Card -------------------------------------------------------------------------------------------------------------
+
+    async def on_get_extended_agent_card(
+        self, params: pb.GetExtendedAgentCardRequest, context: ServerCallContext
+    ) -> pb.AgentCard:
+        """See `RequestHandler`."""
+        asked = _asked(context)
+        self.tasks.agent(asked)
+        if self._extended_card is None:
+            raise ExtendedAgentCardNotConfiguredError
+        return await self._extended_card(asked)
+
+
+def _asked(context: ServerCallContext) -> A2ARequest:
+    found = context.state[ASKED]
+    assert isinstance(found, A2ARequest)
+    return found
+
+
+def _check_message(params: pb.SendMessageRequest, push: PushTargets | None) -> A2APushTarget | None:
+    """Where the news of a message's task are to be pushed; None for nowhere.
+
+    Raises:
+        InvalidParamsError: the message is not complete.
+        PushNotificationNotSupportedError: no news are pushed here.
+    """
+    validate_proto_required_fields(params)
+    for index, part in enumerate(params.message.parts):
+        if is_empty(part):
+            raise InvalidParamsError(f"message.parts[{index}]: a part holds text, raw, url or data")
+    if not params.configuration.HasField("task_push_notification_config"):
+        return None
+    if push is None:
+        raise PushNotificationNotSupportedError
+    target = push_of(params.configuration.task_push_notification_config)
+    push.check(target)
+    return target
+
+
+def _length(params: ProtoMessage, field: str) -> int | None:
+    """A length that a request may say.
+
+    Raises:
+        InvalidParamsError: it is negative.
+    """
+    if not params.HasField(field):
+        return None
+    found = int(getattr(params, field))
+    if found < 0:
+        raise InvalidParamsError(f"{field}: a length can not be negative")
+    return found
