@@ -1,0 +1,4 @@
+"""Remote agents as tools, by A2A of any version: `A2AToolset("https://agents.example.com/weather")`.
+
+`toolset` makes calls, `connection` speaks to one agent, `error` says what may go wrong, `signing` verifies cards.
+"""
