@@ -21,6 +21,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ..core.errors import ActumError, JournalError, UsageError
 from . import (
+    a2a,
     agents,
     approvals,
     audit,
@@ -125,6 +126,7 @@ app.add_typer(approvals.app, name="approvals")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
+app.add_typer(a2a.app, name="a2a")
 app.command("serve")(serve.serve)
 app.command("worker")(worker.worker)
 app.add_typer(policy.app, name="policy")

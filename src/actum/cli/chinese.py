@@ -749,5 +749,31 @@ HELP = {
         "显示一个智能体：它的设置和各部分的摘要。机密不会显示。"
     ),
     "Every request must show the key in this variable.": "每个请求都必须带上这个变量里的密钥。",
+    # agents elsewhere
+    "Agents elsewhere, by A2A: look at a card, approve, send, watch a task.": (
+        "通过 A2A 使用别处的智能体：查看名片、批准、发送、查看任务。"
+    ),
+    "The agent: its name in [a2a] of the settings, or its address.": "智能体：设置 [a2a] 里的名称，或它的地址。",
+    "Show the card of an agent as it is now, and whether it is the one that you approved.": (
+        "显示智能体现在的名片，以及它是否就是你批准过的那一张。"
+    ),
+    "Look at the card of an agent, as it says it, and agree that the agent is asked.": (
+        "查看智能体自己写的名片，并同意向它提问。"
+    ),
+    "Take the approval of an agent back.": "收回对智能体的批准。",
+    "What to ask or to do.": "要问的或要做的事。",
+    "Which of its skills is meant.": "指的是它的哪一项技能。",
+    "Go on with an earlier conversation.": "继续先前的对话。",
+    (
+        "Ask an agent that you approved, as one call on record. For instance: "
+        'actum a2a send https://agents.example.org/weather "Will it rain in Oslo?"'
+    ): (
+        "向你批准过的智能体提问，作为一次记录在案的调用。\n\n"
+        '例如：actum a2a send https://agents.example.org/weather "Will it rain in Oslo?"'
+    ),
+    "The id of the task, as the agent calls it.": "任务的编号，按智能体的叫法。",
+    "Show how a task of an agent goes, until it is over or waits for somebody.": (
+        "显示智能体的一项任务的进展，直到它结束或等待某人。"
+    ),
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""

@@ -23,6 +23,7 @@ from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
 from ..core.passed import ALL_TROUBLE, Trouble
 from ..core.secret_values import is_secret_name
+from ..protocols.a2a.remote_agent import RemoteAgent
 from ..sandbox.jail import Jail, JailLimits
 from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
@@ -332,6 +333,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         serve: how `actum serve` is reached.
         tasks: how tasks are carried out.
         models: the models that clients of `actum serve` may ask for, by their names; see `ModelTable`.
+        a2a: remote agents by their names here, for `tools = ["a2a:NAME"]`; see `RemoteAgent`.
     """
 
     model: str = ""
@@ -357,6 +359,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     serve: ServeSettings = ServeSettings()
     tasks: TaskSettings = TaskSettings()
     models: dict[str, ModelTable] = {}
+    a2a: dict[str, RemoteAgent] = {}
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):

@@ -87,6 +87,13 @@ TEMPLATE = """\
 #private = ["http://intranet.example.org"]
 #proxy = "http://proxy.example.org:3128"
 
+# Agents elsewhere, by A2A: tools = ["a2a:weather"], after `actum a2a approve weather`; see docs/remote-agents.md.
+#[a2a.weather]
+#url = "https://agents.example.org/weather"
+#headers = {Authorization = "Bearer ${secret:weather}"}   # a secret of the user; `actum secrets set weather`
+#key_hosts = ["agents.example.org"]       # whose keys may sign its card
+#wait_s = 600                             # so long a call follows the agent's task; then it waits on record
+
 # What code and scripts may do that run as tools; see docs/sandbox.md. They have no network.
 #[sandbox]
 #read = ["tables"]                        # files and folders that they may read

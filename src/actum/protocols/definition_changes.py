@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..core.json import Json, JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps, same
 from .plain_text import shown
 
 QUOTED_CHARS = 400
@@ -31,7 +31,7 @@ def _differences(path: str, before: Json, after: Json) -> Iterator[str]:
                 yield f"{place}: is new: {_quoted(after[key])}"
             else:
                 yield from _differences(place, before[key], after[key])
-    elif dumps(before) != dumps(after):
+    elif not same(before, after):
         yield f"{path}: was {_quoted(before)}, is {_quoted(after)}"
 
 

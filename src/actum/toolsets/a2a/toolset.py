@@ -13,9 +13,10 @@ How the agent is spoken to is the affair of `connection`, how a call goes of `re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Literal, Self
 
+import msgspec
 from msgspec import Struct
 
 from ...core.call import ToolCall, ToolResult
@@ -25,6 +26,8 @@ from ...core.interfaces import Clock, Context, ProbeResult
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
 from ...protocols.a2a.card import RemoteCard, card_digest, pinned, read_card, says_it_is_signed
+from ...protocols.a2a.followed_task import FollowedTask
+from ...protocols.a2a.later import UnreadableAnswer
 from ...protocols.a2a.remote_agent import RemoteAgent, with_secrets
 from ...protocols.definition_changes import differences
 from ...protocols.plain_text import plain
@@ -33,9 +36,11 @@ from ...transport.egress import Egress
 from ...transport.guard import Guard, origin
 from ...transport.http import HttpFailure
 from .connection import A2AConnection, RequestTerms
-from .error import not_sent_or_lost
+from .error import RemoteAgentError, malformed, not_sent_or_lost
 from .remote_call import CallTerms, HandleStore, RemoteCall, resting_task
 
+WATCH_S = 2.0
+"""A person who watches a task sees it anew after so many seconds."""
 CARD_HOLDS_S = 300.0
 """So long a card that was looked at is taken to be the agent's card."""
 DESCRIPTION_CHARS_MAX = 6_000
@@ -165,6 +170,36 @@ class A2AToolset:
         kept = await asyncio.to_thread(self._handles.get, context.key) if self._handles is not None else b""
         return ProbeResult("not_done" if resting_task(kept) is not None else "unknown")
 
+    async def watch(self, task_id: str, secrets: Mapping[str, str] | None = None) -> AsyncIterator[FollowedTask]:
+        """Look at a task of the agent until it is over, or waits for somebody. Nothing is said to the agent.
+
+        Args:
+            task_id: as the agent calls it.
+            secrets: for the headers.
+
+        Raises:
+            PermissionDenied: the agent, or its card as it is now, was not approved.
+            CallError: the agent can not be reached, or knows no such task.
+        """
+        terms = self._terms_of(secrets or {})
+        card = await self._current(terms)
+        task, refused = FollowedTask(task_id), None
+        for handle in self._connection.handles(card):
+            known = msgspec.structs.replace(handle, task_id=task_id)
+            try:
+                while not task.is_settled:
+                    task.take(await self._connection.get(known, terms))
+                    yield task
+                    if not task.is_settled:
+                        await self._clock.sleep(WATCH_S)
+            except UnreadableAnswer as problem:
+                raise malformed(problem) from None
+            except RemoteAgentError as error:  # an older server may know the task by its older protocol
+                refused = refused or error
+            else:
+                return
+        raise refused or UnknownTool(f"{self.agent.called} has no address to ask.")
+
     async def aclose(self) -> None:
         """Close the connections that are kept."""
         await self._connection.aclose()
@@ -202,6 +237,11 @@ class A2AToolset:
         context.conceal(*(value.rpartition(" ")[2] for value in credentials.values()))
         return RequestTerms(credentials, trace)
 
+    def _terms_of(self, secrets: Mapping[str, str]) -> RequestTerms:
+        """For a person at the keyboard: the credentials, where all the secrets that they need are there."""
+        names = self.agent.secret_names
+        return RequestTerms(with_secrets(self.agent.headers, secrets) if all(name in secrets for name in names) else {})
+
     # The card ---------------------------------------------------------------------------------------------------------
 
     async def survey(self, secrets: Mapping[str, str] | None = None) -> CardSurvey:
@@ -213,10 +253,7 @@ class A2AToolset:
         Raises:
             CallError: it can not be had.
         """
-        names = set(self.agent.secret_names)
-        given = {name: value for name, value in (secrets or {}).items() if name in names}
-        headers = with_secrets(self.agent.headers, given) if len(given) == len(names) else {}
-        found = await self._connection.fetch_card(RequestTerms(headers))
+        found = await self._connection.fetch_card(self._terms_of(secrets or {}))
         assert found is not None
         card, _ = found
         approved = self._approved()
