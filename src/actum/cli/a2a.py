@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
@@ -149,8 +150,8 @@ def _opened(which: str) -> tuple[RemoteAgent, A2AToolset]:
     return toolset.agent, toolset
 
 
-def _secrets() -> dict[str, str]:
-    return dict(open_secrets(os.environ).of(User(principal=who())))
+def _secrets() -> Mapping[str, str]:
+    return open_secrets(os.environ).of(User(principal=who()))
 
 
 async def _surveyed(toolset: A2AToolset) -> CardSurvey:

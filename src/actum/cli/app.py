@@ -26,6 +26,7 @@ from . import (
     approvals,
     audit,
     call,
+    catalog,
     chat,
     config,
     conversations,
@@ -127,6 +128,7 @@ app.add_typer(tasks.app, name="tasks")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
 app.add_typer(a2a.app, name="a2a")
+app.add_typer(catalog.app, name="catalog")
 app.command("serve")(serve.serve)
 app.command("worker")(worker.worker)
 app.add_typer(policy.app, name="policy")

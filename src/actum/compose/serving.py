@@ -31,6 +31,7 @@ from ..server.access import Access
 from ..server.api.api import AgentsByName, Api, GivenAgents
 from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
+from ..server.catalog import CatalogDoor
 from ..server.door import Door
 from ..server.house import House, HouseSettings, request_id
 from ..server.identity import Identity
@@ -46,6 +47,7 @@ from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, ser
 from ..tasks.dispatcher import Dispatcher
 from ..transport.guard import is_here
 from .agents import make_agent, open_agents, open_policy
+from .catalog import catalog_files
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_models_door
@@ -102,8 +104,14 @@ def open_doors(
     api = ApiDoor(runner, agents, tasking=open_tasking(settings, journal, os.environ, dispatcher))
     executor = AgentExecutor(Api(runner, agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s))
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
+    catalog = [CatalogDoor(catalog_files(os.environ).all)] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
-    return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), *([models] if models is not None else []), api]
+    return [
+        mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)),
+        *([models] if models is not None else []),
+        *catalog,
+        api,
+    ]
 
 
 @asynccontextmanager

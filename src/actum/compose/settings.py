@@ -242,6 +242,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         issuer: whose tokens are accepted, beside keys.
         sse: serve old MCP clients at `/sse`, too.
         end_s: seconds for what is under way when the server is told to end.
+        catalog: the catalog of agents and MCP servers is served: `/.well-known/ai-catalog.json` and a search.
         hold_s: seconds for which a request to an agent at a model API is held while its run waits for a person.
         login: how people log in with a browser.
         limits: what callers may ask of the server.
@@ -259,6 +260,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     issuer: str = ""
     sse: bool = True
     end_s: Annotated[int, Meta(gt=0)] = 20
+    catalog: bool = False
     hold_s: Annotated[float, Meta(ge=0)] = 60.0
     login: LoginTable = LoginTable()
     limits: ServeLimits = ServeLimits()

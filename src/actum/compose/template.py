@@ -62,6 +62,7 @@ TEMPLATE = """\
 #proxies = ["10.0.0.0/8"]                 # which proxies are believed when they say who the client is
 #certificate = "server.pem"               # TLS without a proxy
 #key_file = "server.key"
+#catalog = true                           # /.well-known/ai-catalog.json, of `actum catalog`; a draft
 #hold_s = 60                              # how long a client of a model API waits for a person who must approve
 
 # People log in with a browser at an OpenID provider.

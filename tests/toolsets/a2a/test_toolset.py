@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -16,6 +17,7 @@ from actum.core.json import Json
 from actum.core.message import ToolMessage
 from actum.policy.rules import Rule, Rules
 from actum.protocols.a2a.remote_agent import RemoteAgent
+from actum.storage.remote_tasks import RemoteTaskFiles
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.a2a.toolset import A2AToolset
 from tests.toolsets.a2a.remote_servers import Seen, april_agent, sdk_agent
@@ -154,3 +156,51 @@ async def test_a_call_that_is_cancelled_cancels_the_task() -> None:
             running.cancel()
             await asyncio.wait([running])
             assert len(seen.cancelled) == 1, case
+
+
+ASKER = """
+import asyncio, sys
+from pathlib import Path
+from actum import Agent, Rule, Rules, ToolCall
+from actum.core.message import ToolMessage
+from actum.protocols.a2a.remote_agent import RemoteAgent
+from actum.storage.remote_tasks import RemoteTaskFiles
+from actum.testing import ScriptedModel
+from actum.toolsets.a2a.toolset import A2AToolset
+
+def said(request):
+    if isinstance(request.messages[-1], ToolMessage):
+        return request.messages[-1].result.text
+    return [ToolCall("1", "weather", {"message": "slow"})]
+
+async def main(origin, folder):
+    agent = RemoteAgent(url=origin, name="weather")
+    toolset = A2AToolset(agent, handles=RemoteTaskFiles(Path(folder) / "tasks"))
+    asker = Agent(ScriptedModel(said), tools=[toolset], policy=Rules(Rule("allow")), journal=f"{folder}/runs.db")
+    await asker.run("Ask.", run_id="run_killed")
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_a_call_whose_process_was_killed_joins_its_task_and_sends_nothing_twice(tmp_path: Path) -> None:
+    for number, case in enumerate(("1.0 by JSON-RPC", "1.0 by HTTP+JSON", "0.3 by JSON-RPC", "April 2025")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        async with AGENTS[case]() as (origin, seen):
+            asker = await asyncio.create_subprocess_exec(sys.executable, "-c", ASKER, origin, str(folder))
+            async with asyncio.timeout(60):
+                while not [*folder.glob("tasks/*.json")] or not seen.texts:  # noqa: ASYNC110 - another process makes it
+                    await asyncio.sleep(0.02)
+            asker.kill()
+            await asker.wait()
+            seen.release.set()
+            handles = RemoteTaskFiles(folder / "tasks")
+            async with A2AToolset(configured(origin), handles=handles) as toolset:
+                model = ScriptedModel(asking("slow"))
+                agent = Agent(model, tools=[toolset], policy=ALLOWED, journal=str(folder / "runs.db"))
+                done = await agent.resume("run_killed")
+            assert done.status == "done", (case, done)
+            assert last_result(model).text.startswith("At last."), case
+            assert seen.texts == ["slow"], case
+            assert not [*folder.glob("tasks/*.json")], case

@@ -91,18 +91,20 @@ def _keys(document: Json, signature: CardSignature) -> list[PyJWK]:
     listed = document.get("keys") if isinstance(document, dict) else None
     found: list[PyJWK] = []
     for each in listed[:KEYS_MAX] if isinstance(listed, list) else ():
-        if not isinstance(each, dict) or (signature.key_id and each.get("kid") not in (None, signature.key_id)):
+        if (
+            signature.algorithm not in ALGORITHMS
+            or not isinstance(each, dict)
+            or (signature.key_id and each.get("kid") not in (None, signature.key_id))
+        ):
             continue
         try:
             found.append(PyJWK.from_json(dumps(each), algorithm=signature.algorithm))
-        except jwt.PyJWTError:
+        except (jwt.PyJWTError, ValueError, TypeError, NotImplementedError):  # of a key that is none
             continue
     return found
 
 
 def _fits(signature: CardSignature, key: PyJWK, payload: bytes) -> bool:
-    if signature.algorithm not in ALGORITHMS:
-        return False
     token = b".".join(
         [
             signature.protected.encode("ascii", "replace"),

@@ -34,9 +34,8 @@ from ...protocols.plain_text import plain
 from ...storage.pins import PinStore
 from ...transport.egress import Egress
 from ...transport.guard import Guard, origin
-from ...transport.http import HttpFailure
 from .connection import A2AConnection, RequestTerms
-from .error import RemoteAgentError, malformed, not_sent_or_lost
+from .error import RemoteAgentError, malformed
 from .remote_call import CallTerms, HandleStore, RemoteCall, resting_task
 
 WATCH_S = 2.0
@@ -259,7 +258,7 @@ class A2AToolset:
         approved = self._approved()
         is_known = any(card_digest(each) == card_digest(card.raw) for each in approved)
         changes = differences(approved[-1], pinned(card.raw)) if approved and not is_known else ()
-        state, words = await self._signature(card)
+        state, words = await signature_of(card, self.agent, self._connection)
         home = origin(self.agent.url)
         return CardSurvey(
             card=card,
@@ -330,27 +329,9 @@ class A2AToolset:
                 f"The call was not made: the card of {self.agent.called} is not what it was when it was approved. A "
                 f"person looks at it with `actum a2a approve {self.agent.name or self.agent.url}`."
             )
-        state, words = await self._signature(card)
+        state, words = await signature_of(card, self.agent, self._connection)
         if state == "wrong":
             raise PermissionDenied(f"The call was not made: {words}")
-
-    async def _signature(self, card: RemoteCard) -> tuple[Literal["verified", "unsigned", "unknown_key", "wrong"], str]:
-        if not says_it_is_signed(card.raw):
-            return "unsigned", "The card is not signed."
-        try:
-            from .signing import key_addresses, verify_card  # noqa: PLC0415 - heavy, and of the extra [a2a]
-        except ModuleNotFoundError:
-            return "unknown_key", "The card is signed; to verify that needs: pip install 'actum[a2a]'."
-        hosts = self.agent.key_hosts
-        keys: dict[str, Json] = {url: await self._keys_at(url) for url in key_addresses(card.raw, hosts)}
-        verdict = verify_card(card.raw, keys, hosts)
-        return verdict.state, verdict.words
-
-    async def _keys_at(self, url: str) -> Json:
-        try:
-            return await self._connection.fetch_keys(url)
-        except HttpFailure as failure:
-            raise not_sent_or_lost(failure) from None
 
     def _not_approved(self) -> PermissionDenied:
         called = self.agent.called
@@ -358,6 +339,31 @@ class A2AToolset:
             f"The remote agent {called!r} was not approved: `actum a2a approve {self.agent.name or self.agent.url}` "
             "shows what it is."
         )
+
+
+async def signature_of(
+    card: RemoteCard, agent: RemoteAgent, connection: A2AConnection
+) -> tuple[Literal["verified", "unsigned", "unknown_key", "wrong"], str]:
+    """What is known of the signature of a card, and the same in words.
+
+    Args:
+        card: of the agent.
+        agent: says whose keys are trusted.
+        connection: fetches the keys.
+
+    Raises:
+        CallError: the keys can not be had.
+    """
+    if not says_it_is_signed(card.raw):
+        return "unsigned", "The card is not signed."
+    try:
+        from .signing import key_addresses, verify_card  # noqa: PLC0415 - heavy, and of the extra [a2a]
+    except ModuleNotFoundError:
+        return "unknown_key", "The card is signed; to verify that needs: pip install 'actum[a2a]'."
+    hosts = agent.key_hosts
+    keys: dict[str, Json] = {url: await connection.fetch_keys(url) for url in key_addresses(card.raw, hosts)}
+    verdict = verify_card(card.raw, keys, hosts)
+    return verdict.state, verdict.words
 
 
 def tool_of(agent: RemoteAgent, card: RemoteCard, *, probed: bool = False) -> Tool:
