@@ -8,7 +8,7 @@ PLACE := .venv/.place
 READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
 LOCAL_READY := .venv/.local-ready
-PEERS := tests/peers/package-lock.json tests/peers/mcp1.txt tests/peers/mcp2.txt
+PEERS := tests/peers/package-lock.json $(addprefix tests/peers/,mcp1.txt mcp2.txt a2a02.txt a2a03.txt)
 UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
@@ -72,7 +72,7 @@ promote-embedded: $(READY) ## ship what was learned, if it is better on held-out
 
 lock: $(UV) ## pin what pyproject.toml asks for in constraints.txt; make lock UPGRADE=1 takes the newest
 	$(UV_COMPILE) pyproject.toml --group dev --group bench --group setup --output-file constraints.txt
-	for name in mcp1 mcp2; do $(UV_COMPILE) tests/peers/$$name.in --output-file tests/peers/$$name.txt; done
+	for name in mcp1 mcp2 a2a02 a2a03; do $(UV_COMPILE) tests/peers/$$name.in --output-file tests/peers/$$name.txt; done
 
 clean: ## remove .venv and everything else that was made here
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* dist

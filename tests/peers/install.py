@@ -1,9 +1,10 @@
-"""Programs of others that the tests talk MCP with, installed once into `.cache/peers`: nothing of the machine is used.
+"""Programs of others that the tests talk MCP and A2A with, installed once into `.cache/peers`, and not on the machine.
 
 `make setup` runs it; a test that finds it undone does it. Node comes out of a wheel, programs of npm by a lock file,
 programs of Python by lock files into environments of their own, since what they ask for would not fit ours.
 
-    npm/   node_modules of package-lock.json           mcp1/  mcp2/   environments of mcp1.txt and mcp2.txt
+    npm/   node_modules of package-lock.json
+    mcp1/  mcp2/  a2a02/  a2a03/   environments of mcp1.txt, mcp2.txt, a2a02.txt and a2a03.txt
 
 `make lock` writes the lock files of Python anew, `python -m tests.peers.install lock` that of npm.
 
@@ -56,7 +57,7 @@ def py_bin(environment: str, name: str) -> Path:
 def everything() -> None:
     """Install whatever is missing."""
     conformance()
-    for environment in ("mcp1", "mcp2"):
+    for environment in ("mcp1", "mcp2", "a2a02", "a2a03"):
         py_bin(environment, "python")
 
 

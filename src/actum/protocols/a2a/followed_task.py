@@ -47,6 +47,7 @@ class FollowedTask:
         self.task_id = task_id
         self.context_id = context_id
         self.status = A2AStatus(state="submitted")
+        self._answered: A2AStatus | None = None
         self.reply: A2AMessage | None = None
         self._artifacts: dict[str, list[A2AArtifact]] = {}
         self._parts = 0
@@ -72,7 +73,9 @@ class FollowedTask:
         return [_joined(pieces) for pieces in self._artifacts.values()]
 
     def answered(self) -> None:
-        """The client has said what the agent waited for: what the agent told before does not count any more."""
+        """The client has said what the agent waited for: the question does not count any more, also where the agent
+        tells it again because it has not looked at the answer yet."""
+        self._answered = self.status
         self.status = A2AStatus(state="working")
 
     def take(self, event: A2AEvent) -> None:
@@ -96,13 +99,17 @@ class FollowedTask:
                 self._artifacts, self._parts = {}, 0
                 for number, each in enumerate(event.artifacts):
                     self._add(msgspec.structs.replace(each, id=each.id or str(number)), append=False)
-                self.status = event.status
+                self._move(event.status)
             case A2AStatusUpdate():
                 self._check(event.task_id, event.context_id)
-                self.status = event.status
+                self._move(event.status)
             case A2AArtifactUpdate():
                 self._check(event.task_id, event.context_id)
                 self._add(event.artifact, append=event.append)
+
+    def _move(self, status: A2AStatus) -> None:
+        if self._answered is None or not _is_same_question(status, self._answered):
+            self.status = status
 
     def _check(self, task_id: str, context_id: str) -> None:
         if task_id and self.task_id and task_id != self.task_id:
@@ -120,6 +127,17 @@ class FollowedTask:
             self._artifacts.setdefault(piece.id, []).append(piece)
         else:
             self._artifacts[piece.id] = [piece]
+
+
+def _is_same_question(status: A2AStatus, answered: A2AStatus) -> bool:
+    """Whether an agent tells again of a question that was answered. Some servers have put its message away by then, so
+    that the time is all that shows it."""
+    if status.state != answered.state or words_of(status.message) not in ("", words_of(answered.message)):
+        return False
+    if status.at is not None and answered.at is not None:
+        return status.at == answered.at
+    ids = [each.message.id if each.message is not None else "" for each in (status, answered)]
+    return bool(ids[0]) and ids[0] == ids[1]
 
 
 def words_of(message: A2AMessage | None) -> str:

@@ -141,9 +141,9 @@ def decode_event(value: Json) -> A2AEvent:
         # A message of 0.3 has no field of these names, and a status update has its message inside its status.
         if isinstance(found.get(name), dict) and "kind" not in found:
             return _EVENTS[name.replace("_u", "U")](_object(found[name], name))
-    kind = found.get("kind")
+    kind = _words(found, "kind")
     if kind in _KINDS:
-        return _EVENTS[_KINDS[str(kind)]](found)
+        return _EVENTS[_KINDS[kind]](found)
     if "parts" in found and "role" in found:
         return decode_message(found)
     if "status" in found and "id" in found:

@@ -2,3 +2,10 @@
 
 `toolset` makes calls, `connection` speaks to one agent, `error` says what may go wrong, `signing` verifies cards.
 """
+
+from __future__ import annotations
+
+from ...protocols.a2a.remote_agent import RemoteAgent
+from .toolset import A2AToolset
+
+__all__ = ["A2AToolset", "RemoteAgent"]
