@@ -8,7 +8,7 @@ PLACE := .venv/.place
 READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
 LOCAL_READY := .venv/.local-ready
-PEERS := tests/peers/package-lock.json $(addprefix tests/peers/,mcp1.txt mcp2.txt a2a02.txt a2a03.txt)
+PEERS := tests/peers/package-lock.json tests/peers/mcp1.txt tests/peers/mcp2.txt tests/peers/a2a02.txt tests/peers/a2a03.txt
 UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt

@@ -1,4 +1,4 @@
-"""Programs of others that the tests talk MCP and A2A with, installed once into `.cache/peers`, and not on the machine.
+"""Programs of others that the tests talk MCP and A2A with, installed once into `.cache/peers`: the machine needs none.
 
 `make setup` runs it; a test that finds it undone does it. Node comes out of a wheel, programs of npm by a lock file,
 programs of Python by lock files into environments of their own, since what they ask for would not fit ours.

@@ -8,7 +8,7 @@ import pytest
 from . import install
 
 
-@pytest.mark.parametrize("lock", ["package-lock.json", "mcp1.txt", "mcp2.txt"])
+@pytest.mark.parametrize("lock", ["package-lock.json", "mcp1.txt", "mcp2.txt", "a2a02.txt", "a2a03.txt"])
 def test_a_lock_file_has_hashes_and_no_address_of_a_registry(lock: str) -> None:
     text = (install.HERE / lock).read_text()
     assert "sha512-" in text or "sha256:" in text

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from ..compose.a2a import A2A_SOURCE, a2a_pins, find_remote_agent, open_remote_agent
+from ..compose.remote_agents import A2A_SOURCE, a2a_pins, find_remote_agent, open_remote_agent
 from ..compose.secrets import open_secrets
 from ..core.json import Json, JsonObject, dumps
 from ..core.user import User

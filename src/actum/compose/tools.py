@@ -20,8 +20,8 @@ from ..toolsets.function.function import FunctionTool
 from ..toolsets.scripts import ScriptToolset
 from ..toolsets.wrappers import ToolLabels, combined, filtered, labelled, labels_of, prefixed, renamed
 from ..transport.egress import Egress
-from .a2a import A2A_SOURCE, open_remote_agent
 from .apis import open_api
+from .remote_agents import A2A_SOURCE, open_remote_agent
 from .settings import CODE, EVERYDAY, FINDER, Settings, ToolSource
 from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
 
