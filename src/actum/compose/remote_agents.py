@@ -43,9 +43,7 @@ def find_remote_agent(which: str, known: Mapping[str, RemoteAgent]) -> RemoteAge
     except ValueError as error:
         raise UsageError(f"remote agent {which!r}: {error}") from None
     names = ", ".join(known) or "none"
-    raise UsageError(
-        f"there is no remote agent {which!r} in [a2a] of the settings; there are: {names}. Or give its address"
-    )
+    raise UsageError(f"there is no remote agent {which!r} in [a2a] of the settings; there are: {names}")
 
 
 def open_remote_agent(
