@@ -101,6 +101,7 @@ DOORS: dict[str, set[str]] = {
     "actum.storage.postgres": {"psycopg"},
     "actum.storage.secret_file": {"cryptography.hazmat.primitives.ciphers.aead"},
     "actum.storage.secret_key": {"keyring"},
+    "actum.toolsets.a2a.toolset": {"actum.toolsets.a2a.signing"},
     "actum.workflow.text": {"ruamel.yaml", "ruamel.yaml.error"},
 }
 """Which file imports which modules late, inside a function, because they are heavy, optional, or change the process.

@@ -21,10 +21,12 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ..core.errors import ActumError, JournalError, UsageError
 from . import (
+    a2a,
     agents,
     approvals,
     audit,
     call,
+    catalog,
     chat,
     config,
     conversations,
@@ -128,6 +130,8 @@ app.add_typer(tasks.app, name="tasks")
 app.add_typer(workflow.app, name="workflow")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
+app.add_typer(a2a.app, name="a2a")
+app.add_typer(catalog.app, name="catalog")
 app.command("serve")(serve.serve)
 app.command("worker")(worker.worker)
 app.add_typer(policy.app, name="policy")

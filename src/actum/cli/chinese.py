@@ -795,5 +795,53 @@ HELP = {
         "显示一个智能体：它的设置和各部分的摘要。机密不会显示。"
     ),
     "Every request must show the key in this variable.": "每个请求都必须带上这个变量里的密钥。",
+    # agents elsewhere
+    "Agents elsewhere, by A2A: look at a card, approve, send, watch a task.": (
+        "通过 A2A 使用别处的智能体：查看名片、批准、发送、查看任务。"
+    ),
+    "The agent: its name in [a2a] of the settings, or its address.": "智能体：设置 [a2a] 里的名称，或它的地址。",
+    "Show the card of an agent as it is now, and whether it is the one that you approved.": (
+        "显示智能体现在的名片，以及它是否就是你批准过的那一张。"
+    ),
+    "Look at the card of an agent, as it says it, and agree that the agent is asked.": (
+        "查看智能体自己写的名片，并同意向它提问。"
+    ),
+    "Take the approval of an agent back.": "收回对智能体的批准。",
+    "What to ask or to do.": "要问的或要做的事。",
+    "Which of its skills is meant.": "指的是它的哪一项技能。",
+    "Go on with an earlier conversation.": "继续先前的对话。",
+    (
+        "Ask an agent that you approved, as one call on record. For instance: "
+        'actum a2a send https://agents.example.org/weather "Will it rain in Oslo?"'
+    ): (
+        "向你批准过的智能体提问，作为一次记录在案的调用。\n\n"
+        '例如：actum a2a send https://agents.example.org/weather "Will it rain in Oslo?"'
+    ),
+    "The id of the task, as the agent calls it.": "任务的编号，按智能体的叫法。",
+    "Show how a task of an agent goes, until it is over or waits for somebody.": (
+        "显示智能体的一项任务的进展，直到它结束或等待某人。"
+    ),
+    # the catalog
+    "The catalog of agents and MCP servers: add, list, search, check.": (
+        "智能体和 MCP 服务器的目录：添加、列出、搜索、检查。"
+    ),
+    "The entry.": "目录里的条目。",
+    "Of the agent, of its card, or of the MCP server.": "智能体、它的名片或 MCP 服务器的地址。",
+    "What it is called here; else its host.": "它在这里的名称；默认用主机名。",
+    "An agent by A2A, or an MCP server.": "A2A 智能体，或 MCP 服务器。",
+    "Who may see it: a user, or role:NAME; else everybody.": "谁可以看到它：用户或 role:NAME；默认所有人。",
+    "Only users of this tenant may see it.": "只有这个租户的用户可以看到它。",
+    "A word of yours by which it is found.": "你自己的标签，可以用它找到条目。",
+    "Register an agent or an MCP server by its address. It is asked what it is; it is not approved by that.": (
+        "按地址登记智能体或 MCP 服务器。会询问它是什么；这并不等于批准。"
+    ),
+    "List the entries, with how each was when it was last looked at.": "列出条目，以及上次查看时的状况。",
+    "Words, or beginnings of words.": "词，或词的开头。",
+    "Find entries by what they say of themselves and by your tags.": "按条目的自我介绍和你的标签查找。",
+    (
+        "Look at an entry again and try it: card, send, stream, cancel. An agent gets messages by that, which may cost "
+        "something. Exit code 1 when a step fails."
+    ): ("重新查看条目并试用：名片、发送、流、取消。智能体会因此收到消息，可能产生费用。有步骤失败时退出码为 1。"),
+    "Take an entry out of the catalog.": "从目录中删除条目。",
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""

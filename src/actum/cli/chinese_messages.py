@@ -120,6 +120,15 @@ REASONS = {
 """Why something failed: stands behind a colon in other messages, and alone."""
 
 MESSAGES = {
+    # agents elsewhere
+    "there is no remote agent {name} in [a2a] of the settings; there are: {known}": (
+        "设置的 [a2a] 里没有远程智能体 {name}；有：{known}"
+    ),
+    "{name} was removed from the catalog meanwhile": "{name} 已经从目录中删除",
+    "the catalog has another {name} already, at {place}; give it another --name": (
+        "目录里已有另一个 {name}，地址是 {place}；请用 --name 另取名称"
+    ),
+    "remote agent {name}: {why}": "远程智能体 {name}：{why}",
     # APIs
     "--effects {effect}: an effect is one of {known}": "--effects {effect}：影响是下列之一：{known}",
     "this is an endpoint that was described by hand: add it again to change it": (

@@ -32,6 +32,7 @@ from ..server.access import Access
 from ..server.api.api import AgentsByName, Api, GivenAgents
 from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
+from ..server.catalog import CatalogDoor
 from ..server.door import Door
 from ..server.house import House, HouseSettings, request_id
 from ..server.identity import Identity, Verifier
@@ -48,6 +49,7 @@ from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, ser
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.guard import is_here
 from .agents import make_agent, open_agents, open_policy, with_background
+from .catalog import catalog_files
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_models_door
@@ -111,13 +113,14 @@ def open_doors(
     api = ApiDoor(runner, agents, tasking=tasking)
     executor = AgentExecutor(Api(runner, agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s))
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
+    catalog = [CatalogDoor(catalog_files(os.environ).all)] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
     if serves_a2a(settings, agents):
         from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
 
         doors.append(open_a2a_door(settings, runner, agents, journal, os.environ, tasking, verifier=verifier, who=who))
-    return [*doors, models, api]
+    return [*doors, models, *catalog, api]
 
 
 def serves_a2a(settings: Settings, agents: AgentsByName) -> bool:

@@ -23,6 +23,7 @@ from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
 from ..core.passed import ALL_TROUBLE, Trouble
 from ..core.secret_values import is_secret_name
+from ..protocols.a2a.remote_agent import RemoteAgent
 from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
@@ -289,6 +290,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         issuer: whose tokens are accepted, beside keys.
         sse: serve old MCP clients at `/sse`, too.
         end_s: seconds for what is under way when the server is told to end.
+        catalog: the catalog of agents and MCP servers is served: `/.well-known/ai-catalog.json` and a search.
         hold_s: seconds for which a request to an agent at a model API is held while its run waits for a person.
         login: how people log in with a browser.
         a2a: how agents are served by A2A.
@@ -307,6 +309,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     issuer: str = ""
     sse: bool = True
     end_s: Annotated[int, Meta(gt=0)] = 20
+    catalog: bool = False
     hold_s: Annotated[float, Meta(ge=0)] = 60.0
     login: LoginTable = LoginTable()
     a2a: A2ATable = A2ATable()
@@ -383,6 +386,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         serve: how `actum serve` is reached.
         tasks: how tasks are carried out.
         models: the models that clients of `actum serve` may ask for, by their names; see `ModelTable`.
+        a2a: remote agents by their names here, for `tools = ["a2a:NAME"]`; see `RemoteAgent`.
     """
 
     model: str = ""
@@ -408,6 +412,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     serve: ServeSettings = ServeSettings()
     tasks: TaskSettings = TaskSettings()
     models: dict[str, ModelTable] = {}
+    a2a: dict[str, RemoteAgent] = {}
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):

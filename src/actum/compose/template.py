@@ -62,6 +62,7 @@ TEMPLATE = """\
 #proxies = ["10.0.0.0/8"]                 # which proxies are believed when they say who the client is
 #certificate = "server.pem"               # TLS without a proxy
 #key_file = "server.key"
+#catalog = true                           # /.well-known/ai-catalog.json, of `actum catalog`; a draft
 #hold_s = 60                              # how long a client of a model API waits for a person who must approve
 
 # People log in with a browser at an OpenID provider.
@@ -100,6 +101,13 @@ TEMPLATE = """\
 #deny = ["*.internal"]
 #private = ["http://intranet.example.org"]
 #proxy = "http://proxy.example.org:3128"
+
+# Agents elsewhere, by A2A: tools = ["a2a:weather"], after `actum a2a approve weather`; see docs/remote-agents.md.
+#[a2a.weather]
+#url = "https://agents.example.org/weather"
+#headers = {Authorization = "Bearer ${secret:weather}"}   # a secret of the user; `actum secrets set weather`
+#key_hosts = ["agents.example.org"]       # whose keys may sign its card
+#wait_s = 600                             # so long a call follows the agent's task; then it waits on record
 
 # What code and scripts may do that run as tools; see docs/sandbox.md.
 #[sandbox]

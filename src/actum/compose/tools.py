@@ -21,7 +21,8 @@ from ..toolsets.scripts import ScriptToolset
 from ..toolsets.wrappers import ToolLabels, combined, filtered, labelled, labels_of, prefixed, renamed
 from ..transport.egress import Egress
 from .apis import open_api
-from .settings import CODE, EVERYDAY, FINDER, SandboxTable, Settings, ToolSource
+from .remote_agents import A2A_SOURCE, open_remote_agent
+from .settings import CODE, EVERYDAY, FINDER, Settings, ToolSource
 from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
 
 API_SOURCES = ("openapi:", "http:")
@@ -32,8 +33,8 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
 
     A name is `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
     decorated), `file.py:name`, `module` or `module:name`; `code`, or `folder/` for the scripts of a folder;
-    `openapi:NAME` or `http:NAME` for an API that was added with `actum tools add`; or a
-    `ToolSource` around such a name.
+    `openapi:NAME` or `http:NAME` for an API that was added with `actum tools add`; `a2a:NAME` for a remote agent of
+    the settings, `a2a:https://...` for one at an address; or a `ToolSource` around such a name.
 
     Args:
         settings: the names, what code and scripts may do, and the rules for outgoing calls.
@@ -43,22 +44,24 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     Raises:
         UsageError: there is no such file, module or name, or it could not be loaded.
     """
-    return _load(settings.tools, settings.sandbox, folder, egress or Egress(settings.egress))
+    return _load(settings.tools, settings, folder, egress or Egress(settings.egress))
 
 
-def _load(names: Sequence[str | ToolSource], sandbox: SandboxTable, folder: Path, egress: Egress) -> list[Toolish]:
+def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, egress: Egress) -> list[Toolish]:
     found: list[Toolish] = []
     for name in names:
         if isinstance(name, ToolSource):
-            found.append(_wrapped(name, _load([name.source], sandbox, folder, egress)))
+            found.append(_wrapped(name, _load([name.source], settings, folder, egress)))
         elif name == EVERYDAY:
             found += everyday_tools(folder)
         elif name == CODE:
-            found += code_tools(sandbox.jail(folder), egress=egress)
+            found += code_tools(settings.sandbox.jail(folder), egress=egress)
         elif name.startswith(API_SOURCES):
             found.append(open_api(name.partition(":")[2], os.environ, egress))
+        elif name.startswith(A2A_SOURCE):
+            found.append(open_remote_agent(name, settings.a2a, os.environ, egress))
         elif "/" in name and Path(name).expanduser().is_dir():
-            found.append(_scripts(name, sandbox.jail(folder), egress))
+            found.append(_scripts(name, settings.sandbox.jail(folder), egress))
         elif name not in ("none", FINDER):
             found += _tools_in(name)
     return found

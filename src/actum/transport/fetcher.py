@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, quote_plus, unquote_plus, urlencode, urljoin, urlsplit, urlunsplit
 
@@ -80,6 +80,20 @@ class Fetched(NamedTuple):
     headers: Mapping[str, str]
     body: bytes
     url: str = ""
+
+
+class FetchedStream(NamedTuple):
+    """An answer whose body is still to be read, once.
+
+    Attributes:
+        status: the HTTP status.
+        headers: by name, in any case of letters.
+        pieces: the body as it comes, unpacked; raises `HttpFailure` where it breaks off, stalls or is too long.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    pieces: AsyncIterator[bytes]
 
 
 class _Hop(NamedTuple):
@@ -181,6 +195,50 @@ class Fetcher:
         except TimeoutError:
             raise HttpFailure("it did not answer in time", sent=True) from None
         raise HttpFailure("it redirects again and again", sent=True, lasting=True)
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        credentials: Credentials = NO_CREDENTIALS,
+        silence_s: float,
+    ) -> AsyncIterator[FetchedStream]:
+        """Send a request and hand out its answer while it comes. Redirects are not followed. How long all of it may
+        take is the affair of whoever reads.
+
+        Args:
+            method, url, headers, body, credentials: as for `send`.
+            silence_s: so many seconds may pass without a byte.
+
+        Raises:
+            AddressRefused: the address may not be reached.
+            HttpFailure: no answer came.
+        """
+        hop = _Hop(method.upper(), _plain(url), _checked(headers or {}), body, _held(credentials))
+        address, dressed, content = _dressed(hop)
+        patience = Patience(min(CONNECT_S_MAX, silence_s), *[silence_s] * 3)
+        try:
+            answer = await self._pool.send(hop.method, address, dressed, content, patience=patience)
+        except WireFailure as failure:
+            raise _told(failure) from None
+        told = httpx2.Headers(answer.headers)
+        try:
+            async with aclosing(self._pieces(answer, told.get("content-encoding", ""))) as pieces:
+                yield FetchedStream(answer.status, told, pieces)
+        finally:
+            await answer.aclose()
+
+    async def _pieces(self, answer: WireAnswer, encoding: str) -> AsyncGenerator[bytes]:
+        try:
+            async with aclosing(bounded(answer.chunks(), encoding, self._bytes_max)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except WireFailure as failure:
+            raise _told(failure) from None
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.json import Json, JsonObject
-from actum.protocols.mcp.pin import compare, differences, digest
+from actum.protocols.definition_changes import differences
+from actum.protocols.mcp.pin import compare, digest
 
 pytestmark = pytest.mark.row("T4")
 

@@ -10,16 +10,14 @@ matter; everything else does.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
-from ...core.json import Json, JsonObject, dumps
-from ..plain_text import shown
+from ...core.json import JsonObject
+from ..definition_changes import differences
 
-QUOTED_CHARS = 400
-CHANGES_MAX = 20
 _sorted = msgspec.json.Encoder(order="sorted")
 
 
@@ -74,29 +72,3 @@ def compare(pins: Mapping[str, Sequence[JsonObject]], definitions: Sequence[Json
 def _least_differences(pins: Sequence[JsonObject], now: JsonObject) -> tuple[str, ...]:
     """What is different from the approved definition that is nearest; the latest of those that are equally near."""
     return min((differences(pin, now) for pin in reversed(pins)), key=len)
-
-
-def differences(before: JsonObject, after: JsonObject) -> tuple[str, ...]:
-    """What changed, a line each (`description: was "Adds.", is "Adds and sends."`), hidden characters made visible."""
-    lines = list(_differences("", before, after))
-    more = len(lines) - CHANGES_MAX
-    return (*lines[:CHANGES_MAX], f"and {more} more") if more > 0 else tuple(lines)
-
-
-def _differences(path: str, before: Json, after: Json) -> Iterator[str]:
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in (*before, *(key for key in after if key not in before)):
-            place = f"{path}.{shown(key)}" if path else shown(key)
-            if key not in after:
-                yield f"{place}: was {_quoted(before[key])}, is gone"
-            elif key not in before:
-                yield f"{place}: is new: {_quoted(after[key])}"
-            else:
-                yield from _differences(place, before[key], after[key])
-    elif dumps(before) != dumps(after):
-        yield f"{path}: was {_quoted(before)}, is {_quoted(after)}"
-
-
-def _quoted(value: Json) -> str:
-    text = shown(dumps(value))
-    return text if len(text) <= QUOTED_CHARS else f"{text[:QUOTED_CHARS]}… ({len(text)} characters)"

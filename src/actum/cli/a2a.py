@@ -1,0 +1,193 @@
+"""`actum a2a`: agents elsewhere, which a person looks at and approves before they are asked anything."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+import typer
+
+from ..compose.remote_agents import A2A_SOURCE, a2a_pins, find_remote_agent, open_remote_agent
+from ..compose.secrets import open_secrets
+from ..core.json import Json, JsonObject, dumps
+from ..core.user import User
+from ..protocols.a2a.followed_task import FollowedTask, words_of
+from ..protocols.a2a.model import A2AMessage
+from ..protocols.a2a.remote_agent import RemoteAgent
+from ..protocols.plain_text import plain, shown
+from ..toolsets.a2a.toolset import A2AToolset, CardSurvey
+from . import call as one_call
+from . import options
+from .language import tr
+from .options import JournalFlag, JsonFlag, PolicyFlag, VerboseFlag, YesFlag
+from .run import DONE, FAILED
+from .show.terminal import Terminal, who
+
+app = typer.Typer(help="Agents elsewhere, by A2A: look at a card, approve, send, watch a task.", no_args_is_help=True)
+
+WhichArgument = Annotated[
+    str, typer.Argument(metavar="NAME|URL", help="The agent: its name in [a2a] of the settings, or its address.")
+]
+AgreeFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
+
+
+@app.command("card")
+def show_card(which: WhichArgument, as_json: JsonFlag = False) -> int:
+    """Show the card of an agent as it is now, and whether it is the one that you approved."""
+    terminal = Terminal()
+    agent, toolset = _opened(which)
+    survey = asyncio.run(_surveyed(toolset))
+    if as_json:
+        terminal.json(_told(agent, survey) | {"card": survey.card.raw})
+    else:
+        _show(terminal, agent, survey)
+    return DONE
+
+
+@app.command("approve")
+def approve(which: WhichArgument, yes: AgreeFlag = False, as_json: JsonFlag = False) -> int:
+    """Look at the card of an agent, as it says it, and agree that the agent is asked."""
+    terminal = Terminal()
+    agent, toolset = _opened(which)
+
+    async def command() -> int:
+        async with toolset:
+            survey = await toolset.survey(_secrets())
+            if not as_json:
+                _show(terminal, agent, survey)
+            if survey.state != "approved":
+                typed = terminal.ask("approve the agent as shown?  [y]es  [n]o: ") if terminal.person else None
+                if not yes and (typed or "").strip().lower() not in ("y", "yes"):
+                    terminal.note("Nothing was approved.")
+                    return FAILED
+                await toolset.approve(survey, by=who())
+            if as_json:
+                terminal.json(_told(agent, survey) | {"state": "approved"})
+            else:
+                terminal.note(f'{agent.called} is approved: tools = ["{A2A_SOURCE}{agent.name or agent.url}"]')
+            return DONE
+
+    return asyncio.run(command())
+
+
+@app.command("remove")
+def remove(which: WhichArgument) -> None:
+    """Take the approval of an agent back."""
+    agent, _ = _opened(which)
+    a2a_pins(os.environ).withdraw(agent.identity)
+    Terminal().note(f"{agent.called} is not approved any more.")
+
+
+@app.command("send")
+def send(
+    which: WhichArgument,
+    message: Annotated[str, typer.Argument(help="What to ask or to do.")],
+    skill: Annotated[str, typer.Option(metavar="ID", help="Which of its skills is meant.")] = "",
+    conversation: Annotated[str, typer.Option(metavar="ID", help="Go on with an earlier conversation.")] = "",
+    verbose: VerboseFlag = False,
+    as_json: JsonFlag = False,
+    yes: YesFlag = False,
+    journal: JournalFlag = "",
+    policy: PolicyFlag = "",
+) -> int:
+    """Ask an agent that you approved, as one call on record.
+
+    For instance: actum a2a send https://agents.example.org/weather "Will it rain in Oslo?"
+    """
+    agent = find_remote_agent(which, options.read().a2a)
+    given: dict[str, Json] = {"message": message, "skill": skill, "conversation": conversation}
+    return one_call.call(
+        agent.called,
+        args=dumps({name: value for name, value in given.items() if value}),
+        tools=[A2A_SOURCE + (agent.name or agent.url)],
+        mcp=["none"],
+        verbose=verbose,
+        as_json=as_json,
+        yes=yes,
+        journal=journal,
+        policy=policy,
+    )
+
+
+@app.command("watch")
+def watch(
+    which: WhichArgument,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="The id of the task, as the agent calls it.")],
+    as_json: JsonFlag = False,
+) -> int:
+    """Show how a task of an agent goes, until it is over or waits for somebody."""
+    terminal = Terminal()
+    _, toolset = _opened(which)
+
+    async def command() -> int:
+        async with toolset:
+            state, last = "", FollowedTask()
+            async for seen in toolset.watch(task, _secrets()):
+                if seen.state != state:
+                    state = seen.state
+                    terminal.note(f"{state}: {plain(words_of(seen.status.message))[:500]}".rstrip(": "))
+                last = seen
+            if as_json:
+                terminal.json({"task": task, "state": last.state, "artifacts": _artifacts(last)})
+            else:
+                for each in last.artifacts:
+                    terminal.text(plain(words_of(A2AMessage(role="agent", parts=each.parts))))
+            return FAILED if last.state in ("failed", "rejected", "canceled") else DONE
+
+    return asyncio.run(command())
+
+
+def _artifacts(task: FollowedTask) -> list[Json]:
+    return [{"name": each.name, "parts": msgspec.to_builtins(each.parts)} for each in task.artifacts]
+
+
+def _opened(which: str) -> tuple[RemoteAgent, A2AToolset]:
+    settings = options.read()
+    toolset = open_remote_agent(which, settings.a2a, os.environ, options.egress())
+    return toolset.agent, toolset
+
+
+def _secrets() -> Mapping[str, str]:
+    return open_secrets(os.environ).of(User(principal=who()))
+
+
+async def _surveyed(toolset: A2AToolset) -> CardSurvey:
+    async with toolset:
+        return await toolset.survey(_secrets())
+
+
+def _told(agent: RemoteAgent, survey: CardSurvey) -> JsonObject:
+    return {
+        "name": agent.called,
+        "url": agent.url,
+        "state": survey.state,
+        "changes": list[Json](survey.changes),
+        "signature": survey.signature_state,
+        "elsewhere": list[Json](survey.elsewhere),
+    }
+
+
+def _show(terminal: Terminal, agent: RemoteAgent, survey: CardSurvey) -> None:
+    """The card for a person, hidden characters made visible."""
+    card = survey.card
+    raw = card.raw
+    rows = [
+        (tr("agent"), shown(str(raw.get("name", "")))[:200]),
+        (tr("what it is"), shown(str(raw.get("description", "")))[:2000]),
+        *((f"{each.binding} {each.dialect}", shown(each.url)[:500]) for each in card.interfaces),
+        *((f"{tr('skill')} {each.id}", shown(f"{each.name}: {each.description}")) for each in card.skills),
+        *(((tr("wants"), ", ".join(card.schemes)),) if card.schemes else ()),
+        (tr("signature"), shown(survey.signature)),
+    ]
+    terminal.table("", "", rows=rows)
+    if survey.elsewhere:
+        terminal.note(f"It is reached at another origin, which gets no credentials: {', '.join(survey.elsewhere)}")
+    if survey.state == "changed":
+        terminal.note("It is not as you approved it:")
+        for line in survey.changes:
+            terminal.note(f"  {line}")
+    elif survey.state == "new":
+        terminal.note("It was never approved.")

@@ -1,0 +1,70 @@
+"""Remote agents: those of the settings or at a bare address, and the toolsets that ask them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ..core.errors import UsageError
+from ..protocols.a2a.remote_agent import RemoteAgent
+from ..storage.pins import PinStore
+from ..storage.place import state_folder
+from ..storage.remote_tasks import RemoteTaskFiles
+from ..toolsets.a2a.toolset import A2AToolset
+from ..transport.egress import Egress
+
+A2A_SOURCE = "a2a:"
+"""How the name of a place of tools begins that is a remote agent."""
+
+
+def a2a_pins(environment: Mapping[str, str]) -> PinStore:
+    """The cards of remote agents that the person approved."""
+    return PinStore(state_folder(environment) / "a2a-approved.json")
+
+
+def find_remote_agent(which: str, known: Mapping[str, RemoteAgent]) -> RemoteAgent:
+    """A remote agent.
+
+    Args:
+        which: its name in the settings, or its address; `a2a:` may stand before both.
+        known: the tables `[a2a.NAME]` of the settings.
+
+    Raises:
+        UsageError: there is none of this name, or the address can not be.
+    """
+    which = which.removeprefix(A2A_SOURCE)
+    try:
+        if which in known:
+            return msgspec.structs.replace(known[which], name=which)
+        if "://" in which:
+            named = next((name for name, each in known.items() if each.url == which), "")
+            return msgspec.structs.replace(known[named], name=named) if named else RemoteAgent(url=which)
+    except ValueError as error:
+        raise UsageError(f"remote agent {which!r}: {error}") from None
+    names = ", ".join(known) or "none"
+    raise UsageError(f"there is no remote agent {which!r} in [a2a] of the settings; there are: {names}")
+
+
+def open_remote_agent(
+    which: str,
+    known: Mapping[str, RemoteAgent],
+    environment: Mapping[str, str],
+    egress: Egress | None = None,
+) -> A2AToolset:
+    """The toolset of a remote agent, of which only the card that was approved is used.
+
+    Args:
+        which, known: as for `find_remote_agent`.
+        environment: says where approvals and handles are kept.
+        egress: the operator's rules for outgoing calls.
+
+    Raises:
+        UsageError: as by `find_remote_agent`.
+    """
+    return A2AToolset(
+        find_remote_agent(which, known),
+        pins=a2a_pins(environment),
+        handles=RemoteTaskFiles(state_folder(environment) / "a2a-tasks"),
+        egress=egress,
+    )

@@ -1,0 +1,473 @@
+"""`RemoteCall`: one call of a remote agent, from the message to the result.
+
+A message begins a task; the task is followed by its stream, and by asking where there is no stream or it broke. A
+question of the agent becomes a question to the user. When the time for following is over the call waits on record with
+the task's handle: nothing is in doubt, and whoever goes on with the run finds the task again. Whoever cancels the call
+cancels the task.
+
+As soon as the task's id is known it is kept outside of this process, so that a call whose process was killed joins its
+task, and the message is not sent twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import NamedTuple, Protocol
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from ...core.call import MediaPart, TextPart, ToolCall, ToolResult
+from ...core.errors import CallCancelled, CallError, CallTimeout, RateLimited, ToolError, Unavailable
+from ...core.interfaces import Clock, Context, InputRequired
+from ...core.json import Json, JsonObject, dumps
+from ...core.pending import Pending
+from ...core.record import new_id
+from ...protocols.a2a.card import RemoteCard
+from ...protocols.a2a.followed_task import FollowedTask, words_of
+from ...protocols.a2a.later import UnreadableAnswer
+from ...protocols.a2a.model import A2ABytes, A2AData, A2AEvent, A2ALink, A2AMessage, A2APart, A2AText
+from ...protocols.plain_text import plain, plain_json
+from ...transport.guard import AddressRefused, check_link
+from .connection import A2AConnection, RequestTerms, TaskHandle, is_of_older_server
+from .error import UNKNOWN_TASK, UNSUPPORTED, RemoteAgentError, malformed
+
+POLL_S = (0.5, 10.0)
+"""A task is asked after so many seconds at first, and then more and more seldom, up to the second number."""
+FAILURES_MAX = 5
+"""After so many failures in a row the call waits on record."""
+CANCEL_S = 5.0
+"""How long a task that nobody waits for any more is given to hear of that."""
+QUESTIONS_MAX = 50
+PROGRESS_CHARS_MAX = 2_000
+WORDS_MAX = 2_000
+_LINK = re.compile(r"https?://[^\s<>\"')\]]{1,2000}")
+_ANSWER: JsonObject = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "description": "What to answer the agent."}},
+    "required": ["answer"],
+}
+
+
+class HandleStore(Protocol):
+    """Keeps the handle of a call's task outside of this process."""
+
+    def get(self, key: str) -> bytes:
+        """What was kept for a call; empty where nothing was."""
+
+    def put(self, key: str, handle: bytes) -> None:
+        """Keep the handle of a call's task."""
+
+    def forget(self, key: str) -> None:
+        """The call has its outcome."""
+
+
+class RestingTask(Struct, frozen=True):
+    """A task that a call waits for; stands in the journal as `Context.state`.
+
+    Attributes:
+        handle: by what the task is found again.
+        asked: how many questions of the agent were answered.
+    """
+
+    handle: TaskHandle
+    asked: int = 0
+
+
+class CallTerms(NamedTuple):
+    """What a call is made with.
+
+    Attributes:
+        connection: to the agent.
+        card: of the agent, as it was approved.
+        request: what goes with each request.
+        asker: what the agent is called here.
+        clock: time.
+        wait_s: for so many seconds the task is followed.
+        handles: keeps handles outside of this process; None for nothing.
+    """
+
+    connection: A2AConnection
+    card: RemoteCard
+    request: RequestTerms
+    asker: str
+    clock: Clock
+    wait_s: float
+    handles: HandleStore | None
+
+
+def resting_task(data: str | bytes) -> RestingTask | None:
+    """The task in a state that a call left; None where there is none."""
+    try:
+        return msgspec.json.decode(data, type=RestingTask) if data else None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+class RemoteCall:
+    """One call.
+
+    Args:
+        terms: what it is made with.
+        call: the call.
+        context: of the call.
+    """
+
+    def __init__(self, terms: CallTerms, call: ToolCall, context: Context) -> None:
+        self._terms = terms
+        self._call = call
+        self._context = context
+        self._task = FollowedTask()
+        self._handle: TaskHandle | None = None
+        self._asked = 0
+        self._left_s = terms.wait_s
+
+    async def run(self) -> ToolResult:
+        """Make the call, or go on with it.
+
+        Raises:
+            CallError: it could not be done.
+            InputRequired: the call waits: for an answer, or for the task.
+        """
+        try:
+            await self._work()
+        except asyncio.CancelledError:
+            await self._cancel()
+            raise
+        except InputRequired:
+            raise  # the handle is on record now, and stays in its file until there is an outcome
+        except CallError:
+            await self._forget()
+            raise
+        await self._forget()
+        return self._outcome()
+
+    async def _work(self) -> None:
+        known = resting_task(self._context.state) or await self._kept()
+        if known is None:
+            await self._followed(self._begin())
+        else:
+            self._handle, self._asked = known.handle, known.asked
+            self._task = FollowedTask(known.handle.task_id, known.handle.context_id)
+            await self._followed(self._go_on())
+        while not self._task.is_over:
+            if self._asked >= QUESTIONS_MAX:
+                await self._cancel()
+                raise ToolError(
+                    f"{self._terms.asker} asks too many questions; its task was cancelled.", effect="unknown"
+                )
+            message = await self._answer()
+            self._asked += 1
+            self._task.answered()
+            await self._followed(self._say(message))
+
+    # Following --------------------------------------------------------------------------------------------------------
+
+    async def _followed(self, step: Awaitable[None]) -> None:
+        """Follow the task until it is settled, as long as there is time."""
+        clock = self._terms.clock
+        began = clock.monotonic()
+        limit = clock.timeout(max(0.0, self._left_s))
+        try:
+            async with limit:
+                await step
+                await self._poll()
+        except TimeoutError:
+            if not limit.expired() or self._handle is None or not self._task.task_id:
+                raise CallTimeout(
+                    f"{self._terms.asker} did not say which task it began; the work may be under way."
+                ) from None
+            raise self._rest(f"{self._terms.asker} is still at work on it.") from None
+        finally:
+            self._left_s -= clock.monotonic() - began
+
+    async def _begin(self) -> None:
+        """Send the message, by the first way that works."""
+        card, connection = self._terms.card, self._terms.connection
+        ways = connection.handles(card)
+        for number, way in enumerate(ways):
+            handle = self._with_ids(way)
+            self._task, self._handle = FollowedTask(handle.task_id), handle
+            if handle.task_id:  # made here: the task can be found again from the moment at which the message leaves
+                await self._keep()
+            try:
+                await self._send(handle, self._message(handle))
+            except Unavailable as error:
+                if error.effect != "none" or number + 1 == len(ways):
+                    raise
+            except RemoteAgentError as error:
+                follows = ways[number + 1].spoken if number + 1 < len(ways) else ""
+                if follows != "legacy" or way.spoken == "legacy" or not is_of_older_server(error):
+                    raise
+            else:
+                if way.spoken == "legacy":
+                    connection.know_as_legacy(way.url)
+                return
+
+    async def _say(self, message: A2AMessage) -> None:
+        assert self._handle is not None
+        await self._send(self._handle, message)
+
+    async def _send(self, handle: TaskHandle, message: A2AMessage) -> None:
+        connection, request = self._terms.connection, self._terms.request
+        if self._terms.card.streams:
+            try:
+                await self._listen(connection.send(handle, message, request, streams=True))
+            except RemoteAgentError as error:
+                if error.rpc_code != UNSUPPORTED:
+                    raise
+            else:
+                return
+        await self._listen(connection.send(handle, message, request, streams=False))
+
+    async def _go_on(self) -> None:
+        """Find the task again."""
+        handle, connection = self._handle, self._terms.connection
+        assert handle is not None
+        try:
+            await self._take(await connection.get(handle, self._terms.request))
+        except (Unavailable, CallTimeout, RateLimited):
+            return  # it is asked after again
+        except RemoteAgentError as error:
+            if handle.spoken != "legacy" or error.rpc_code != UNKNOWN_TASK or self._asked:
+                raise
+            return await self._begin()  # the process ended before the message left
+        if self._terms.card.streams and not self._task.is_settled:
+            # A task that ended meanwhile, or an agent that does not take up a stream again: asking tells more.
+            with suppress(CallError):
+                await self._listen(connection.subscribe(handle, self._terms.request))
+
+    async def _listen(self, stream: AbstractAsyncContextManager[AsyncIterator[A2AEvent]]) -> None:
+        """Take in a stream until the task is settled. A stream that breaks once the task is known is not missed."""
+        heard = False
+        try:
+            async with stream as events:
+                async for event in events:
+                    heard = True
+                    await self._take(event)
+                    if self._task.is_settled:
+                        return
+        except (CallTimeout, Unavailable) as error:
+            is_begun = heard or (
+                error.effect == "unknown" and self._handle is not None and self._handle.spoken == "legacy"
+            )
+            if not self._task.task_id or not is_begun:
+                raise
+        if not self._task.task_id:
+            raise malformed("it tells neither of a task nor of a message")
+
+    async def _poll(self) -> None:
+        """Ask after the task until it is settled."""
+        failures, pause = 0, POLL_S[0]
+        while not self._task.is_settled:
+            await self._terms.clock.sleep(pause)
+            pause = min(pause * 1.5, POLL_S[1])
+            assert self._handle is not None
+            try:
+                task = await self._terms.connection.get(self._handle, self._terms.request)
+            except (Unavailable, CallTimeout, RateLimited):
+                failures += 1
+                if failures >= FAILURES_MAX:
+                    raise self._rest(f"{self._terms.asker} can not be reached at the moment.") from None
+                continue
+            failures = 0
+            await self._take(task)
+
+    async def _take(self, event: A2AEvent) -> None:
+        before = self._task.status
+        try:
+            self._task.take(event)
+        except UnreadableAnswer as problem:
+            raise malformed(problem) from None
+        handle = self._handle
+        assert handle is not None
+        if self._task.task_id and (handle.task_id, handle.context_id) != (self._task.task_id, self._task.context_id):
+            known = msgspec.structs.replace(handle, task_id=self._task.task_id, context_id=self._task.context_id)
+            self._handle = known
+            await self._keep()
+        if self._task.status != before and not self._task.is_over:
+            words = plain(words_of(self._task.status.message))[:PROGRESS_CHARS_MAX]
+            self._context.progress({"state": self._task.state, "message": words})
+
+    # What is kept -----------------------------------------------------------------------------------------------------
+
+    async def _kept(self) -> RestingTask | None:
+        handles = self._terms.handles
+        return resting_task(await asyncio.to_thread(handles.get, self._context.key)) if handles is not None else None
+
+    async def _keep(self) -> None:
+        if self._terms.handles is not None and self._handle is not None:
+            data = msgspec.json.encode(RestingTask(self._handle, self._asked))
+            await asyncio.to_thread(self._terms.handles.put, self._context.key, data)
+
+    async def _forget(self) -> None:
+        if self._terms.handles is not None:
+            await asyncio.to_thread(self._terms.handles.forget, self._context.key)
+
+    def _state(self) -> str:
+        assert self._handle is not None
+        return dumps(RestingTask(self._handle, self._asked))
+
+    def _rest(self, words: str) -> InputRequired:
+        """What to raise where the call has to wait for the task. Whoever answers has the task looked at again."""
+        pending = Pending(
+            new_id("ask"),
+            "elicitation",
+            f"{words} Answer to look at its task again.",
+            self._call,
+            schema={"type": "object", "properties": {}},
+            request={"a2a": msgspec.to_builtins(self._handle)},
+            asker=self._terms.asker,
+        )
+        return InputRequired(pending, "", self._state())
+
+    async def _cancel(self) -> None:
+        """Have the task stop; nobody waits for it any more."""
+        if self._handle is None or not self._task.task_id or self._task.is_over:
+            return
+
+        async def stop(handle: TaskHandle) -> None:
+            with suppress(CallError):
+                await self._terms.connection.cancel(handle, self._terms.request)
+
+        await asyncio.wait([asyncio.ensure_future(stop(self._handle))], timeout=CANCEL_S)
+
+    # What the agent asks ----------------------------------------------------------------------------------------------
+
+    async def _answer(self) -> A2AMessage:
+        """The answer of the user to the question of the agent, as the next message of the task.
+
+        Raises:
+            InputRequired: nobody can answer now.
+            ToolError: the user does not answer.
+        """
+        handle, status, asker = self._handle, self._task.status, self._terms.asker
+        assert handle is not None
+        said = plain(words_of(status.message))[:WORDS_MAX]
+        question = said or "The agent needs something before it can go on."
+        marks = (handle.task_id, status.message.id if status.message else "", str(status.at), said, str(self._asked))
+        key = hashlib.sha256("\n".join(marks).encode()).hexdigest()[:32]
+        url = _login_page(status.message) if status.state == "auth-required" else ""
+        try:
+            given = await self._context.elicit(question, None if url else _ANSWER, url=url, asker=asker, key=key)
+        except InputRequired as waiting:
+            raise InputRequired(waiting.pending, waiting.run_id, self._state()) from None
+        if given.action != "accept":
+            await self._cancel()
+            raise ToolError(f"The user did not answer {asker}, so its task was cancelled.", effect="unknown")
+        text = given.content.get("answer")
+        return A2AMessage(
+            role="user",
+            parts=(A2AText(text=text if isinstance(text, str) and text else "Done."),),
+            id=_digest("answer", self._context.key, str(self._asked)),
+            context_id=handle.context_id,
+            task_id=handle.task_id,
+        )
+
+    # The message ------------------------------------------------------------------------------------------------------
+
+    def _with_ids(self, way: TaskHandle) -> TaskHandle:
+        """The way with the ids that a client of its version makes. They follow from the call, so that they are the same
+        for each attempt."""
+        conversation = self._call.arguments.get("conversation")
+        context_id = conversation if isinstance(conversation, str) else ""
+        if way.spoken == "legacy":
+            task_id = _digest("task", self._context.key)
+            return msgspec.structs.replace(
+                way, task_id=task_id, context_id=context_id or _digest("session", self._context.key)
+            )
+        return msgspec.structs.replace(way, context_id=context_id)
+
+    def _message(self, handle: TaskHandle) -> A2AMessage:
+        """The first message of the call.
+
+        Raises:
+            ToolError: an attachment is not there.
+        """
+        given = self._call.arguments
+        skill = given.get("skill")
+        return A2AMessage(
+            role="user",
+            parts=(A2AText(text=str(given.get("message", ""))), *self._files(given.get("files"))),
+            id=_digest("message", self._context.key),
+            context_id=handle.context_id,
+            metadata={"skill": skill} if isinstance(skill, str) else {},
+        )
+
+    def _files(self, handles: Json) -> list[A2APart]:
+        found: list[A2APart] = []
+        for handle in handles if isinstance(handles, list) else ():
+            part = self._context.attachments.get(str(handle))
+            if part is None:
+                raise ToolError(f"There is no attachment {str(handle)[:100]!r}.")
+            if not part.data and part.url:
+                found.append(A2ALink(url=part.url, name=part.name, media_type=part.media_type))
+            else:
+                found.append(A2ABytes(data=part.data, name=part.name, media_type=part.media_type))
+        return found
+
+    # The outcome ------------------------------------------------------------------------------------------------------
+
+    def _outcome(self) -> ToolResult:
+        """What the task came to.
+
+        Raises:
+            CallError: it failed, was refused or cancelled.
+        """
+        task, asker = self._task, self._terms.asker
+        words = plain(words_of(task.reply or task.status.message))[:WORDS_MAX]
+        match task.state:
+            case "failed":
+                raise ToolError(f"{asker} failed: {words or 'it does not say why.'}", effect="unknown")
+            case "rejected":
+                raise ToolError(f"{asker} does not do this: {words or 'it does not say why.'}")
+            case "canceled":
+                raise CallCancelled(f"{asker} cancelled the task; it may have happened in part.")
+            case _:
+                pass
+        parts = [part for artifact in task.artifacts for part in artifact.parts]
+        last = task.reply or task.status.message
+        told = {part.text for part in parts if isinstance(part, A2AText)}
+        parts += [
+            part for part in (last.parts if last else ()) if not (isinstance(part, A2AText) and part.text in told)
+        ]
+        content = [_content(part) for part in parts]
+        structured: Json | UnsetType = UNSET
+        if len(parts) == 1 and isinstance(parts[0], A2AData):
+            structured = plain_json(parts[0].data)
+        if task.context_id:
+            content.append(TextPart(f"[conversation: {plain(task.context_id)[:200]}]"))
+        return ToolResult(self._call.id, tuple(content) or (TextPart("Done."),), structured=structured)
+
+
+def _content(part: A2APart) -> TextPart | MediaPart:
+    """A part as content. An address is told as text: nobody is made to fetch it."""
+    match part:
+        case A2AText():
+            return TextPart(plain(part.text))
+        case A2AData():
+            return TextPart(dumps(plain_json(part.data)))
+        case A2ABytes():
+            kind = (
+                part.media_type if re.fullmatch(r"[\w.+-]+/[\w.+-]+", part.media_type) else "application/octet-stream"
+            )
+            return MediaPart(kind, data=part.data, name=plain(part.name)[:200])
+        case A2ALink():
+            return TextPart(f"[file {plain(part.name)[:200]} at {plain(part.url)[:2000]}]")
+
+
+def _login_page(message: A2AMessage | None) -> str:
+    """The page of the web that an agent sends the user to; empty where it names none that is safe to show."""
+    links: Sequence[str] = [part.url for part in message.parts if isinstance(part, A2ALink)] if message else []
+    for url in [*links, *_LINK.findall(words_of(message))]:
+        with suppress(AddressRefused):
+            return check_link(url).url
+    return ""
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\n".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:32]

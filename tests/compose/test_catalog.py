@@ -1,0 +1,156 @@
+"""The catalog: what is registered, seen again, checked, found, and shown to whom."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from actum.compose.catalog import CatalogKeeper, catalog_files
+from actum.core.errors import CallError, UsageError
+from actum.core.json import JsonObject
+from actum.core.key import new_key
+from actum.protocols.catalog import CatalogEntry, ai_catalog, find_entries, search_answer
+from actum.server.access import Access
+from actum.server.catalog import CatalogDoor
+from actum.server.house import House, HouseSettings
+from actum.server.identity import Keys
+from actum.testing import FakeClock
+from actum.transport.egress import Egress
+from tests.toolsets.a2a.remote_servers import april_agent, scripted_agent, sdk_agent
+from tests.web import serving
+
+
+def keeper(tmp_path: Path, clock: FakeClock | None = None) -> CatalogKeeper:
+    environment = {"XDG_STATE_HOME": str(tmp_path)}
+    return CatalogKeeper(
+        catalog_files(environment), {}, environment, egress=Egress(), clock=clock or FakeClock(1_000.0)
+    )
+
+
+async def test_an_entry_keeps_each_version_and_what_changed_and_when_it_was_last_seen(tmp_path: Path) -> None:
+    clock = FakeClock(1_000.0)
+    it = keeper(tmp_path, clock)
+    async with scripted_agent() as agent:
+        added = await it.add(agent.origin, name="oracle", tags=["truth"])
+        assert (added.health, added.signature, len(added.versions)) == ("well", "unsigned", 1)
+        clock.advance(10)
+        same = await it.look("oracle")
+        assert (len(same.versions), same.last_seen) == (1, 1_010.0)
+        agent.card = {"description": "Knows more."}
+        changed = await it.look("oracle")
+        assert [version.changes for version in changed.versions] == [
+            (),
+            ('description: was "Knows.", is "Knows more."',),
+        ]
+        with pytest.raises(UsageError, match="another 'oracle'"):
+            await it.add(f"{agent.origin}/", name="oracle")
+    clock.advance(10)
+    gone = await it.look("oracle")
+    assert (gone.health, gone.last_seen, gone.looked) == ("failing", 1_010.0, 1_020.0)
+    assert "can not be reached" in gone.problem
+    assert gone.description == "Knows more."
+    with pytest.raises(CallError):
+        await it.add("http://127.0.0.1:9/", name="nobody")
+
+
+async def test_a_card_that_did_not_change_is_not_sent_again(tmp_path: Path) -> None:
+    it = keeper(tmp_path)
+    async with sdk_agent(("JSONRPC", "1.0")) as (origin, seen):
+        first = await it.add(origin, name="weather")
+        again = await it.look("weather")
+        assert first.etag
+        assert seen.heads[-1][2]["if-none-match"] == first.etag
+        assert again.versions == first.versions
+
+
+async def test_a_check_tries_card_send_stream_and_cancel(tmp_path: Path) -> None:
+    it = keeper(tmp_path)
+    for name in ("sdk", "april"):
+        async with sdk_agent(("JSONRPC", "1.0")) if name == "sdk" else april_agent() as (origin, _):
+            await it.add(origin, name=name)
+            checked = await it.check(name)
+            assert [(check.step, check.passed) for check in checked.checks] == [
+                ("card", True),
+                ("send", True),
+                ("stream", True),
+                ("cancel", True),
+            ], checked.checks
+    async with scripted_agent() as agent:  # it answers no method at all
+        await it.add(agent.origin, name="mute")
+        steps = {check.step: check.passed for check in (await it.check("mute")).checks}
+        assert steps == {"card": True, "send": False, "stream": False}
+
+
+async def test_two_that_look_at_one_entry_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    one, other = keeper(tmp_path), keeper(tmp_path)
+    async with scripted_agent() as agent:
+        await asyncio.gather(*(each.add(agent.origin, name=f"a{n}") for n in range(4) for each in (one, other)))
+        await asyncio.gather(*(each.look(f"a{n}") for n in range(4) for each in (one, other)))
+    entries = catalog_files({"XDG_STATE_HOME": str(tmp_path)}).all()
+    assert [(entry.name, len(entry.versions)) for entry in entries] == [(f"a{n}", 1) for n in range(4)]
+
+
+def test_entries_are_found_by_words_of_skills_tags_and_descriptions() -> None:
+    def entry(name: str, document: JsonObject, *tags: str) -> CatalogEntry:
+        made = CatalogEntry(name=name, kind="a2a", url=f"https://{name}.example", tags=tags)
+        return made.with_document(document, 1.0)
+
+    entries = [
+        entry("desk", {"name": "Desk", "description": "Books flights.", "skills": [{"id": "f", "name": "Flights"}]}),
+        entry("sky", {"name": "Sky", "description": "Tells the weather for a flight."}),
+        entry("till", {"name": "Till", "description": "Pays."}, "flights"),
+        entry("odd", {"name": 7, "description": [], "skills": ["x", {"name": None, "tags": 3}]}),
+    ]
+    cases: dict[str, list[str]] = {
+        "flight": ["desk", "till", "sky"],
+        "weather flight": ["sky", "desk", "till"],
+        "nothing": [],
+        "": ["desk", "sky", "till", "odd"],
+    }
+    for query, names in cases.items():
+        assert [found.name for found, _ in find_entries(entries, query)] == names, query
+    answer = search_answer(find_entries(entries, "flight"), 2)
+    assert answer["pageToken"] == "2"
+    assert ai_catalog(entries, "here")["entries"]
+
+
+def test_who_may_see_an_entry_is_said_by_users_and_roles() -> None:
+    def entry(*users: str, tenant: str = "") -> CatalogEntry:
+        return CatalogEntry(name="a", kind="a2a", url="x", users=users, tenant=tenant)
+
+    assert entry().is_seen_by("")
+    assert entry("ann").is_seen_by("ann")
+    assert not entry("ann").is_seen_by("")
+    assert not entry("ann").is_seen_by("bob")
+    assert not entry("*").is_seen_by("")
+    assert entry("role:clerk").is_seen_by("bob", ["clerk"])
+    assert not entry("role:clerk").is_seen_by("role:clerk", [])
+    assert not entry("*").is_seen_by("", ["clerk"])
+    assert not entry("ann", tenant="red").is_seen_by("ann", tenant="blue")
+    assert entry("ann", tenant="red").is_seen_by("ann", tenant="red")
+
+
+async def test_the_server_tells_each_caller_of_the_entries_that_the_caller_may_see() -> None:
+    def entries() -> list[CatalogEntry]:
+        made = CatalogEntry(name="open", kind="a2a", url="https://a.example")
+        mine = CatalogEntry(name="anns", kind="mcp", url="https://b.example", users=("ann",))
+        return [made, mine, CatalogEntry(name="red", kind="a2a", url="https://c.example", tenant="red")]
+
+    keys = {name: new_key(name, scopes=["tools"]) for name in ("ann", "bob")}
+    verifier = Keys([key for _, key in keys.values()])
+    house = House([CatalogDoor(entries)], HouseSettings(access=Access(verifier=verifier)))
+    async with serving(house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+        public = await client.get("/.well-known/ai-catalog.json")
+        assert public.headers["actum-draft"]
+        assert [each["url"] for each in public.json()["entries"]] == ["https://a.example"]
+        assert (await client.post("/catalog/search", json={})).status_code == 401
+        for name, urls in (("ann", {"https://a.example", "https://b.example"}), ("bob", {"https://a.example"})):
+            head = {"authorization": f"Bearer {keys[name][0]}"}
+            found = await client.post("/catalog/search", headers=head, json={"query": {"text": ""}})
+            assert {each["url"] for each in found.json()["results"]} == urls, name
+        head = {"authorization": f"Bearer {keys['bob'][0]}"}
+        for body in (b"", b"[]", b'{"pageSize": 0}', b'{"pageToken": "-1"}', b'{"query": 1}', b"[" * 50_000):
+            assert (await client.post("/catalog/search", headers=head, content=body)).status_code == 400, body[:20]

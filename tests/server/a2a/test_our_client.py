@@ -1,0 +1,76 @@
+"""Our client and our server: an agent asks an agent elsewhere, by the new card and by the old one, and in a circle."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+
+import pytest
+
+from actum import Agent, Rule, Rules, ToolCall
+from actum.compose.serving import open_doors
+from actum.compose.settings import Settings
+from actum.core.interfaces import Request
+from actum.core.message import ToolMessage
+from actum.journal.memory import MemoryJournal
+from actum.protocols.a2a.remote_agent import RemoteAgent
+from actum.server.api.api import GivenAgents
+from actum.server.house import House, HouseSettings
+from actum.server.identity import Identity
+from actum.testing import Said, ScriptedModel
+from actum.toolsets.a2a import A2AToolset
+from tests.web import listening, serving
+
+pytestmark = pytest.mark.skipif(find_spec("actum.server.a2a") is None, reason="the server of A2A is not here")
+ALLOWED = Rules(Rule("allow"))
+
+
+def asks(tool: str) -> ScriptedModel:
+    """Hands on to another agent, and tells what it heard."""
+
+    def said(request: Request) -> Said:
+        last = request.messages[-1]
+        return (
+            f"heard: {last.result.text}" if isinstance(last, ToolMessage) else [ToolCall("1", tool, {"message": "go"})]
+        )
+
+    return ScriptedModel(said)
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[str]:
+    """The agents `desk` and `back`, which ask each other, and `plain`, which answers; the origin where they are."""
+    listener, journal = listening(), MemoryJournal()
+    here = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    async with (
+        A2AToolset(RemoteAgent(url=f"{here}/a2a/back", name="back")) as back,
+        A2AToolset(RemoteAgent(url=f"{here}/a2a/desk", name="desk")) as desk,
+    ):
+        plain = ScriptedModel(lambda request: "Plainly.")
+        agents = GivenAgents(
+            {
+                "plain": Agent(plain, tools=[], journal=journal, name="plain"),
+                "desk": Agent(asks("back"), tools=[back], policy=ALLOWED, journal=journal, name="desk"),
+                "back": Agent(asks("desk"), tools=[desk], policy=ALLOWED, journal=journal, name="back"),
+            }
+        )
+        doors = open_doors(Settings(), [], agents, journal, Identity())
+        async with serving(House(doors, HouseSettings()).app, listener):
+            yield here
+
+
+async def test_our_client_asks_our_server_by_the_new_card_and_by_the_old_one() -> None:
+    async with served() as here:
+        for place in ("", "/.well-known/agent-card.json", "/.well-known/agent.json"):
+            async with A2AToolset(RemoteAgent(url=f"{here}/a2a/plain{place}", name="plain")) as toolset:
+                result = await Agent(asks("plain"), tools=[toolset], policy=ALLOWED).run("Ask.")
+            assert result.text.startswith("heard: Plainly."), (place, result)
+
+
+async def test_a_call_back_into_an_agent_that_is_on_the_way_is_refused_as_a_circle() -> None:
+    async with served() as here, A2AToolset(RemoteAgent(url=f"{here}/a2a/desk", name="desk")) as toolset:
+        result = await Agent(asks("desk"), tools=[toolset], policy=ALLOWED).run("Ask.")
+    # The first agent asks `desk`, that asks `back`, and `back` is refused when it asks `desk`.
+    assert result.text.startswith("heard: heard: heard: The agent refused")
+    assert "waits for this very task already" in result.text
