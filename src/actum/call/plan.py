@@ -13,14 +13,15 @@ from msgspec import Struct
 
 from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, PermissionDenied
-from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement
+from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement, Standing
 from ..core.pending import Quorum
 from ..core.secret_values import SECRET, is_missing, shown_arguments, shown_call, shown_repairs, taken_out
+from ..core.tool import Tool
 from ..journal.recording import CallRef
 from ..policy.ruling import Required, rule_on
 from ..schema.canonical import Unclear
 from .canonical import written_out
-from .resolve import Catalog, ResolvedTool
+from .resolve import Catalog, ResolvedTool, bound_tool
 
 
 class PolicyInputs(Struct, frozen=True, kw_only=True):
@@ -97,7 +98,8 @@ def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs
     """
     bound = catalog.resolve(call.name)
     said, (call, repairs) = call, fit(call, bound, terms)
-    ruling = rule_on(bound.tool, call, facts, terms.policy, terms.ancestors)
+    meant = _meant(call, bound.standing, terms) if bound.standing is not None else None
+    ruling = rule_on(bound.tool, call, facts, terms.policy, terms.ancestors, meant)
     decision, level = ruling.decision, ruling.level
     if decision.verdict not in ("allow", "ask"):  # what is no verdict lets nothing through
         raise denied(decision.reason, decision.rule)
@@ -116,6 +118,16 @@ def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs
         required=ruling.required,
         level=level,
     )
+
+
+def _meant(call: ToolCall, standing: Standing, terms: PolicyInputs) -> tuple[Tool, ToolCall] | None:
+    """The tool that a call is for, where the called tool stands for others, and the call as policies judge it.
+
+    Raises:
+        UnknownTool, InvalidArguments, PermissionDenied: as `Standing.meant`.
+    """
+    found = standing.meant(call)
+    return None if found is None else (found[0], fit(found[1], bound_tool(found[0]), terms)[0])
 
 
 def fit(call: ToolCall, bound: ResolvedTool, terms: PolicyInputs) -> tuple[ToolCall, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ..core.call import ToolCall
 from ..core.errors import BadTool, UnknownTool
-from ..core.interfaces import Toolset
+from ..core.interfaces import Standing, Toolset
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
 from ..core.tool import Tool, digest_of
 from ..schema.schema import Schema, compile_schema
@@ -33,6 +33,7 @@ class ResolvedTool(Struct, frozen=True):
         toolset: None for a bare definition, which the program that uses actum carries out itself.
         spots: where paths and addresses stand in its arguments.
         secrets: where its arguments hold secrets.
+        standing: the toolset, where a call of the tool may be for another tool.
     """
 
     tool: Tool
@@ -41,6 +42,7 @@ class ResolvedTool(Struct, frozen=True):
     result: Schema | None = None
     spots: tuple[Spot, ...] = ()
     secrets: tuple[Path, ...] = ()
+    standing: Standing | None = None
 
 
 class Catalog:
@@ -146,12 +148,18 @@ async def _told(toolsets: Sequence[Toolset]) -> Sequence[tuple[Toolset, Sequence
     return found
 
 
+def bound_tool(tool: Tool) -> ResolvedTool:
+    """A tool by itself, with its schemas ready for use."""
+    return _bind(tool, None, None)
+
+
 def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> ResolvedTool:
+    standing = toolset if isinstance(toolset, Standing) else None
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
-        return ResolvedTool(tool, toolset, before.schema, before.result, before.spots, before.secrets)
+        return ResolvedTool(tool, toolset, before.schema, before.result, before.spots, before.secrets, standing)
     schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=tool.foreign)
     result = None
     if tool.result is not None:
         result = compile_schema(tool.result, where=f"result of tool {tool.name!r}", blanks=True)
-    return ResolvedTool(tool, toolset, schema, result, spots(tool.parameters), secret_paths(tool.parameters))
+    return ResolvedTool(tool, toolset, schema, result, spots(tool.parameters), secret_paths(tool.parameters), standing)

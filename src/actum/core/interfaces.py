@@ -511,6 +511,20 @@ class Probing(Protocol):
         """Look, without changing anything, whether this call happened; `context.key` is the one it was made with."""
 
 
+@runtime_checkable
+class Standing(Protocol):
+    """A toolset with a tool that stands for many others, which are named in its arguments. Policies judge both."""
+
+    def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
+        """The tool that a call is for, and the call as this tool would get it; None where the call is for itself.
+
+        Raises:
+            UnknownTool: there is no such tool.
+            InvalidArguments: the arguments are not those of the tool.
+            PermissionDenied: the tool can not be called in this way.
+        """
+
+
 def _from_nowhere(arguments: JsonObject) -> Origins:
     return {}
 

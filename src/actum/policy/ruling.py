@@ -81,7 +81,14 @@ class _Word(Struct, frozen=True):
         return (Required(self.decision.rule, found, self.by),) if found is not None else ()
 
 
-def rule_on(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors: Sequence[Ancestor] = ()) -> Ruling:
+def rule_on(
+    tool: Tool,
+    call: ToolCall,
+    facts: Facts,
+    policy: Policy,
+    ancestors: Sequence[Ancestor] = (),
+    meant: tuple[Tool, ToolCall] | None = None,
+) -> Ruling:
     """Put a call to every policy on its way down.
 
     Args:
@@ -90,11 +97,22 @@ def rule_on(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors:
         facts: the facts of the run that makes the call.
         policy: the policy of the agent that makes the call.
         ancestors: the runs above this run, the outermost first.
+        meant: the tool that the call is for where the called tool stands for others, and the call as that tool would
+            get it. Every policy judges both.
     """
-    if not any(each.policy is not None for each in ancestors):
+    if meant is None and not any(each.policy is not None for each in ancestors):
         alone = _word_of(policy, tool, call, facts)
         required = () if alone.require is None else (Required(alone.rule, alone.require),)
         return Ruling(alone, (), required, len(ancestors) if alone.verdict == "ask" else None)
+    judged = [(tool, call)] if meant is None else [meant, (tool, call)]
+    return _together([word for each in judged for word in _words(*each, facts, policy, ancestors)])
+
+
+def _words(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors: Sequence[Ancestor]) -> list[_Word]:
+    """What each policy says, the outermost first."""
+    if not any(each.policy is not None for each in ancestors):
+        alone = _word_of(policy, tool, call, facts)
+        return [_Word(alone, len(ancestors), None, alone.rule == DECLARED)]
     words: list[_Word] = []
     own_facts = [each.facts() for each in ancestors]
     lookups = [*(each.origins for each in own_facts), facts.origins]
@@ -105,7 +123,7 @@ def rule_on(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors:
         theirs = msgspec.structs.replace(own_facts[level], agent=facts.agent, origins=origins)
         words.append(_named(ancestor.agent, _word_of(ancestor.policy, tool, call, theirs), level, ancestor))
     words.append(_named(facts.agent, _word_of(policy, tool, call, facts), len(ancestors), None))
-    return _together(words)
+    return words
 
 
 def _word_of(policy: Policy, tool: Tool, call: ToolCall, facts: Facts) -> Decision:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import BadTool, UnknownTool, UsageError
-from ..core.interfaces import Context, ProbeResult, Probing, Toolset
+from ..core.interfaces import Context, ProbeResult, Probing, Standing, Toolset
 from ..core.task_request import TaskDefaults
 from ..core.tool import Background, Effects, Tool
 
@@ -320,6 +320,23 @@ class _Wrapper(_Life):
             return ProbeResult("unknown")
         return await self._toolset.probe(await self._inner(call), context)
 
+    def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
+        """What the toolset inside says, with the definition that the wrapper makes of it; see `Standing`.
+
+        Raises:
+            UnknownTool: the wrapper leaves the tool out; or as `Standing.meant`.
+        """
+        own = self._own.get(call.name)
+        if own is None or not isinstance(self._toolset, Standing):
+            return None
+        found = self._toolset.meant(call if own == call.name else msgspec.structs.replace(call, name=own))
+        if found is None:
+            return None
+        shown = self._shown(found[0])
+        if shown is None:
+            raise UnknownTool(f"There is no tool {found[0].name!r}: it was left out.")
+        return shown, msgspec.structs.replace(found[1], name=shown.name)
+
     async def _inner(self, call: ToolCall) -> ToolCall:
         if call.name not in self._own:
             await self.list_tools()  # a process that goes on with a run may not have listed the tools yet
@@ -372,6 +389,11 @@ class _Combined(_Life):
         """Ask the toolset that has the tool; see `Probing`."""
         home = await self._home(call.name)
         return await home.probe(call, context) if isinstance(home, Probing) else ProbeResult("unknown")
+
+    def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
+        """What the toolset that has the tool says; see `Standing`."""
+        home = self._homes.get(call.name)
+        return home.meant(call) if isinstance(home, Standing) else None
 
     async def _home(self, name: str) -> Toolset:
         if name not in self._homes:

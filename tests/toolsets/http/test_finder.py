@@ -7,11 +7,13 @@ import pytest
 
 from actum import Agent, ToolCall
 from actum.core.errors import InvalidArguments, PermissionDenied, UnknownTool
+from actum.core.interfaces import Toolset
 from actum.core.json import JsonObject, dumps
 from actum.policy.rules import Rule, Rules
 from actum.testing import ScriptedModel
 from actum.toolsets.http.finder import ApiFinder
 from actum.toolsets.http.toolset import ApiToolset
+from actum.toolsets.wrappers import ToolLabels, combined, filtered, labelled, prefixed
 from tests.transport.wire_servers import said, wire_server
 
 from .test_real_documents import added
@@ -99,6 +101,40 @@ async def test_what_was_found_is_called_with_its_own_arguments_and_what_changes_
         result = await agent.run("Delete it.")
         assert [pending.kind for pending in result.pending] == ["approval"]
         assert len(server.heads) == 1, "nobody has approved it"
+        await api.aclose()
+
+
+async def test_a_rule_or_a_label_that_names_an_operation_holds_however_the_operation_is_called() -> None:
+    async with wire_server(lambda head, body: said(b"[]", "200 OK", JSON)) as server:
+        api = await finder("api.github.com", f"http://127.0.0.1:{server.port}")
+        repository: JsonObject = {"owner": "ann", "repo": "cats"}
+
+        async def ends(toolset: Toolset, *rules: Rule, prefix: str = "", at: str = "api_read") -> str:
+            tool = "issues_list-for-repo" if at == "api_read" else "repos_delete"
+            asked = ToolCall("1", prefix + at, {"tool": tool, "arguments": repository})
+            agent = Agent(ScriptedModel([asked, "done"]), [toolset], policy=Rules(*rules, Rule("allow", tools="*")))
+            result = await agent.run("Look.")
+            if result.pending:
+                return ", ".join(each.message for each in result.pending)
+            return next(said.text for _, said in result.calls)
+
+        assert await ends(api) == "[]"
+        assert "no lists" in await ends(api, Rule("deny", tools="issues_*", reason="no lists"))
+        assert "no owner" in await ends(
+            api, Rule("deny", tools="issues_*", when="args.owner == 'ann'", reason="no owner")
+        )
+        assert await ends(api, Rule("ask", tools="issues_list-for-repo", reason="lists")) == "lists"
+        assert await ends(api, Rule("ask", tools="issues_list-for-repo", when="args.owner == 'bob'")) == "[]"
+        # A person is asked because the tool changes something, and because of the rule for the operation.
+        assert "deleting" in await ends(api, Rule("ask", tools="repos_delete", reason="deleting"), at="api_change")
+        assert "never" in await ends(api, Rule("deny", tools="repos_delete", reason="never"), at="api_change")
+        own = prefixed("gh_", api)
+        assert await ends(own, prefix="gh_") == "[]"
+        assert "no lists" in await ends(own, Rule("deny", tools="gh_issues_*", reason="no lists"), prefix="gh_")
+        marked = labelled({"issues_*": ToolLabels(approval=True)}, combined(api))
+        assert await ends(marked) != "[]"
+        assert "left out" in await ends(filtered(["api_*"], api))
+        assert len(server.heads) == 3
         await api.aclose()
 
 

@@ -1,8 +1,8 @@
 """`ApiFinder`: a search among the operations of a large API, so that a model is not told of a thousand tools.
 
 A model is offered three tools: one finds operations by words, one calls those that only read, one calls the others.
-Arguments are held to the operation's own schema. A policy sees the names of these three tools, and the operation only
-in their arguments: so each call that does not only read waits for a person, whatever the policy says.
+Arguments are held to the operation's own schema. Policies judge each call twice: as a call of one of these three tools,
+and as the call of the operation that it is for. Each call that does not only read waits for a person besides.
 """
 
 from __future__ import annotations
@@ -69,8 +69,13 @@ class ApiFinder:
         """
         if call.name == self._find:
             return ToolResult(call.id, structured=self._found(str(call.arguments.get("query", ""))))
+        meant = self.meant(call)
+        return await self.toolset.execute(call if meant is None else meant[1], context)
+
+    def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
+        """The operation that a call is for; see `Standing`. So a policy that names the operation holds for it."""
         if call.name not in (self._read, self._change):
-            return await self.toolset.execute(call, context)
+            return None
         name, given = str(call.arguments.get("tool", "")), call.arguments.get("arguments")
         tool = self.toolset.tools.get(name)
         if tool is None:
@@ -89,7 +94,7 @@ class ApiFinder:
             raise InvalidArguments(
                 [msgspec.structs.replace(each, path=f"arguments.{each.path}".rstrip(".")) for each in checked.problems]
             )
-        return await self.toolset.execute(ToolCall(call.id, name, checked.arguments), context)
+        return tool, ToolCall(call.id, name, checked.arguments)
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""

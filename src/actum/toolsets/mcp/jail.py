@@ -8,6 +8,7 @@ daemon, or installs before it runs, can't be jailed.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ from ...protocols.mcp.config import McpServer
 from ...sandbox.jail import Jail, JailLimits
 from ...sandbox.start import JailedProcess
 from ...storage.place import data_folder
+
+log = logging.getLogger("actum.mcp")
 
 YEARS_S = 10 * 365 * 86_400.0
 LIMITS = JailLimits(memory_bytes=2 << 30, cpu_seconds=YEARS_S, processes=256, disk_bytes=1 << 30, seconds=YEARS_S)
@@ -50,8 +53,10 @@ class OpenedOutside:
     def during(self) -> Iterator[dict[str, None]]:
         """A block in which a call is under way. The paths are there when the block is left.
 
-        Nobody can tell which of several calls at a time made a server open a file: each of them gets the path.
+        Nobody can tell which of several calls at a time made a server open a file. The calls may be of different users,
+        so none of them gets the path: the path goes to the log.
         """
+        self._take()
         seen: dict[str, None] = {}
         self._calls.append(seen)
         try:
@@ -63,8 +68,14 @@ class OpenedOutside:
     def _take(self) -> None:
         for jailed in self._jails:
             for path in jailed.opened_outside():
-                for seen in self._calls:
-                    seen[path] = None
+                if len(self._calls) == 1:
+                    self._calls[0][path] = None
+                else:
+                    log.warning("a local server tried to open %s outside its jail; %s", path, self._during)
+
+    @property
+    def _during(self) -> str:
+        return f"{len(self._calls)} calls were under way" if self._calls else "no call was under way"
 
 
 def unfit_for_jail(server: McpServer) -> str:
