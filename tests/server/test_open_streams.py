@@ -17,7 +17,7 @@ from actum.core.errors import JournalError
 from actum.core.key import Key, new_key
 from actum.journal.keys import MemoryKeys
 from actum.server.identity import Identity
-from actum.server.open_streams import OpenStreams
+from actum.server.open_streams import ENDS_WITH_KEY, OpenStreams
 from actum.server.stored_keys import StoredKeys
 from tests.web import serving
 
@@ -31,6 +31,7 @@ class Served:
         self._app = Starlette(
             routes=[
                 Route("/events", self._events, methods=["GET"]),
+                Route("/read", self._read, methods=["POST"]),
                 Route("/slow", self._slow, methods=["GET", "POST"]),
             ]
         )
@@ -49,6 +50,10 @@ class Served:
             yield b"data: 2\n\n"
 
         return StreamingResponse(events(), media_type="text/event-stream")
+
+    async def _read(self, request: Request) -> Response:
+        request.scope[ENDS_WITH_KEY] = True
+        return await self._events(request)
 
     async def _slow(self, request: Request) -> Response:
         await self.go_on.wait()
@@ -93,6 +98,24 @@ async def test_a_stream_ends_within_a_second_of_its_key_and_a_call_under_way_fin
         assert await two == "data: 1\n\ndata: 2\n\n"
         assert (await call).text == "done"
     assert len(app.streams) == 0
+
+
+async def test_an_answer_that_is_only_read_ends_with_its_key_also_when_it_was_asked_for_by_post() -> None:
+    store = MemoryKeys()
+    await store.add(new_key("one")[1])
+    app = Served(store)
+    async with (
+        app.streams.watched(),
+        serving(app) as url,
+        httpx2.AsyncClient(trust_env=False, timeout=10) as client,
+        client.stream("POST", f"{url}/read", headers={"x-key": "one"}) as answer,
+    ):
+        pieces = answer.aiter_text()
+        assert await anext(pieces) == "data: 1\n\n"
+        assert len(app.streams) == 1
+        await store.revoke("one", at=1.0, by="root")
+        async with asyncio.timeout(1.0):
+            assert [piece async for piece in pieces] == []
 
 
 async def test_a_stream_whose_key_nobody_can_look_up_ends(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,7 +14,7 @@ from ..compose.remote_agents import A2A_SOURCE, a2a_pins, find_remote_agent, ope
 from ..compose.secrets import open_secrets
 from ..core.json import Json, JsonObject, dumps
 from ..core.user import User
-from ..protocols.a2a.followed_task import FollowedTask, words_of
+from ..protocols.a2a.followed_task import ReadTask, words_of
 from ..protocols.a2a.model import A2AMessage
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..protocols.plain_text import plain, shown
@@ -124,7 +124,7 @@ def watch(
 
     async def command() -> int:
         async with toolset:
-            state, last = "", FollowedTask()
+            state, last = "", ReadTask()
             async for seen in toolset.watch(task, _secrets()):
                 if seen.state != state:
                     state = seen.state
@@ -140,7 +140,7 @@ def watch(
     return asyncio.run(command())
 
 
-def _artifacts(task: FollowedTask) -> list[Json]:
+def _artifacts(task: ReadTask) -> list[Json]:
     return [{"name": each.name, "parts": msgspec.to_builtins(each.parts)} for each in task.artifacts]
 
 

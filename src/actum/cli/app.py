@@ -65,6 +65,8 @@ ORDER = (
         "models",
         "tools",
         "mcp",
+        "a2a",
+        "catalog",
         "serve",
         "worker",
         "policy",

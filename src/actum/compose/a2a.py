@@ -25,6 +25,7 @@ from ..server.a2a.push import PushSender, PushTargets
 from ..server.a2a.service import TaskService, is_structured
 from ..server.a2a.signing import CardKey
 from ..server.access import is_loopback
+from ..server.admission import Admission
 from ..server.api.api import AgentsByName, Api, Tasking
 from ..server.identity import Identity, Verifier
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX
@@ -92,10 +93,10 @@ def open_a2a_door(
 
     grpc_settings = _grpc(settings, names_of(api), verifier, who)
 
-    def grpc(handler: RunHandler) -> AbstractAsyncContextManager[int]:
-        return serving_grpc(handler, grpc_settings)
+    def grpc(handler: RunHandler, admission: Admission) -> AbstractAsyncContextManager[int]:
+        return serving_grpc(handler, grpc_settings, admission)
 
-    def sender(key: Callable[[], Awaitable[CardKey]], jku: Callable[[], str]) -> PushSender:
+    def sender(key: Callable[[], Awaitable[CardKey]], jku: str) -> PushSender:
         assert push is not None
         fetcher = Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX)
         return PushSender(push, journal, fetcher, key, jku, clock=clock, revive=tasks.revive)

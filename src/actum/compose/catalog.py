@@ -15,7 +15,7 @@ from ..core.errors import ActumError, CallError, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..core.user import User
-from ..protocols.a2a.followed_task import FollowedTask
+from ..protocols.a2a.followed_task import ReadTask
 from ..protocols.a2a.later import UnreadableAnswer
 from ..protocols.a2a.model import A2AMessage, A2AText
 from ..protocols.a2a.remote_agent import RemoteAgent, host_name, with_secrets
@@ -214,7 +214,7 @@ class CatalogKeeper:
             made = f"check-{int(self._clock.now() * 1000)}-{step}-{number}"
             handle = msgspec.structs.replace(way, task_id=made) if way.spoken == "legacy" else way
             message = A2AMessage(role="user", parts=(A2AText(text=CHECK_MESSAGE),), id=made)
-            task = FollowedTask(handle.task_id)
+            task = ReadTask(handle.task_id)
             try:
                 async with (
                     self._clock.timeout(CHECK_S),

@@ -42,6 +42,7 @@ from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Clock
 from ..core.json import JsonObject
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
+from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
 from .door import IDENTITY, REQUEST_ID, Door, KeysElsewhere, NeedsScopes, OpenDoor, OwnWords, Recognizer, Worded
 from .identity import Identity, Verifier
@@ -171,6 +172,10 @@ class House:
         # An issuer may be named later, by new settings: the route is there, and says 404 as long as there is none.
         self._own.append(Route(METADATA + "{path:path}", self._metadata))
         self._open = {HEALTH, READY}
+        admission = Admission(attempts, streams, self._places, self._limits)
+        for door in self._doors:
+            if isinstance(door, OwnPort):
+                door.take_admission(admission)
         self._recognizers = [door for door in self._doors if isinstance(door, Recognizer)]
         self._by_segment: dict[str, list[_Entry]] = {}
         for door in self._doors:
@@ -199,6 +204,14 @@ class House:
         """
         looks = _Looks(settings)
         self.settings, self._looks = settings, looks
+
+    def _limits(self) -> AdmissionLimits:
+        settings = self.settings
+        return AdmissionLimits(
+            requests_max=settings.requests_max,
+            requests_per_caller_max=settings.requests_per_caller_max,
+            scopes=settings.access.scopes,
+        )
 
     # Life -------------------------------------------------------------------------------------------------------------
 

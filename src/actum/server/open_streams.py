@@ -1,12 +1,13 @@
 """Streams that are open: each ends soon after the key, or the session, with which its reader came in has ended.
 
 A key is checked when a request comes. A stream of events may be read for hours after that, so one task looks again at
-the keys of all open streams. Only what a client reads is ended (`GET`): a call that is under way finishes, since nobody
-would know what it did.
+the keys of all open streams. Only what a client reads is ended: a call that is under way finishes, since nobody would
+know what it did. What a client reads is a `GET`, and an answer whose door has set `ENDS_WITH_KEY` in the scope.
 
     streams = OpenStreams([stored_keys])
     async with streams.watched():                                        # as long as the server runs
         await streams.serve(app, identity, scope, receive, send)         # for each request
+        async with streams.read_by(identity): ...                        # for a stream of another protocol
 
 This file loads a web framework: import it only where a server is to run.
 """
@@ -22,12 +23,16 @@ from typing import Protocol
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..core.clock import SystemClock
-from ..core.errors import JournalError
+from ..core.errors import ActumError, JournalError
 from ..core.interfaces import Clock
 from .identity import Identity
 from .stored_keys import LOOK_S
 
 log = logging.getLogger("actum.server")
+
+ENDS_WITH_KEY = "actum.ends_with_key"
+"""A door sets this key in the scope of a request that is no `GET` and whose answer is only read: to end the answer ends
+nothing else."""
 
 
 class Endings(Protocol):
@@ -44,6 +49,13 @@ class Endings(Protocol):
         """
 
 
+class KeyEnded(ActumError):
+    """The key, or the session, with which somebody came in has ended."""
+
+    def __init__(self) -> None:
+        super().__init__("the key has ended")
+
+
 class OpenStreams:
     """What clients read at this moment.
 
@@ -55,10 +67,10 @@ class OpenStreams:
     def __init__(self, endings: Sequence[Endings], *, clock: Clock | None = None) -> None:
         self._endings = tuple(endings)
         self._clock = clock or SystemClock()
-        self._open: dict[_Stream, Identity] = {}
+        self._open: dict[_Stream | _Block, Identity] = {}
 
     def __len__(self) -> int:
-        return len(self._open)
+        return sum(each.is_only_read for each in self._open)
 
     async def serve(self, app: ASGIApp, identity: Identity, scope: Scope, receive: Receive, send: Send) -> None:
         """Have a request answered; what a client reads ends with the client's key.
@@ -68,15 +80,39 @@ class OpenStreams:
             identity: who makes the request.
             scope, receive, send: of the request, as ASGI has them.
         """
-        if scope["method"] != "GET" or not identity.key_id:
+        if not identity.key_id:
             await app(scope, receive, send)
             return
-        stream = _Stream(send)
+        stream = _Stream(scope, send)
         self._open[stream] = identity
         try:
             await stream.serve(app, scope, receive)
         finally:
             del self._open[stream]
+
+    @asynccontextmanager
+    async def read_by(self, identity: Identity) -> AsyncIterator[None]:
+        """A block in which somebody reads a stream; for protocols beside HTTP.
+
+        Args:
+            identity: who reads it.
+
+        Raises:
+            KeyEnded: the key of the reader has ended: the block was left.
+        """
+        if not identity.key_id:
+            yield
+            return
+        block = _Block()
+        self._open[block] = identity
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not block.was_only_told_to_end():
+                raise
+            raise KeyEnded from None
+        finally:
+            del self._open[block]
 
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
@@ -93,6 +129,8 @@ class OpenStreams:
             await self._clock.sleep(LOOK_S)
             ended: dict[Identity, bool] = {}
             for stream, identity in list(self._open.items()):
+                if not stream.is_only_read:
+                    continue
                 if identity not in ended:
                     ended[identity] = await self._has_ended(identity)
                 if ended[identity]:
@@ -106,14 +144,39 @@ class OpenStreams:
             return True
 
 
+class _Block:
+    """A block of code that feeds a stream."""
+
+    is_only_read = True
+
+    def __init__(self) -> None:
+        self._task = asyncio.current_task()
+        self._is_told_to_end = False
+
+    def end(self) -> None:
+        """End the block."""
+        if self._task is not None and not self._is_told_to_end:
+            self._is_told_to_end = True
+            self._task.cancel()
+
+    def was_only_told_to_end(self) -> bool:
+        """Whether nobody else has cancelled the block; then its task goes on behind the block."""
+        return self._is_told_to_end and self._task is not None and self._task.uncancel() == 0
+
+
 class _Stream:
     """One answer that a client reads."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send = scope, send
         self._task = asyncio.current_task()
         self._is_told_to_end = False
         self._has_begun = self._is_over = False
+
+    @property
+    def is_only_read(self) -> bool:
+        """Whether to end the answer ends nothing else."""
+        return self._scope["method"] == "GET" or ENDS_WITH_KEY in self._scope
 
     def end(self) -> None:
         """End the answer, unless it is over."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actum.core.json import JsonObject
-from actum.protocols.a2a.followed_task import FollowedTask, words_of
+from actum.protocols.a2a.followed_task import ReadTask, words_of
 from actum.protocols.a2a.later import UnreadableAnswer, decode_event
 from actum.protocols.a2a.model import A2AMessage, A2AStatus, A2AStatusUpdate, A2AText
 
@@ -26,7 +26,7 @@ def test_a_question_that_was_answered_is_not_asked_again_and_another_one_is() ->
         "without marks": (asks("City?", None), True),
     }
     for case, (event, is_new) in cases.items():
-        task = FollowedTask()
+        task = ReadTask()
         task.take(asks("City?", 1.0, "m1"))
         assert task.is_settled
         task.answered()
@@ -43,7 +43,7 @@ def test_pieces_of_an_artifact_are_one_text_and_a_later_whole_one_takes_their_pl
             "append": append,
         }
 
-    task = FollowedTask()
+    task = ReadTask()
     for text, append in (("one ", False), ("two", True)):
         task.take(decode_event({"artifactUpdate": piece(text, append=append)}))
     assert [words_of(A2AMessage(role="agent", parts=each.parts)) for each in task.artifacts] == ["one two"]

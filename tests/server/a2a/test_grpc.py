@@ -32,6 +32,7 @@ V1 = ("a2a-version", "1.0")
 KEY = ("authorization", "Bearer ann")
 
 
+@pytest.mark.row("P3")
 async def test_grpc_serves_over_tls_and_looks_at_keys_and_versions(tmp_path: Path) -> None:
     journal = MemoryJournal()
     model = answering("Hello.", calls("add", a=1, b=1), "Streamed.")

@@ -7,12 +7,14 @@ import json
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.server_process import running
 
 from .serving import NEW, spoken
 
 
+@pytest.mark.row("P3")
 async def test_a_task_goes_on_after_kill_9_and_nothing_is_done_twice(tmp_path: Path) -> None:
     here = Path(str(tmp_path))
     async with httpx.AsyncClient(timeout=60) as client:

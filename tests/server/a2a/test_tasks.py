@@ -50,6 +50,7 @@ async def streamed(it: A2AServer, method: str, params: object, **headers: str) -
                 id_ = -1
 
 
+@pytest.mark.row("P3")
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
 async def test_the_official_client_sends_answers_streams_gets_and_lists(binding: str) -> None:
     model = answering("Hello.", calls("pay", to="bob", amount=3), "Paid.", "Streamed.")

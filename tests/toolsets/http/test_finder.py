@@ -123,7 +123,7 @@ async def test_a_rule_or_a_label_that_names_an_operation_holds_however_the_opera
         assert "no owner" in await ends(
             api, Rule("deny", tools="issues_*", when="args.owner == 'ann'", reason="no owner")
         )
-        assert await ends(api, Rule("ask", tools="issues_list-for-repo", reason="lists")) == "lists"
+        assert "lists" in await ends(api, Rule("ask", tools="issues_list-for-repo", reason="lists"))
         assert await ends(api, Rule("ask", tools="issues_list-for-repo", when="args.owner == 'bob'")) == "[]"
         # A person is asked because the tool changes something, and because of the rule for the operation.
         assert "deleting" in await ends(api, Rule("ask", tools="repos_delete", reason="deleting"), at="api_change")

@@ -1,4 +1,4 @@
-"""`FollowedTask`: what a client knows of a remote agent's task, folded from what the agent tells. Pure.
+"""`ReadTask`: what a client knows of a remote agent's task, folded from what the agent tells. Pure.
 
 An agent that speaks of another task than the one that is followed, or moves the task to another conversation, is not
 believed. Once the task is over, nothing that is told later changes it.
@@ -30,7 +30,7 @@ ARTIFACTS_MAX = 1_000
 PARTS_MAX = 50_000
 
 
-class FollowedTask:
+class ReadTask:
     """A task while it is followed.
 
     Args:

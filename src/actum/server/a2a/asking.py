@@ -10,10 +10,12 @@ import msgspec
 from a2a.utils.errors import InvalidRequestError, VersionNotSupportedError
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ...core.interfaces import Clock
 from ...core.json import Json
 from ..door import identity_of
+from ..open_streams import ENDS_WITH_KEY
 from .service import A2ARequest, Form
 
 VERSION_HEADER = "a2a-version"
@@ -81,7 +83,15 @@ def event_stream(events: AsyncGenerator[tuple[Json, int], None], clock: Clock) -
             behind.
         clock: the time.
     """
-    return StreamingResponse(_lines(events, clock), media_type="text/event-stream", headers=_SSE)
+    return _ReadStream(_lines(events, clock), media_type="text/event-stream", headers=_SSE)
+
+
+class _ReadStream(StreamingResponse):
+    """A stream that ends with the key of its reader. Its task goes on."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[ENDS_WITH_KEY] = True
+        await super().__call__(scope, receive, send)
 
 
 async def _lines(events: AsyncGenerator[tuple[Json, int], None], clock: Clock) -> AsyncIterator[bytes]:

@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute, Route
 
 from ...agents.agent import Agent
 from ...core.errors import JournalError
+from ..admission import Admission
 from ..api.api import Api
 from ..door import identity_of
 from ..models.agents.secret import NameSecret
@@ -50,7 +51,8 @@ class A2ADoor:
         key: signs cards and news; None for the key that follows from the journal.
         push: where news are pushed; None where no news are pushed.
         sender: makes what pushes news, of the key and the address of its JWK set; None where no news are pushed.
-        beside: what has to be open while the server runs, such as gRPC, of the methods; None for nothing.
+        beside: what has to be open while the server runs, such as gRPC, of the methods and of what callers have
+            to pass; None for nothing.
         drain_s: so long runs may go on when the server stops.
     """
 
@@ -63,8 +65,8 @@ class A2ADoor:
         first: str = "",
         key: CardKey | None = None,
         push: PushTargets | None = None,
-        sender: Callable[[Callable[[], Awaitable[CardKey]], Callable[[], str]], PushSender] | None = None,
-        beside: Callable[[RunHandler], AbstractAsyncContextManager[object]] | None = None,
+        sender: Callable[[Callable[[], Awaitable[CardKey]], str], PushSender] | None = None,
+        beside: Callable[[RunHandler, Admission], AbstractAsyncContextManager[object]] | None = None,
         drain_s: float = DRAIN_S,
     ) -> None:
         self.scopes = (SCOPE,)
@@ -75,6 +77,7 @@ class A2ADoor:
         self._key = key
         self._secret = NameSecret(self._api.journal)
         self._sender, self._beside, self._drain_s = sender, beside, drain_s
+        self._admission = Admission()
         self._base = ""
         self._agents = names_of(self._api)
         self._first = first or next(iter(self._agents), "")
@@ -108,6 +111,10 @@ class A2ADoor:
                     found |= {CARD, OLD_CARD}
         return found
 
+    def take_admission(self, admission: Admission) -> None:
+        """See `OwnPort`."""
+        self._admission = admission
+
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Runs go on, and news are pushed, within this block."""
@@ -115,11 +122,12 @@ class A2ADoor:
             await self._tasks.revive_all()
         sending = None
         if self._sender is not None:
-            sender = self._sender(self.card_key, lambda: f"{self._public or self._base}{JWKS}")
+            # Without `public` only requests say where the server is, and whoever sends the first one could make it up.
+            sender = self._sender(self.card_key, f"{self._public}{JWKS}" if self._public else "")
             sending = asyncio.create_task(sender.run(), name="news of A2A")
         try:
             if self._beside is not None:
-                async with self._beside(self.handler):
+                async with self._beside(self.handler, self._admission):
                     yield
             else:
                 yield

@@ -1,7 +1,9 @@
 """gRPC: the services of 1.0 and of 0.3 over the same methods, on a port of its own.
 
 gRPC has no house around it, so what the house looks at is looked at here: the key of each request and its scope, the
-version, and sizes. What a caller is told of an error comes from the same table.
+version, sizes, and how much one caller may have under way (`Admission`, which the house shares). A message is parsed
+only after its key was found valid. A stream ends soon after its key. What a caller is told of an error comes from the
+same table as over HTTP.
 
 Source: the service `lf.a2a.v1.A2AService`, and for 0.3 `a2a.v1.A2AService`.
 """
@@ -10,9 +12,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import grpc
 from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
@@ -23,12 +26,16 @@ from a2a.server.request_handlers.request_handler import RequestHandler
 from a2a.types import a2a_pb2 as pb
 from a2a.types import a2a_pb2_grpc
 from a2a.utils.errors import A2AError, UnsupportedOperationError, VersionNotSupportedError
+from google.protobuf.message import DecodeError
 from msgspec import Struct
 
-from ...core.errors import UsageError
+from ...core.errors import JournalError, UsageError
+from ..admission import Admission, TooManyRequests
+from ..attempts import TooManyAttempts
 from ..identity import Identity, Verifier
+from ..open_streams import KeyEnded
 from ..scopes import allows
-from .asking import check_version
+from .asking import SILENT_S, check_version
 from .failures import NotAllowed, ServerStops, failure_of
 from .handler import Event, RunHandler, context_of
 from .service import A2ARequest, Form
@@ -38,6 +45,7 @@ log = logging.getLogger("actum.server.a2a")
 Params = TypeVar("Params")
 Answer = TypeVar("Answer")
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+METADATA_BYTES_MAX = 32 * 1024
 END_S = 5.0
 REQUESTS_MAX = 1_000
 NEW, OLD = "/lf.a2a.v1.A2AService/", "/a2a.v1.A2AService/"
@@ -67,8 +75,15 @@ class GrpcSettings(Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def serving_grpc(handler: RunHandler, settings: GrpcSettings) -> AsyncIterator[int]:
+async def serving_grpc(
+    handler: RunHandler, settings: GrpcSettings, admission: Admission | None = None
+) -> AsyncIterator[int]:
     """Serve gRPC within this block.
+
+    Args:
+        handler: the methods.
+        settings: how gRPC is served.
+        admission: what callers have to pass; by default limits of its own.
 
     Returns:
         The port.
@@ -77,10 +92,13 @@ async def serving_grpc(handler: RunHandler, settings: GrpcSettings) -> AsyncIter
         UsageError: it can not listen there.
     """
     server = grpc.aio.server(
-        interceptors=[_Entrance(settings)],
+        interceptors=[_Entrance(settings, admission or Admission())],
         maximum_concurrent_rpcs=REQUESTS_MAX,
         options=[
             ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+            ("grpc.max_metadata_size", METADATA_BYTES_MAX),
+            ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
+            ("grpc.keepalive_time_ms", int(SILENT_S * 1000)),
             ("grpc.so_reuseport", 0),
         ],
     )
@@ -128,41 +146,148 @@ _caller: ContextVar[Identity] = ContextVar("actum_a2a_grpc_caller")
 """Who makes the request that is answered now. The entrance and the methods run in one task for each request."""
 
 
-class _Entrance(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC says no types
-    """Looks at each request before a method hears of it."""
+class _Refused(Exception):
+    """A request is refused.
 
-    def __init__(self, settings: GrpcSettings) -> None:
-        self._settings = settings
+    Attributes:
+        code: the status.
+        words: what the client is told.
+        retry_after_s: seconds after which the client may try again; 0 where nobody knows.
+    """
+
+    def __init__(self, code: grpc.StatusCode, words: str, retry_after_s: int = 0) -> None:
+        super().__init__(words)
+        self.code, self.words, self.retry_after_s = code, words, retry_after_s
+
+
+class _Entrance(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC says no types
+    """Puts `_Request` before each method."""
+
+    def __init__(self, settings: GrpcSettings, admission: Admission) -> None:
+        self._settings, self._admission = settings, admission
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:  # noqa: ANN401
         """See gRPC."""
-        metadata = _metadata(details.invocation_metadata)
+        inner = await continuation(details)
+        if inner is None:  # there is no such method: gRPC says so
+            return None
+        form: Form = "1.0" if details.method.startswith(NEW) else "0.3"
+
+        async def answer(body: bytes, context: Any) -> Any:  # noqa: ANN401  # gRPC says no types
+            return await _Request(self._settings, self._admission, form, inner, context).answer(body)
+
+        # No deserializer: the bytes of a stranger are parsed when the stranger has shown a key.
+        kind = grpc.unary_stream_rpc_method_handler if inner.response_streaming else grpc.unary_unary_rpc_method_handler
+        return kind(answer, None, inner.response_serializer)
+
+
+class _Request:
+    """One request, from its bytes to its answer."""
+
+    def __init__(self, settings: GrpcSettings, admission: Admission, form: Form, inner: Any, context: Any) -> None:  # noqa: ANN401
+        self._settings, self._admission, self._form = settings, admission, form
+        self._inner, self._context = inner, context
+
+    async def answer(self, body: bytes) -> Any:  # noqa: ANN401  # gRPC says no types
+        """Answer the request, or refuse it."""
+        context = self._context
         try:
-            check_version(metadata.get("a2a-version") or "0.3", "1.0" if details.method.startswith(NEW) else "0.3")
-        except VersionNotSupportedError as error:
-            return _refusing(grpc.StatusCode.UNIMPLEMENTED, error.message)
-        settings, who = self._settings, self._settings.who
-        if settings.verifier is not None:
-            kind, _, token = metadata.get("authorization", "").partition(" ")
-            found = await settings.verifier.verify_token(token.strip()) if kind.lower() == "bearer" else None
-            if found is None:
-                return _refusing(grpc.StatusCode.UNAUTHENTICATED, "A key is needed: send authorization: Bearer KEY.")
-            who = found
-        if settings.scope and not allows(who, (settings.scope,)):
-            return _refusing(grpc.StatusCode.PERMISSION_DENIED, f"This needs a key with the scope {settings.scope}.")
-        if not who.may_use("agent", settings.address):
-            return _refusing(grpc.StatusCode.NOT_FOUND, "There is no such agent here.")
-        _caller.set(who)
-        return await continuation(details)
-
-
-def _refusing(code: Any, words: str) -> Any:  # noqa: ANN401  # gRPC says no types
-    """What answers a request that is refused, whether it wants one answer or a stream."""
-
-    async def refuse(_: object, context: Any) -> None:  # noqa: ANN401  # gRPC says no types
+            who = await self._identity()
+            caller = (who.tenant, who.issuer, who.principal) if self._settings.verifier is not None else self._address
+            with self._admission.place(caller):
+                _caller.set(who)
+                return await self._carry_out(body, who)
+        except _Refused as refused:
+            if refused.retry_after_s:
+                context.set_trailing_metadata((("retry-after", str(refused.retry_after_s)),))
+            code, words = refused.code, refused.words
+        except TooManyRequests as error:
+            many = "You have" if error.whose == "caller" else "The server has"
+            code, words = grpc.StatusCode.RESOURCE_EXHAUSTED, f"{many} too many requests under way: wait."
+        except KeyEnded:
+            code, words = grpc.StatusCode.UNAUTHENTICATED, "The key has ended."
+        except grpc.aio.AbortError:  # the method has told its client
+            raise
+        except Exception:  # the edge: the client is told that it failed, the log how
+            log.exception("a request of gRPC failed")
+            code, words = grpc.StatusCode.INTERNAL, "The server failed. Its log says more."
         await context.abort(code, words)
 
-    return grpc.unary_unary_rpc_method_handler(refuse)
+    async def _carry_out(self, body: bytes, who: Identity) -> Any:  # noqa: ANN401  # gRPC says no types
+        try:
+            message = self._inner.request_deserializer(body)
+        except (DecodeError, RecursionError):
+            words = "The message can not be read: it is damaged, or nested too deeply."
+            raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, words) from None
+        if not self._inner.response_streaming:
+            return await self._inner.unary_unary(message, self._context)
+        streams = self._admission.streams
+        async with (
+            streams.read_by(who) if streams is not None else nullcontext(),
+            aclosing(self._inner.unary_stream(message, self._context)) as events,
+        ):
+            async for event in events:
+                await self._context.write(event)  # waits for a client that reads slowly
+        return None
+
+    @property
+    def _address(self) -> str:
+        return _address_of(self._context.peer())
+
+    async def _identity(self) -> Identity:
+        """Who makes the request.
+
+        Raises:
+            _Refused: it may not be made.
+            TooManyRequests: no more keys of this address can be checked now.
+        """
+        settings, metadata = self._settings, _metadata(self._context.invocation_metadata())
+        try:
+            check_version(metadata.get("a2a-version") or "0.3", self._form)
+        except VersionNotSupportedError as error:
+            raise _Refused(grpc.StatusCode.UNIMPLEMENTED, error.message) from None
+        who = settings.who
+        if settings.verifier is not None:
+            with self._admission.place(self._address):  # to check a token may take a request to its issuer
+                who = await self._checked(settings.verifier)
+            for scope in (*self._admission.scopes, settings.scope):
+                if scope and not allows(who, (scope,)):
+                    raise _Refused(grpc.StatusCode.PERMISSION_DENIED, f"This needs a key with the scope {scope}.")
+        if not who.may_use("agent", settings.address):
+            raise _Refused(grpc.StatusCode.NOT_FOUND, "There is no such agent here.")
+        return who
+
+    async def _checked(self, verifier: Verifier) -> Identity:
+        """Whose key the request shows.
+
+        Raises:
+            _Refused: it shows none, or several, or one that is not valid; or nobody can tell now.
+        """
+        shown = [value for name, value in self._context.invocation_metadata() or () if name == "authorization"]
+        kind, _, token = shown[0].partition(" ") if len(shown) == 1 else ("", "", "")
+        found = None
+        try:
+            if kind.lower() == "bearer" and token.strip():
+                found = await self._admission.check(verifier, self._address, token.strip())
+        except TooManyAttempts as error:
+            words = "Too many keys that are not valid were shown: wait."
+            raise _Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, words, error.retry_after_s) from None
+        except JournalError:
+            log.exception("keys can not be checked at a request of gRPC")
+            raise _Refused(grpc.StatusCode.UNAVAILABLE, "Keys can not be checked now.") from None
+        if found is None:
+            raise _Refused(grpc.StatusCode.UNAUTHENTICATED, "A key is needed: send authorization: Bearer KEY.")
+        return found
+
+
+def _address_of(peer: str) -> str:
+    """The address of a client, as gRPC tells it.
+
+    >>> _address_of("ipv4:10.0.0.1:5000"), _address_of("ipv6:%5B::1%5D:5000"), _address_of("unix:/tmp/socket")
+    ('10.0.0.1', '::1', '')
+    """
+    kind, _, rest = unquote(peer).partition(":")
+    return rest.rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else ""
 
 
 def _metadata(pairs: Any) -> Mapping[str, str]:  # noqa: ANN401  # gRPC says no types

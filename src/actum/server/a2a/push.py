@@ -247,7 +247,7 @@ class PushSender:
         journal: where the runs are on record.
         fetcher: sends requests through the guard of addresses.
         key: signs news.
-        jku: the address of the JWK set of the key.
+        jku: the address of the JWK set of the key; empty where the server does not know its own address.
         clock: the time.
         revive: goes on with a run whose process has ended.
     """
@@ -258,7 +258,7 @@ class PushSender:
         journal: Journal,
         fetcher: Fetcher,
         key: Callable[[], Awaitable[CardKey]],
-        jku: Callable[[], str],
+        jku: str,
         *,
         clock: Clock,
         revive: Callable[[str], Awaitable[None]],
@@ -366,7 +366,7 @@ class PushSender:
             "request_body_sha256": hashlib.sha256(content).hexdigest(),
             "task": kept.client_id or kept.run_id,
         }
-        signed = (await self._key()).sign_claims(claims, self._jku())
+        signed = (await self._key()).sign_claims(claims, self._jku)
         headers = {
             "content-type": "application/a2a+json" if kept.form == "1.0" else "application/json",
             "user-agent": "actum",

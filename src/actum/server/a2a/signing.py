@@ -89,8 +89,9 @@ class CardKey:
         return {"protected": protected, "signature": signature}
 
     def sign_claims(self, claims: JsonObject, jku: str) -> str:
-        """A JWT of these claims."""
-        return self._jws(canonical(claims), {"alg": "ES256", "kid": self.id, "typ": "JWT", "jku": jku})
+        """A JWT of these claims; its header names no `jku` where that is empty."""
+        headers = {"alg": "ES256", "kid": self.id, "typ": "JWT"} | ({"jku": jku} if jku else {})
+        return self._jws(canonical(claims), headers)
 
     def _jws(self, payload: bytes, headers: Mapping[str, str]) -> str:
         return api_jws.encode(payload, self._private, algorithm="ES256", headers=dict(headers))

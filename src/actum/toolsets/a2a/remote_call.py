@@ -28,7 +28,7 @@ from ...core.json import Json, JsonObject, dumps
 from ...core.pending import Pending
 from ...core.record import new_id
 from ...protocols.a2a.card import RemoteCard
-from ...protocols.a2a.followed_task import FollowedTask, words_of
+from ...protocols.a2a.followed_task import ReadTask, words_of
 from ...protocols.a2a.later import UnreadableAnswer
 from ...protocols.a2a.model import A2ABytes, A2AData, A2AEvent, A2ALink, A2AMessage, A2APart, A2AText
 from ...protocols.plain_text import plain, plain_json
@@ -121,7 +121,7 @@ class RemoteCall:
         self._terms = terms
         self._call = call
         self._context = context
-        self._task = FollowedTask()
+        self._task = ReadTask()
         self._handle: TaskHandle | None = None
         self._asked = 0
         self._left_s = terms.wait_s
@@ -152,7 +152,7 @@ class RemoteCall:
             await self._followed(self._begin())
         else:
             self._handle, self._asked = known.handle, known.asked
-            self._task = FollowedTask(known.handle.task_id, known.handle.context_id)
+            self._task = ReadTask(known.handle.task_id, known.handle.context_id)
             await self._followed(self._go_on())
         while not self._task.is_over:
             if self._asked >= QUESTIONS_MAX:
@@ -191,7 +191,7 @@ class RemoteCall:
         ways = connection.handles(card)
         for number, way in enumerate(ways):
             handle = self._with_ids(way)
-            self._task, self._handle = FollowedTask(handle.task_id), handle
+            self._task, self._handle = ReadTask(handle.task_id), handle
             if handle.task_id:  # made here: the task can be found again from the moment at which the message leaves
                 await self._keep()
             try:

@@ -26,7 +26,7 @@ from ...core.interfaces import Clock, Context, ProbeResult
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
 from ...protocols.a2a.card import RemoteCard, card_digest, pinned, read_card, says_it_is_signed
-from ...protocols.a2a.followed_task import FollowedTask
+from ...protocols.a2a.followed_task import ReadTask
 from ...protocols.a2a.later import UnreadableAnswer
 from ...protocols.a2a.remote_agent import RemoteAgent, with_secrets
 from ...protocols.definition_changes import differences
@@ -169,7 +169,7 @@ class A2AToolset:
         kept = await asyncio.to_thread(self._handles.get, context.key) if self._handles is not None else b""
         return ProbeResult("not_done" if resting_task(kept) is not None else "unknown")
 
-    async def watch(self, task_id: str, secrets: Mapping[str, str] | None = None) -> AsyncIterator[FollowedTask]:
+    async def watch(self, task_id: str, secrets: Mapping[str, str] | None = None) -> AsyncIterator[ReadTask]:
         """Look at a task of the agent until it is over, or waits for somebody. Nothing is said to the agent.
 
         Args:
@@ -182,7 +182,7 @@ class A2AToolset:
         """
         terms = self._terms_of(secrets or {})
         card = await self._current(terms)
-        task, refused = FollowedTask(task_id), None
+        task, refused = ReadTask(task_id), None
         for handle in self._connection.handles(card):
             known = msgspec.structs.replace(handle, task_id=task_id)
             try:
