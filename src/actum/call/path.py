@@ -103,9 +103,8 @@ class CallPath:
         self._scope = scope
         self._terms = terms
         self._limits = limits
-        self._origins = OriginIndex(scope.heard, catalog.trusted, scope.requested)
-        self._origins_known: dict[CallRef, Lookup] = {}
-        self._questions = Approvals(scope, limits, self._lookup)
+        self._origins = CallOrigins(OriginIndex(scope.heard, catalog.trusted, scope.requested))
+        self._questions = Approvals(scope, limits, self._origins.of)
         self._asker = asker or LiveApprover(scope, None)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._turns: dict[str, asyncio.Lock] = {}
@@ -118,7 +117,7 @@ class CallPath:
     def use(self, catalog: Catalog) -> None:
         """From here on there are these tools."""
         self.catalog = catalog
-        self._origins.trust = catalog.trusted
+        self._origins.said.trust = catalog.trusted
 
     def polled(self, name: str) -> bool:
         """Whether the tool of this name is meant to be asked again and again with the same arguments."""
@@ -193,7 +192,7 @@ class CallPath:
         if known is not None:
             return known[0]
         if origins is not None:
-            self._origins_known[place] = origins
+            self._origins.know(place, origins)
         try:
             if refusal is not None:
                 raise refusal
@@ -319,18 +318,14 @@ class CallPath:
                 plan = msgspec.structs.replace(plan, decision=decision)
         return plan
 
-    def _lookup(self, place: CallRef | None) -> Lookup:
-        """What tells the origins of the arguments of a call."""
-        return self._origins_known.get(place, self._origins.of) if place is not None else self._origins.of
-
     def _facts(self, place: CallRef | None = None) -> Facts:
         """What policies may know of this run now, and of the call that they judge."""
-        origins = self._lookup(place)
+        origins = self._origins.of(place)
         return msgspec.structs.replace(self._terms.facts, now=self._scope.clock.now(), origins=origins)
 
     def looked_up(self, arguments: JsonObject) -> Origins:
         """The origins of arguments, by what was said in the run."""
-        return self._origins.of(arguments)
+        return self._origins.said.of(arguments)
 
     def _lineage(self) -> tuple[Ancestor, ...]:
         """The runs that stand above a run which a call of this run starts."""
@@ -532,7 +527,7 @@ class CallPath:
                 plan.key,
                 plan.decision.rule,
                 plan.repairs,
-                {} if tool.reads_only else self._lookup(place)(plan.call.arguments),
+                {} if tool.reads_only else self._origins.of(place)(plan.call.arguments),
                 tool.unjailed,
             ),
         )

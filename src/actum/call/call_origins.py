@@ -1,0 +1,29 @@
+"""Where the arguments of the calls of a run come from."""
+
+from __future__ import annotations
+
+from ..journal.recording import CallRef
+from ..policy.origins import Lookup, OriginIndex
+
+
+class CallOrigins:
+    """Tells the origins of arguments: as whoever asked for the call knew them, else as the words of the run tell.
+
+    This is an object of its own, which knows nothing of the call path, so that an ended run leaves no circle of objects
+    to the garbage collector.
+
+    Args:
+        said: what was said in the run.
+    """
+
+    def __init__(self, said: OriginIndex) -> None:
+        self.said = said
+        self._known: dict[CallRef, Lookup] = {}
+
+    def know(self, place: CallRef, lookup: Lookup) -> None:
+        """Take the origins of one call from somebody who knows them."""
+        self._known[place] = lookup
+
+    def of(self, place: CallRef | None) -> Lookup:
+        """What tells the origins of the arguments of a call."""
+        return self._known.get(place, self.said.of) if place is not None else self.said.of
