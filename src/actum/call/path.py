@@ -53,6 +53,7 @@ from ..policy.ruling import Required
 from .asking.asker import LiveApprover
 from .asking.inquiry import LiveToolRequests
 from .asking.question import Approvals
+from .call_origins import CallOrigins
 from .limits.attempt_limit import AttemptLimit
 from .limits.breaker import Breakers
 from .limits.limits import Limits

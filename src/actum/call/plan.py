@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, PermissionDenied
-from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement, Standing
+from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement, StandsForOthers
 from ..core.pending import Quorum
 from ..core.secret_values import SECRET, is_missing, shown_arguments, shown_call, shown_repairs, taken_out
 from ..core.tool import Tool
@@ -120,11 +120,11 @@ def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs
     )
 
 
-def _meant(call: ToolCall, standing: Standing, terms: PolicyInputs) -> tuple[Tool, ToolCall] | None:
+def _meant(call: ToolCall, standing: StandsForOthers, terms: PolicyInputs) -> tuple[Tool, ToolCall] | None:
     """The tool that a call is for, where the called tool stands for others, and the call as policies judge it.
 
     Raises:
-        UnknownTool, InvalidArguments, PermissionDenied: as `Standing.meant`.
+        UnknownTool, InvalidArguments, PermissionDenied: as `StandsForOthers.meant`.
     """
     found = standing.meant(call)
     return None if found is None else (found[0], fit(found[1], bound_tool(found[0]), terms)[0])

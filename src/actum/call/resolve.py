@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ..core.call import ToolCall
 from ..core.errors import BadTool, UnknownTool
-from ..core.interfaces import Standing, Toolset
+from ..core.interfaces import StandsForOthers, Toolset
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
 from ..core.tool import Tool, digest_of
 from ..schema.schema import Schema, compile_schema
@@ -42,7 +42,7 @@ class ResolvedTool(Struct, frozen=True):
     result: Schema | None = None
     spots: tuple[Spot, ...] = ()
     secrets: tuple[Path, ...] = ()
-    standing: Standing | None = None
+    standing: StandsForOthers | None = None
 
 
 class Catalog:
@@ -154,7 +154,7 @@ def bound_tool(tool: Tool) -> ResolvedTool:
 
 
 def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> ResolvedTool:
-    standing = toolset if isinstance(toolset, Standing) else None
+    standing = toolset if isinstance(toolset, StandsForOthers) else None
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
         return ResolvedTool(tool, toolset, before.schema, before.result, before.spots, before.secrets, standing)

@@ -512,7 +512,7 @@ class Probing(Protocol):
 
 
 @runtime_checkable
-class Standing(Protocol):
+class StandsForOthers(Protocol):
     """A toolset with a tool that stands for many others, which are named in its arguments. Policies judge both."""
 
     def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:

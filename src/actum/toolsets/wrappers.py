@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import BadTool, UnknownTool, UsageError
-from ..core.interfaces import Context, ProbeResult, Probing, Standing, Toolset
+from ..core.interfaces import Context, ProbeResult, Probing, StandsForOthers, Toolset
 from ..core.task_request import TaskDefaults
 from ..core.tool import Background, Effects, Tool
 
@@ -321,13 +321,13 @@ class _Wrapper(_Life):
         return await self._toolset.probe(await self._inner(call), context)
 
     def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
-        """What the toolset inside says, with the definition that the wrapper makes of it; see `Standing`.
+        """What the toolset inside says, with the definition that the wrapper makes of it; see `StandsForOthers`.
 
         Raises:
-            UnknownTool: the wrapper leaves the tool out; or as `Standing.meant`.
+            UnknownTool: the wrapper leaves the tool out; or as `StandsForOthers.meant`.
         """
         own = self._own.get(call.name)
-        if own is None or not isinstance(self._toolset, Standing):
+        if own is None or not isinstance(self._toolset, StandsForOthers):
             return None
         found = self._toolset.meant(call if own == call.name else msgspec.structs.replace(call, name=own))
         if found is None:
@@ -391,9 +391,9 @@ class _Combined(_Life):
         return await home.probe(call, context) if isinstance(home, Probing) else ProbeResult("unknown")
 
     def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
-        """What the toolset that has the tool says; see `Standing`."""
+        """What the toolset that has the tool says; see `StandsForOthers`."""
         home = self._homes.get(call.name)
-        return home.meant(call) if isinstance(home, Standing) else None
+        return home.meant(call) if isinstance(home, StandsForOthers) else None
 
     async def _home(self, name: str) -> Toolset:
         if name not in self._homes:

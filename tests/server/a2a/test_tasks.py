@@ -102,11 +102,13 @@ async def test_a_repeated_message_joins_its_task_while_it_is_worked_on_and_begin
             "result"
         ]
         assert other["task"]["id"] != first["id"], "the same id with other content is a new message"
-        joined = asyncio.create_task(it.ask("SendMessage", params))
         assert (await it.ask("SendMessage", now))["result"]["task"]["id"] == first["id"]
+        joined = streamed(it, "SendStreamingMessage", params)
+        assert (await anext(joined))["task"]["id"] == first["id"]
         it.bank.is_open.set()
-        done = (await joined)["result"]["task"]
-        assert (done["id"], done["status"]["state"]) == (first["id"], "TASK_STATE_COMPLETED")
+        (*_, done) = [each async for each in joined]
+        assert done["statusUpdate"]["taskId"] == first["id"]
+        assert done["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
         assert it.bank.calls == ["slow"]
         again = (await it.ask("SendMessage", params))["result"]["task"]
         assert again["id"] != first["id"]

@@ -19,9 +19,10 @@ from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpJail, McpServer
 from actum.protocols.mcp.document import entry_of, server_of
 from actum.sandbox.layers import landlock_abi
+from actum.sandbox.start import JailedProcess
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
-from actum.toolsets.mcp.jail import home_of, unfit_for_jail, unreadable_files
+from actum.toolsets.mcp.jail import OpenedOutside, home_of, unfit_for_jail, unreadable_files
 from actum.toolsets.mcp.toolset import McpToolset
 from actum.transport.process import descendants, start_of
 from tests.peers import install
@@ -141,6 +142,36 @@ def test_a_wider_jail_is_another_server_for_approvals_and_one_without_a_jail_is_
     for entry in refused:
         with pytest.raises(UsageError, match="jail goes with"):
             server_of("s", entry, {})
+
+
+class _Server(JailedProcess):
+    """A server in a jail of which only one thing is known: what it has tried to open since the last look."""
+
+    def __init__(self) -> None:
+        self.tried: list[str] = []
+
+    def opened_outside(self) -> list[str]:
+        tried, self.tried = self.tried, []
+        return tried
+
+
+def test_a_path_stands_on_the_record_of_a_call_only_when_no_other_call_was_under_way(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    outside, server = OpenedOutside(), _Server()
+    with outside.of_server(server):
+        server.tried.append("before")
+        with outside.during() as ann:
+            server.tried.append("of ann")
+            with outside.during() as bob:
+                server.tried.append("of ann or bob")
+            server.tried.append("of ann again")
+        server.tried.append("after")
+    assert (list(ann), list(bob)) == (["of ann", "of ann again"], [])
+    told = [record.getMessage() for record in caplog.records]
+    assert [path for path in ("before", "of ann or bob", "after") if any(f"open {path} " in line for line in told)] == [
+        "before", "of ann or bob", "after",
+    ]  # fmt: skip
 
 
 @held

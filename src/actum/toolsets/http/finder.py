@@ -73,7 +73,7 @@ class ApiFinder:
         return await self.toolset.execute(call if meant is None else meant[1], context)
 
     def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
-        """The operation that a call is for; see `Standing`. So a policy that names the operation holds for it."""
+        """The operation that a call is for; see `StandsForOthers`. A policy that names the operation holds."""
         if call.name not in (self._read, self._change):
             return None
         name, given = str(call.arguments.get("tool", "")), call.arguments.get("arguments")
