@@ -83,6 +83,21 @@ nodes:
     ]
 
 
+def test_a_secret_is_no_input_and_no_answer_of_a_person_because_both_stand_on_record() -> None:
+    text = """\
+actum: workflow/1
+name: logs_in
+inputs: {type: object, properties: {password: {type: string}, tan: {type: string, x-secret: true}}}
+nodes:
+  ask: {type: human, message: Log in, form: {type: object, properties: {api_key: {type: string}, day: {type: string}}}}
+"""
+    assert [(problem.line, problem.message.split(" is")[0]) for problem in check_text(text).problems] == [
+        (3, "inputs: password"),
+        (3, "inputs: tan"),
+        (5, "ask: api_key"),
+    ]
+
+
 def test_yaml_is_that_of_1_2_and_json_is_the_same_definition() -> None:
     assert [plain_scalar(text) for text in ("yes", "12:30", "on", "true", "0o17", ".5", ".inf", "1_000")] == [
         *("yes", "12:30", "on", True, 15, 0.5, ".inf", "1_000")

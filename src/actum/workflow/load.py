@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.redaction import DEFAULT_REDACTION
+from ..core.secret_values import secret_paths
 from ..schema.schema import compile_schema
 from .expression import ROOTS, Expression, Named, compile_value
 from .graph import Definition, Edge, Graph, GraphNode
@@ -27,6 +28,7 @@ from .settings import (
     Default,
     EachNode,
     HttpNode,
+    HumanNode,
     IfNode,
     ListNode,
     LoopNode,
@@ -41,6 +43,7 @@ NODES_MAX = 5_000
 """A definition may have so many nodes, those in containers counted."""
 
 _NAME = re.compile(r"[A-Za-z_][\w]{0,63}")
+_SECRET_HINT = "keep the value with `actum secrets set`, and write ${secret:NAME} in an http node"
 _EDGE = re.compile(r"\s*([A-Za-z_]\w*)(?:\.([\w-]+))?\s*>\s*([A-Za-z_]\w*)\s*")
 _VIEW_FIELDS = frozenset({"view"})
 _NO_VARS = frozenset[str]()
@@ -124,6 +127,8 @@ class _Check:
                 compile_schema(inputs, where="inputs")
             except UsageError as error:
                 self.say(f"inputs: {error}", ("inputs",))
+            for path in secret_paths(inputs):
+                self.say(f"inputs: {'.'.join(path)} is a secret, and inputs stand on record", ("inputs",), _SECRET_HINT)
         self._keys_in_plain_text(value)
         nodes = value.get("nodes")
         outside = _Outside(set(ROOTS) - {"item", "index"}, frozenset(variables), inputs, env)
@@ -335,6 +340,10 @@ class _Check:
             if names_secret and not literal_origin(settings.url):
                 hint = "write the host of the url in the definition"
                 self.say(f"{node.name}: a secret is not sent to a host that a value decides", (*place, "url"), hint)
+        if isinstance(settings, HumanNode):
+            for path in secret_paths(settings.form or {}):
+                told = f"{node.name}: {'.'.join(path)} is a secret, and answers stand on record"
+                self.say(told, (*place, "form"), _SECRET_HINT)
         if isinstance(settings.on_error, Default):
             self._compile_nothing(settings.on_error.default, (*place, "on_error"))
 
