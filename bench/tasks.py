@@ -4,6 +4,10 @@ The kill loop: a server of tasks, with its children, is killed again and again w
 of the journal. At the end the ledger says what really happened. A call that reads, or takes an idempotency key, may be
 made again; of a plain write nobody can tell whether it happened, so its task waits for a person, and it is done once at
 most.
+
+    python -m bench.tasks                         the figures
+    python -m bench.tasks 200                     the kill loop: local dispatcher, SQLite
+    python -m bench.tasks 200 celery postgres     the kill loop: a worker of Celery, PostgreSQL
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from actum.compose.agents import make_runner
@@ -34,6 +38,8 @@ from actum.runs.runner import Runner
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.children import LocalSettings
 from actum.tasks.queue import TaskQueue
+from tests.broker import BrokerServer, broker_server
+from tests.postgres import postgres_server
 
 from .loop import Row
 
@@ -79,15 +85,20 @@ def plain(n: int) -> str:
 
 
 class Place:
-    """A folder with tools, a journal and what accepts tasks."""
+    """A folder with tools, a journal and what accepts tasks.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: an empty folder.
+        journal: where the journal is, if it is not a file in the folder.
+    """
+
+    def __init__(self, folder: Path, journal: str = "") -> None:
         self.folder = folder
         (folder / "tools.py").write_text(TOOLS, "utf-8")
         (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
         said = {
             "tools": [str(folder / "tools.py")],
-            "journal": str(folder / "journal.db"),
+            "journal": journal or str(folder / "journal.db"),
             "policy": str(folder / "policy.toml"),
         }
         self.environment = {**os.environ, "XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder)}
@@ -227,13 +238,26 @@ def _cpu_of_child() -> float:
 # Servers that are killed ----------------------------------------------------------------------------------------------
 
 
-def tasks_kill_table(rounds: int) -> list[Row]:
-    """What becomes of tasks whose server is killed at random moments."""
-    with tempfile.TemporaryDirectory() as folder:
-        return [asyncio.run(_kills(Place(Path(folder)), rounds))]
+def tasks_kill_table(rounds: int, dispatcher: str = "local", database: str = "sqlite") -> list[Row]:
+    """What becomes of tasks whose server or worker is killed at random moments.
+
+    Args:
+        rounds: how many kills.
+        dispatcher: `local`, or `celery` with a broker of its own, which forgets all at every tenth kill.
+        database: `sqlite`, or `postgres` with a server of its own.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        broker = stack.enter_context(broker_server()) if dispatcher == "celery" else None
+        if broker is not None:
+            (folder / "broker").write_text(broker.url, "utf-8")
+        journal = ""
+        if database == "postgres":
+            journal = stack.enter_context(postgres_server()).new_database()
+        return [asyncio.run(_kills(Place(folder, journal), rounds, dispatcher, broker))]
 
 
-async def _kills(place: Place, rounds: int) -> Row:
+async def _kills(place: Place, rounds: int, dispatcher: str, broker: BrokerServer | None) -> Row:
     chance = random.Random(7)
     options = TaskOptions(max_retries=100, backoff=Backoff(base=0.02, cap=0.05))
     lines = {}
@@ -243,12 +267,14 @@ async def _kills(place: Place, rounds: int) -> Row:
             number += 1
             call = ToolCall("call", kind, {"n": number})
             lines[kind, number] = (await place.queue.accept_call(place.runner, call, options)).run_id
-        await _serve_for(place, 1.0 + chance.random() * 2.0)
+        await _serve_for(place, dispatcher, 1.0 + chance.random() * 2.0)
+        if broker is not None and number % 30 == 0:
+            broker.empty()
     for _ in range(60):
         counts = await place.queue.counts()
         if not any(counts.get(state) for state in ("queued", "running", "retrying")):
             break
-        await _serve_for(place, 10.0)
+        await _serve_for(place, dispatcher, 10.0)
     done = Counter(line.partition(" ")[0] + line.split()[1] for line in _ledger(place))
     states: Counter[str] = Counter()
     lost = twice = unsaid = 0
@@ -261,6 +287,8 @@ async def _kills(place: Place, rounds: int) -> Row:
         unsaid += kind != "plain" and view.line.state != "succeeded"
     await place.journal.close()
     return {
+        "dispatcher": dispatcher,
+        "database": "postgres" if "://" in place.settings.journal else "sqlite",
         "kills": rounds,
         "tasks": len(lines),
         "lost": lost,
@@ -275,15 +303,18 @@ def _ledger(place: Place) -> list[str]:
     return path.read_text("utf-8").splitlines() if path.exists() else []
 
 
-async def _serve_for(place: Place, seconds: float) -> None:
-    """A server of tasks, killed after a while."""
+async def _serve_for(place: Place, dispatcher: str, seconds: float) -> None:
+    """A server or worker of tasks, killed after a while from when it says that it is ready."""
     process = subprocess.Popen(  # noqa: ASYNC220 - it starts at once
-        [sys.executable, "-m", "tests.tasks.service", "local", str(place.folder / "journal.db"), str(place.folder)],
+        [sys.executable, "-m", "tests.tasks.service", dispatcher, place.settings.journal, str(place.folder)],
         env=place.environment,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
     try:
+        assert process.stdout is not None
+        if dispatcher == "celery":
+            await asyncio.to_thread(process.stdout.readline)
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             await asyncio.sleep(0.02)
@@ -295,9 +326,11 @@ async def _serve_for(place: Place, seconds: float) -> None:
     finally:
         process.kill()
         process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 if __name__ == "__main__":
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    for row in tasks_kill_table(kills) if kills else tasks_table(5):
+    for row in tasks_kill_table(kills, *sys.argv[2:4]) if kills else tasks_table(5):
         sys.stdout.write(f"{row}\n")
