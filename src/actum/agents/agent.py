@@ -87,7 +87,7 @@ from .conversation import Before, before, history_of, media, with_attachments
 from .driver import Driver
 from .given_history import history_given
 from .identity import AgentRef, KnowsRoles, Naming, differing, digest_of, part, policy_part
-from .output import plain, typed
+from .output import fitting, plain, typed
 from .turn import Check, turn
 from .unfinished import news
 
@@ -236,6 +236,7 @@ class Agent(Generic[Output]):
         self._dialect = dialect
         self._naming: Naming | None = None
         self._output_schema: JsonObject | None = None
+        self._client_schema: JsonObject | None = None
         self._check: Check = plain
         if output_type is not str:
             self._output_schema, self._check = typed(output_type)
@@ -413,7 +414,7 @@ class Agent(Generic[Output]):
             if not drawn and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             earlier = await before(self.journal, whose, conversation, after)
-            instructions = self._render_instructions(UserMessage.of(question).text)
+            instructions = self._render_instructions(UserMessage.of(question).text, self._client_schema)
             if messages is not None:
                 given = history_given(
                     messages,
@@ -447,6 +448,7 @@ class Agent(Generic[Output]):
                 tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
                 request=options.get("request", ""),
                 client_tools=self.runner.client_tools,
+                answer_schema=self._client_schema,
                 names=tuple(options.get("names", ())),
                 door=options.get("door") or {},
                 **await self._recorded(),
@@ -608,7 +610,7 @@ class Agent(Generic[Output]):
                 records[0],
                 agent=self.name,
                 model=self.model.name,
-                instructions=self._render_instructions(records[0].question),
+                instructions=self._render_instructions(records[0].question, records[0].answer_schema),
                 tools=catalog.digest,
                 limits=self.runner.limits_recorded,
                 settings=self.settings.recorded,
@@ -949,16 +951,32 @@ class Agent(Generic[Output]):
         other.runner = self.runner.with_tools(tools)
         return other
 
-    def with_client_tools(self, tools: Sequence[Tool]) -> Agent[Output]:
+    def with_client_tools(self, tools: Sequence[Tool], answer_schema: JsonObject | None = None) -> Agent[Output]:
         """The same agent with the tools of a client of a server beside its own, for one run. They are no part of the
         agent, and stand on record with the run: `resume` of the agent finds them there.
 
         Args:
             tools: bare definitions. A call of such a tool pauses the run until its result is given.
+            answer_schema: JSON Schema of an object that the client wants the answer to fit.
+
+        Raises:
+            UsageError: the agent has a form of answer of its own.
+            BadTool: the schema can not be used.
         """
+        if answer_schema is not None:
+            if self._output_schema is not None:
+                raise UsageError("this agent answers in a form of its own: leave out the schema of the answer")
+            fitting(answer_schema)
         other = copy.copy(self)
         other.runner = self.runner.with_client_tools(tools)
+        other._client_schema = answer_schema
         return other
+
+    def _form(self, started: Started) -> tuple[JsonObject | None, Check]:
+        """The schema of the answer of a run, and what reads the answer: of the client, or of the agent."""
+        if started.answer_schema is None or self._output_schema is not None:
+            return self._output_schema, self._check
+        return started.answer_schema, fitting(started.answer_schema)
 
     async def _brought(self, run_id: str) -> tuple[Tool, ...]:
         """The tools that a client brought for a run."""
@@ -998,6 +1016,7 @@ class Agent(Generic[Output]):
         """Ask the model and make its calls, up to the end of the run or its next pause."""
         started = state.beginning()
         price = setting.budget.price(self.model.name)
+        output_schema, check = self._form(started)
         messages = [*before, *in_turns(started.said, Phrases.for_text(started.question).noted)]
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
@@ -1016,12 +1035,12 @@ class Agent(Generic[Output]):
                     run.phrases,
                     run.path.polled,
                     run.path.reads,
-                    self._check,
+                    check,
                     lambda reply: run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model)),
                 ),
                 relist=self.runner.listing(state),
                 price=price,
-                output_schema=self._output_schema,
+                output_schema=output_schema,
                 accept=setting.accept,
                 settings=settings,
                 question=len(opening) + len(before),
@@ -1041,17 +1060,18 @@ class Agent(Generic[Output]):
         """
         if not isinstance(self._instructions, str):
             return  # rendered anew for each run
-        if self._render_instructions(started.question) != started.instructions:
+        if self._render_instructions(started.question, started.answer_schema) != started.instructions:
             raise ReplayDiverged(
                 f"run {run_id}: the agent's instructions are not those it was started with. "
                 "Resume with the same, or pass accept=True to go on with the recorded ones."
             )
 
-    def _render_instructions(self, question: str) -> str:
+    def _render_instructions(self, question: str, answer_schema: JsonObject | None = None) -> str:
         instructions = self._instructions if isinstance(self._instructions, str) else self._instructions()
-        if self._output_schema is None:
+        schema = answer_schema if self._output_schema is None else self._output_schema
+        if schema is None:
             return instructions
-        told = Phrases.for_text(question).output(dumps(self._output_schema))
+        told = Phrases.for_text(question).output(dumps(schema))
         return "\n\n".join(filter(None, [instructions, told]))
 
 

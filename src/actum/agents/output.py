@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse, same
+from ..schema.schema import compile_schema
 from .turn import Check
 
 if TYPE_CHECKING:
@@ -37,6 +38,26 @@ _INTRODUCED = re.compile(r"(^|[:：\n])[ \t\n]*\Z")
 def plain(text: str) -> tuple[object, str]:
     """The check of an agent that answers in text: the text itself."""
     return text, ""
+
+
+def fitting(schema: JsonObject) -> Check:
+    """The check that reads an answer as a JSON value of a schema: alone, in a code fence, or in a sentence.
+
+    Args:
+        schema: JSON Schema of an object, from a client of a server.
+
+    Raises:
+        BadTool: the schema can not be used.
+    """
+    compiled = compile_schema(schema, where="the schema of the answer", foreign=True)
+
+    def validated(value: Json) -> object:
+        if problems := compiled.problems(value):
+            wrong = [f"{problem.path or FIELD}: {problem.expected} expected" for problem in problems[:8]]
+            raise ValueError("; ".join(wrong))
+        return value
+
+    return _Reader(validated, wrapped=False).check
 
 
 def typed(output_type: TypeForm[object]) -> tuple[JsonObject, Check]:
@@ -62,9 +83,13 @@ def typed(output_type: TypeForm[object]) -> tuple[JsonObject, Check]:
         schema: JsonObject = adapter.json_schema()
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise UsageError(_refusal(output_type, error)) from None
+
+    def validated(value: Json) -> object:
+        return adapter.validate_json(dumps(value))
+
     if schema.get("type") == "object":
-        return schema, _Reader(adapter, wrapped=False).check
-    return _in_object(schema), _Reader(adapter, wrapped=True).check
+        return schema, _Reader(validated, wrapped=False).check
+    return _in_object(schema), _Reader(validated, wrapped=True).check
 
 
 def _refusal(output_type: object, error: Exception) -> str:
@@ -94,11 +119,11 @@ class _Reader(Struct, frozen=True):
     """Reads an answer as a type.
 
     Attributes:
-        adapter: of the type.
+        read: reads a JSON value as the type; raises ValueError where the value does not fit.
         wrapped: the answer stands in the field `answer`; the answer alone is read as well.
     """
 
-    adapter: TypeAdapter[object]
+    read: Callable[[Json], object]
     wrapped: bool
 
     def check(self, text: str) -> tuple[object, str]:
@@ -151,13 +176,13 @@ class _Reader(Struct, frozen=True):
     def _validated(self, value: Json) -> object:
         """A null that does not fit counts as left out: APIs that want every field make models write one."""
         try:
-            return self.adapter.validate_json(dumps(value))
+            return self.read(value)
         except ValueError as problem:
             without = _without_nulls(value)
             if same(without, value):
                 raise
             try:
-                return self.adapter.validate_json(dumps(without))
+                return self.read(without)
             except ValueError:
                 raise problem from None
 

@@ -131,6 +131,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         agent_parts: the digest of each part of the agent, to say later which part has changed.
         client_tools: tools that the client of a server brought for this run. A call of such a tool waits for the client
             to make the call. They stand here so that whoever goes on with the run has them.
+        answer_schema: JSON Schema that the client of a server wants the answer of this run to fit; None where it wants
+            none.
         names: names under which a server finds the run again, such as the digest of the request that began the run.
             Nobody can guess a name, and a name of one caller is never a name of another; see `Journal.named`.
         door: what the request that began the run says of its answer, for the server that answers it, such as
@@ -170,6 +172,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     agent_parts: dict[str, str] = {}
     request: str = ""
     client_tools: tuple[Tool, ...] = ()
+    answer_schema: JsonObject | None = None
     names: tuple[str, ...] = ()
     door: JsonObject = {}
     workflow: str = ""

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import anthropic
 import httpx2
 import openai
+import pydantic
 import pytest
 from google import genai
 
@@ -31,7 +32,13 @@ ADDS: list[str | Reply] = [Reply.of("Let me see.", [ToolCall("call_0", "add", {"
 
 
 PAYS = Reply.of(calls=[ToolCall("call_0", "pay", {"euros": 20})])
-SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
+LIST = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "array"}}}
+
+
+class Sum(pydantic.BaseModel):
+    """A structured answer."""
+
+    total: int
 
 
 def openai_of(server: Desk, key: str = "ann", **more: object) -> AnyClient:
@@ -132,11 +139,38 @@ async def test_a_model_that_fails_once_is_asked_again_by_the_clients_repetition_
                 pass
 
 
+@pytest.mark.row("S9")
+async def test_an_answer_in_the_form_that_the_client_wants_is_all_that_is_told_whole_and_streamed() -> None:
+    """The words between calls are left out, an answer that does not fit is mended, a code fence is taken off."""
+    says = [ADDS[0], "It is five.", 'Here it is:\n```json\n{"total": 5}\n```']
+    ask: Any = [{"role": "user", "content": "What is 2 + 3?"}]
+    schema = Sum.model_json_schema()
+    async with desk(says * 8, [add]) as server, openai_of(server) as oai, anthropic_of(server) as ant:
+        parsed = await oai.chat.completions.parse(model="desk", messages=ask, response_format=Sum)
+        assert parsed.choices[0].message.parsed == Sum(total=5)
+        async with oai.chat.completions.stream(model="desk", messages=ask, response_format=Sum) as pieces:
+            assert (await pieces.get_final_completion()).choices[0].message.parsed == Sum(total=5)
+        answered = await oai.responses.parse(model="desk", input=ask, text_format=Sum)
+        assert answered.output_parsed == Sum(total=5)
+        async with oai.responses.stream(model="desk", input=ask, text_format=Sum) as pieces:
+            assert (await pieces.get_final_response()).output_parsed == Sum(total=5)
+        message = await ant.beta.messages.parse(model="desk", max_tokens=99, messages=ask, output_format=Sum)
+        assert message.parsed_output == Sum(total=5)
+        config = genai.types.GenerateContentConfig(
+            response_mime_type="application/json",
+            response_json_schema=schema,
+        )
+        ai = gemini_of(server).aio
+        said = await ai.models.generate_content(model="desk", contents="What is 2 + 3?", config=config)
+        assert said.text == '{"total":5}'
+        await ai.aclose()
+
+
 async def test_what_an_agent_does_not_do_is_refused_by_name() -> None:
     wrong: list[tuple[dict[str, object], str]] = [
         ({"messages": [{"role": "user", "content": "Hi"}], "n": 2}, "n:"),
         ({"messages": []}, "messages"),
-        ({"messages": [{"role": "user", "content": "Hi"}], "response_format": SCHEMA}, "schema"),
+        ({"messages": [{"role": "user", "content": "Hi"}], "response_format": LIST}, "schema"),
         ({"messages": "Hi"}, "messages"),
     ]
     async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:

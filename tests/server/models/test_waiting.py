@@ -13,6 +13,7 @@ from actum import tool
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.call import ToolCall
 from actum.core.interfaces import Answer
+from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.core.record import Verdict
 from tests.server.models.desk import Desk, desk, until
@@ -39,6 +40,9 @@ async def approve(server: Desk, verdict: Verdict = "approve") -> None:
     await until(lambda: inbox(server.journal))
     waiting = await inbox(server.journal)
     await answer_pending(server.journal, waiting[0].asked.id, Answer(verdict, by="boss"))
+
+
+RECEIPT: JsonObject = {"type": "object", "required": ["paid"], "properties": {"paid": {"type": "integer"}}}
 
 
 async def test_a_request_is_held_until_a_person_has_answered() -> None:
@@ -116,6 +120,19 @@ async def test_chat_names_the_approval_and_goes_on_by_the_run_in_header_or_metad
         third = await client.chat.completions.create(**ask, metadata={"actum_run": run})
         assert [each.choices[0].message.content for each in (second, third)] == ["Done.", "Done."]
         assert till.paid == [20]
+
+
+async def test_the_form_of_the_answer_stands_on_record_and_holds_after_an_approval() -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "receipt", "schema": RECEIPT}}
+    till = Till()
+    async with desk([PAYS, "Paid.", '{"paid": 20}'], [till.pay]) as server, openai_of(server) as client:
+        ask = {"model": "desk", "messages": [{"role": "user", "content": "Pay."}], "response_format": form}
+        first = await client.chat.completions.with_raw_response.create(**ask)
+        assert "paid" not in str(first.parse().choices[0].message.content)
+        await approve(server)
+        run = {"actum_run": first.headers["x-actum-run"]}
+        done = await client.chat.completions.create(**{**ask, "response_format": {"type": "text"}}, metadata=run)
+        assert (done.choices[0].message.content, till.paid) == ('{"paid":20}', [20])
 
 
 async def test_a_question_to_the_user_is_answered_by_the_next_words() -> None:

@@ -11,8 +11,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from ....agents.output import fitting
 from ....core.call import TextPart, ToolCall, ToolResult
 from ....core.event import CallFinished, Event, ReplyFinished, TextDelta
+from ....core.json import dumps
 from ....core.message import RefusalPart, Reply, Usage
 from ....core.pending import Pending
 from ....core.record import CallCompleted, CallRefused, Ended, Entry, ModelReplied
@@ -60,7 +62,8 @@ class Ending(Struct, frozen=True, kw_only=True):
         how: see `How`.
         calls: what the run waits for from the client.
         waiting: what the run waits for from a person, each with the place of its call.
-        text: what the user is to be told beyond what the model said.
+        text: what the user is to be told beyond what the model said; the whole answer where the client gave a schema
+            for it, since nothing else is said then.
         reason: of a run that was stopped or has failed.
         usage: the tokens of this answer.
     """
@@ -123,7 +126,8 @@ class AnswerFold:
             case ModelReplied(reply=reply):
                 self._usage += reply.usage
                 self._said = words_of(reply)
-                return [Said(self._said, begins=True)] if self._said else []
+                is_told = self._said and self._state.beginning().answer_schema is None
+                return [Said(self._said, begins=True)] if is_told else []
             case Ended():
                 how = self.ending().how
                 self._is_cut = self._until != "end" and (
@@ -153,7 +157,10 @@ class AnswerFold:
             how = "cancelled" if ended.reason == "cancelled" else "stopped"
         elif ended.status == "failed":
             how = "failed"
-        told = "" if how in ("done", "calls") or ended.text == self._said else ended.text
+        schema = self._state.beginning().answer_schema
+        told = "" if how in ("done", "calls") or (ended.text == self._said and schema is None) else ended.text
+        if how == "done" and schema is not None:
+            told = dumps(fitting(schema)(ended.text)[0])
         return Ending(
             run_id=self._run_id,
             how=how,
@@ -190,9 +197,11 @@ class LiveAnswer:
 
     Args:
         own: the names of the client's own tools.
+        says_last: only the last reply is told, at the end, because it has to fit a schema of the client.
     """
 
-    def __init__(self, own: Sequence[str]) -> None:
+    def __init__(self, own: Sequence[str], *, says_last: bool = False) -> None:
+        self._says_last = says_last
         self._own = frozenset(own)
         self._told = ""
 
@@ -203,6 +212,8 @@ class LiveAnswer:
             What it adds to the answer.
         """
         match event:
+            case TextDelta() | ReplyFinished() if self._says_last:
+                return []
             case TextDelta(text) if text:
                 begins, self._told = not self._told, self._told + text
                 return [Said(text, begins=begins)]

@@ -21,7 +21,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute
 
 from ....agents.agent import Agent
-from ....core.errors import ActumError, Busy, JournalError, ModelError, ReplayDiverged, UnknownName, UsageError
+from ....core.errors import ActumError, BadTool, Busy, JournalError, ModelError, ReplayDiverged, UnknownName, UsageError
 from ....core.event import Event, RunResult
 from ....core.interfaces import Clock
 from ....core.json import JsonObject
@@ -247,7 +247,7 @@ class AgentExecutor:
     ) -> RunJob | None:
         """Begin a run, unless the same request has begun it before."""
         who, agent = asked.identity, self._api.agents.get(name)
-        agent = await self.with_tools(agent, turn.tools)
+        agent = await self.with_tools(agent, turn.tools, turn.answer_schema)
 
         def carry_out(emit: Emit) -> Coroutine[object, object, RunResult]:
             return agent.run(
@@ -271,18 +271,23 @@ class AgentExecutor:
         job = await self._api.begin(place.start, carry_out)
         return self._told(job, events)
 
-    async def with_tools(self, agent: Agent[object], tools: Sequence[Tool]) -> Agent[object]:
-        """The agent with the client's tools beside its own.
+    async def with_tools(
+        self, agent: Agent[object], tools: Sequence[Tool], answer_schema: JsonObject | None = None
+    ) -> Agent[object]:
+        """The agent with the client's tools beside its own, and the form of answer that the client wants.
 
         Raises:
-            UsageError: two tools have one name.
+            UsageError: two tools have one name, the agent has a form of answer of its own, or the schema is bad.
         """
-        if not tools:
+        if not tools and answer_schema is None:
             return agent
         taken = {tool.name for tool in await agent.list_tools()}
         if both_have := sorted(taken & {tool.name for tool in tools}):
             raise UsageError(f"tools: this agent has a tool {both_have[0]!r} of its own: give yours another name")
-        return agent.with_client_tools(tools)
+        try:
+            return agent.with_client_tools(tools, answer_schema)
+        except BadTool as error:
+            raise UsageError(f"the schema of the answer: {error}") from None
 
     async def go_on(self, place: GoOn, events: asyncio.Queue[Event | None] | None) -> RunJob | None:
         """Go on with a run, with what it waited for.
@@ -436,8 +441,9 @@ class AgentExecutor:
         for entry in (await self._api.journal.read(answering.run_id))[: answering.live_from]:
             for piece in fold.take(entry):
                 yield piece
-        own = (await self._placing.own(answering.run_id, answering.who)).started.client_tools
-        live = LiveAnswer([tool.name for tool in own])
+        started = (await self._placing.own(answering.run_id, answering.who)).started
+        own = [tool.name for tool in started.client_tools]
+        live = LiveAnswer(own, says_last=started.answer_schema is not None)
         async for event in listened(events, self._api.clock):
             for happened in [None] if event is None else live.take(event):
                 yield happened

@@ -62,6 +62,7 @@ class AskedTurn(Struct, frozen=True, kw_only=True):
         conversation: the id of the conversation, at the Responses API.
         tools: the client's own tools.
         settings: how the model is to be asked.
+        answer_schema: JSON Schema that the answer has to fit.
     """
 
     history: tuple[Message, ...] = ()
@@ -74,6 +75,7 @@ class AskedTurn(Struct, frozen=True, kw_only=True):
     conversation: str = ""
     tools: tuple[Tool, ...] = ()
     settings: ModelSettings | None = None
+    answer_schema: JsonObject | None = None
 
     @property
     def says_nothing(self) -> bool:
@@ -112,6 +114,7 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
         conversation=_conversation(fields) if asked.surface is RESPONSES else "",
         tools=request.tools,
         settings=_settings(request),
+        answer_schema=request.output_schema,
     )
 
 
@@ -121,8 +124,9 @@ def _check(request: Request, fields: JsonObject, surface: Surface) -> None:
     Raises:
         UsageError: the request asks for it.
     """
-    if request.output_schema is not None:
-        raise UsageError("an agent answers in its own form: leave out the schema of the answer")
+    schema = request.output_schema
+    if schema is not None and schema.get("type") != "object":
+        raise UsageError("the schema of the answer: an agent answers with an object, so `type` has to be `object`")
     others = request.extras.get("tools")
     if isinstance(others, list) and others:
         kinds = sorted({str(tool.get("type") or next(iter(tool), "")) for tool in others if isinstance(tool, dict)})

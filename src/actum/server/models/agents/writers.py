@@ -320,7 +320,7 @@ def comment(text: str) -> bytes:
 def told(ending: Ending) -> str:
     """What is said at the end of an answer beyond the model's words."""
     if ending.how != "waits":
-        return ending.text if ending.how in ("asks", "stopped", "cancelled") else ""
+        return ending.text if ending.how in ("done", "asks", "stopped", "cancelled") else ""
     asked = ", ".join([pending.id for pending, _ in ending.waiting])
     return f"{ending.text} [{asked}; {ending.run_id}]".strip()
 
