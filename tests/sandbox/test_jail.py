@@ -308,5 +308,5 @@ async def test_folders_nested_too_deep_to_be_counted_end_the_command_and_are_rem
     async with start([sys.executable, "main.py"], Jail(), files={"main.py": code.encode()}) as process:
         report = await process.ended()
         base = process.work.parent
-    assert report.limit == "disk_bytes"
+    assert report.limit == "disk_bytes", report
     assert not base.exists()

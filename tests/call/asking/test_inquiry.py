@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Coroutine, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +22,11 @@ from actum.core.message import Reply, Usage, UserMessage
 from actum.core.pending import Pending
 from actum.core.record import CallParked, Sampled
 from actum.journal.memory import MemoryJournal
+from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
+from actum.workflow import Workflow
+from actum.workflow.load import read_definition
 
 pytestmark = pytest.mark.row("T9")
 
@@ -65,6 +71,34 @@ async def test_a_no_and_going_away_are_told_apart(verdict: str, action: str) -> 
     person = Person(Answer(verdict))  # type: ignore[arg-type]
     result = await Agent(says("greet"), [greet], approver=person).run("Hi")
     assert result.calls[0][1].text == f"{action}: Hello stranger"
+
+
+async def test_what_a_person_is_shown_is_on_the_disk_before_so_that_the_answer_finds_it_after_a_kill(
+    tmp_path: Path,
+) -> None:
+    """An approval of an agent's call, a question of a running tool, and an approval in a workflow."""
+    path, found = tmp_path / "journal.db", []
+
+    class Looks:
+        """Looks into the file at the moment when it is shown what waits."""
+
+        async def ask(self, pending: Pending) -> Answer | None:
+            with closing(sqlite3.connect(path)) as file:
+                payloads = [bytes(row[0]) for row in file.execute("SELECT payload FROM entries")]
+            found.append((pending.kind, any(pending.id.encode() in payload for payload in payloads)))
+            return Answer("deny")
+
+    @tool(effects={"spend"}, approval=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    text = b"actum: workflow/1\nname: till\nnodes: {pay: {type: tool, tool: pay, on_error: branch}}\nedges: []\n"
+    journal = SQLiteJournal(path)
+    await Agent(says("greet", "pay"), [greet, pay], approver=Looks(), journal=journal).run("Hi")
+    await Workflow(read_definition(text), [pay], approver=Looks(), journal=journal).run({})
+    await journal.close()
+    assert sorted(found) == [("approval", True), ("approval", True), ("elicitation", True)]
 
 
 async def test_a_call_whose_question_nobody_answers_now_is_parked_and_goes_on_with_the_answer() -> None:

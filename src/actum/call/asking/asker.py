@@ -38,9 +38,11 @@ class LiveApprover:
     async def answer(self, pending: Pending) -> InputGiven | None:
         """The answer to what waits, on record; None when there is none now. Nobody is asked the same twice.
 
-        The time a person takes is not the run's.
+        The time a person takes is not the run's. What a person is shown is on the disk before: the answer finds it there
+        also when this process ends meanwhile.
 
         Raises:
+            JournalError: the question could not be written down; nobody was asked.
             UsageError: the answer does not fit what was asked.
             CancelledError: whoever is asked breaks the run off, or has.
         """
@@ -52,6 +54,7 @@ class LiveApprover:
             return None
         scope = self._scope
         async with self._turn:
+            await scope.journal.sync(scope.run_id)
             asked_at = scope.clock.monotonic()
             with nullcontext() if scope.limit is None else scope.clock.hold(scope.limit):
                 try:
