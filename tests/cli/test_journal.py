@@ -12,9 +12,11 @@ import pytest
 from typer.testing import Result
 
 from actum.cli.show.terminal import who
+from actum.core.kept_object import KeptObject, objects_of
 from actum.core.record import Ended, Started, ToolsChanged
 from actum.journal.follow import follow, follow_all
 from actum.journal.memory import MemoryJournal
+from actum.storage.place import open_journal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock
 
@@ -158,6 +160,37 @@ def test_a_run_is_forgotten_and_its_chain_still_checks(run: Run) -> None:
     assert "7 records, chain whole" in tree
     assert run("journal", "verify", *RECORD).exit_code == 0
     assert "Nothing is on record that fits" in run("journal", "forget", "last", "--yes", *RECORD).stderr
+
+
+def test_the_user_of_another_tenant_who_has_the_same_name_is_not_forgotten_along(run: Run) -> None:
+    run("run", "2 and 3?", *MINE, "models.py:add")
+    place = RECORD[1]
+
+    async def write() -> None:
+        journal = open_journal(place)
+        for tenant in ("north", "south"):
+            journal.append(f"run_{tenant}", Started(agent="a", model="m", said=(), principal="ann", tenant=tenant))
+            note = KeptObject(id=tenant, owner=tenant, kind="note", principal="ann", tenant=tenant, at=1.0)
+            await objects_of(journal).put(note)
+        await journal.close()
+
+    async def left() -> list[str]:
+        journal = open_journal(place)
+        kept = [each.tenant for tenant in ("north", "south") for each in await objects_of(journal).find(tenant, "note")]
+        runs = [each.run_id for each in await journal.runs(limit=None) if each.status != "forgotten"]
+        await journal.close()
+        return [*kept, *sorted(runs)[1:]]
+
+    asyncio.run(write())
+    refused = run("journal", "forget", "--principal", "ann", "--yes", *RECORD)
+    assert (refused.exit_code, "'north', 'south'" in refused.stderr) == (2, True)
+    assert len(asyncio.run(left())) == 4
+    result = run("journal", "forget", "--principal", "ann", "--tenant", "north", "--yes", *RECORD)
+    assert (result.exit_code, "1 runs, 1 records, 1 assistants" in result.stdout) == (0, True), result
+    assert asyncio.run(left()) == ["south", "run_south"]
+    assert run("journal", "forget", "--tenant", "north", "--older-than", "1d", "--yes", *RECORD).exit_code == 2
+    assert run("journal", "forget", "--principal", "ann", "--yes", *RECORD).exit_code == 0
+    assert asyncio.run(left()) == []
 
 
 def test_nothing_is_forgotten_that_nobody_agreed_to(run: Run, person: Callable[..., Person]) -> None:

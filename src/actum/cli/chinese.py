@@ -672,16 +672,18 @@ HELP = {
     (
         "Delete for good what runs say, with the runs that their calls started. With --principal alone, the assistants "
         "and threads of this user are deleted, too; with --older-than alone, threads to which nobody has added a "
-        "message since. The chain of hashes stays and still checks; that it was done, by whom and why is put on "
-        "record. Branches of a run and summaries of its conversation are runs of their own: they are named, not "
-        "deleted."
+        "message since. Where users of several tenants have this name, say --tenant. The chain of hashes stays and "
+        "still checks; that it was done, by whom and why is put on record. Branches of a run and summaries of its "
+        "conversation are runs of their own: they are named, not deleted."
     ): (
         "永久删除运行的内容，连同由它的调用启动的运行。\n\n"
         "只给出 --principal 时，也删除该用户的 assistant 和 thread；"
-        "只给出 --older-than 时，也删除此后没有新消息的 thread。\n\n"
+        "只给出 --older-than 时，也删除此后没有新消息的 thread。"
+        "多个租户都有同名用户时，请写 --tenant。\n\n"
         "哈希链保留，仍可校验；删除本身、删除人和理由会记录在案。"
         "运行的分支和对话的总结是独立的运行：只列出名称，不删除。"
     ),
+    "The tenant that the user belongs to; '' for none.": "用户所属的租户；'' 表示没有租户。",
     "These runs.": "这些运行。",
     "Runs that began longer ago: 90d, 2w.": "早于这个时间开始的运行：90d、2w。",
     "Runs on behalf of this one.": "代表这个主体的运行。",

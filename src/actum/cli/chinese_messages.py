@@ -546,6 +546,10 @@ MESSAGES = {
     "forget what? Name runs, --older-than 90d or --principal NAME": (
         "没有说明要遗忘什么：请写运行编号、--older-than 90d 或 --principal 名称"
     ),
+    "--tenant goes with --principal NAME": "--tenant 要和 --principal 名称 一起使用",
+    "users of several tenants have this name: {names}. Say which with --tenant NAME": (
+        "多个租户都有这个名称的用户：{names}。请用 --tenant 名称 指明"
+    ),
     "this deletes what {count} runs say, for good: say --yes": "这会永久删除 {count} 次运行的内容：确认请加 --yes",
     "export what? Name runs, or --all": "没有说明要导出什么：请写运行编号，或者 --all",
     "--file checks all that is in the file: name no runs": "--file 会校验文件里的全部内容：不要再写运行编号",

@@ -18,6 +18,7 @@ from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.kept_object import objects_of
 from ..core.record import Chain, Ended, Entry, Forgotten, Record, RunSummary, Started
+from ..core.user import User
 from ..journal.export import faults
 from ..journal.follow import follow, follow_all
 from ..journal.mismatch import mismatch, summary
@@ -101,6 +102,9 @@ def forget(
     run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="These runs.")] = None,
     older_than: Annotated[str, typer.Option(metavar="SPAN", help="Runs that began longer ago: 90d, 2w.")] = "",
     principal: Annotated[str, typer.Option(metavar="NAME", help="Runs on behalf of this one.")] = "",
+    tenant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The tenant that the user belongs to; '' for none.")
+    ] = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it stays on record.")] = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonFlag = False,
@@ -109,13 +113,15 @@ def forget(
     """Delete for good what runs say, with the runs that their calls started.
 
     With --principal alone, the assistants and threads of this user are deleted, too; with --older-than alone, threads
-    to which nobody has added a message since.
+    to which nobody has added a message since. Where users of several tenants have this name, say --tenant.
 
     The chain of hashes stays and still checks; that it was done, by whom and why is put on record. Branches of a run
     and summaries of its conversation are runs of their own: they are named, not deleted.
     """
     if not (run_ids or older_than or principal):
         raise UsageError("forget what? Name runs, --older-than 90d or --principal NAME")
+    if tenant is not None and not principal:
+        raise UsageError("--tenant goes with --principal NAME")
     terminal = Terminal()
     until = time.time() - moments.span(older_than) if older_than else None
 
@@ -125,16 +131,19 @@ def forget(
             found = await mismatch(opened)
             options.tell_problems(terminal, found.problems)
             everything += [run for id_ in found.missing if (run := await summary(opened, id_)) is not None]
-            chosen = await _chosen(opened, run_ids or [], until, principal, everything)
             of_user = principal if not (run_ids or older_than) else ""
-            kept = await objects_of(opened).count(of_user) if of_user else 0
+            objects = await objects_of(opened).count(of_user) if of_user else {}
+            tenants = {run.tenant for run in everything if run.principal == principal} | set(objects)
+            whose = User(_one_tenant(tenants, tenant) if principal else "", principal)
+            chosen = await _chosen(opened, run_ids or [], until, whose, everything)
+            kept = objects.get(whose.tenant, 0)
             if kept and not yes:
                 terminal.note(f"{kept} assistants, threads and messages of this user are deleted, too.")
             if (chosen or kept) and not (yes or _agreed(terminal, chosen)):
                 return FAILED
             done = _Forgetting(copies=await _copies(opened, chosen, everything))
             if kept:
-                done.objects = await objects_of(opened).forget(of_user)
+                done.objects = await objects_of(opened).forget(of_user, whose.tenant)
             elif until is not None and not (run_ids or principal):
                 done.objects = await objects_of(opened).expire("thread", until)
             for run in chosen:
@@ -207,15 +216,34 @@ class _Forgetting(Struct):
 
 
 async def _chosen(
-    journal: Journal, wanted: Sequence[str], until: float | None, principal: str, everything: Sequence[RunSummary]
+    journal: Journal, wanted: Sequence[str], until: float | None, whose: User, everything: Sequence[RunSummary]
 ) -> list[RunSummary]:
     """The runs to forget, each with the runs that its calls started; without those that are forgotten already."""
     named = [await options.find_run(journal, run_id) for run_id in wanted]
     among = named or everything
-    fits = {run.run_id for run in among if (until is None or run.started < until) and principal in ("", run.principal)}
+    fits = {
+        run.run_id
+        for run in among
+        if (until is None or run.started < until)
+        and (not whose.principal or (run.tenant, run.principal) == (whose.tenant, whose.principal))
+    }
     while more := {run.run_id for run in everything if run.parent in fits} - fits:
         fits |= more
     return [run for run in everything if run.run_id in fits and run.status != "forgotten"]
+
+
+def _one_tenant(tenants: set[str], tenant: str | None) -> str:
+    """The tenant whose user is meant.
+
+    Raises:
+        UsageError: users of several tenants have this name, and nobody said which is meant.
+    """
+    if tenant is not None:
+        return tenant
+    if len(tenants) > 1:
+        names = ", ".join(repr(name) for name in sorted(tenants))
+        raise UsageError(f"users of several tenants have this name: {names}. Say which with --tenant NAME")
+    return next(iter(tenants), "")
 
 
 def _agreed(terminal: Terminal, chosen: Sequence[RunSummary]) -> bool:

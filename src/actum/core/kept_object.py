@@ -6,7 +6,8 @@ and with their user, by `Journal.forget` and `actum journal forget`. This file k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 from msgspec import Struct, structs
@@ -82,11 +83,11 @@ class ObjectStore(Protocol):
     async def take_up(self, owner: str, ids: Sequence[str], run_id: str) -> None:
         """A run takes up what these objects of an owner say: they are forgotten with this run."""
 
-    async def count(self, principal: str) -> int:
-        """How many objects are kept for this user, of whichever tenant."""
+    async def count(self, principal: str) -> Mapping[str, int]:
+        """How many objects are kept for users of this name, by their tenants."""
 
-    async def forget(self, principal: str) -> int:
-        """Delete all objects that are kept for this user, of whichever tenant.
+    async def forget(self, principal: str, tenant: str = "") -> int:
+        """Delete all objects that are kept for this user of a tenant.
 
         Returns:
             How many objects were deleted.
@@ -137,13 +138,14 @@ class MemoryObjects:
             if (kept := self._kept.get(id_)) is not None and kept.owner == owner:
                 self._kept[id_] = structs.replace(kept, run_id=run_id)
 
-    async def count(self, principal: str) -> int:
+    async def count(self, principal: str) -> Mapping[str, int]:
         """See `ObjectStore`."""
-        return sum(1 for kept in self._kept.values() if kept.principal == principal)
+        return Counter(kept.tenant for kept in self._kept.values() if kept.principal == principal)
 
-    async def forget(self, principal: str) -> int:
+    async def forget(self, principal: str, tenant: str = "") -> int:
         """See `ObjectStore`."""
-        return self._drop({kept.id for kept in self._kept.values() if kept.principal == principal})
+        whose = (principal, tenant)
+        return self._drop({kept.id for kept in self._kept.values() if (kept.principal, kept.tenant) == whose})
 
     async def expire(self, kind: str, before: float) -> int:
         """See `ObjectStore`."""

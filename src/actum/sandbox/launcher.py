@@ -83,8 +83,8 @@ OPEN_FILES_MAX = 1024
 PATH_CHARS_MAX = 3_000
 """The kernel takes paths of 4,096 bytes; what lies deeper than this would be counted nowhere."""
 DEPTH_MAX = 200
-"""Folders within folders. The kernel walks every path from its beginning: a look into deeper ones would take so long that
-the next look came too late."""
+"""Folders within folders. The kernel walks every path from its beginning: a look into deeper ones would take so long
+that the next look came too late."""
 UNKNOWN_BYTES = 1 << 62
 OWN_UIDS = 0x60000000, 0x0FFFFFFF
 """Where root's calls have their own user ids: beginning and mask of a random number."""
@@ -701,7 +701,8 @@ class TreeWatch:
 def lying_in(folder: str) -> int:
     """Bytes that lie below a folder, at least a block for each name. Links are not followed.
 
-    What can't be looked at (a folder nobody may list, paths that are too long or too deep) counts as more than any limit.
+    What can't be looked at (a folder nobody may list, paths that are too long or too deep) counts as more than any
+    limit.
     """
     used, folders = 0, [folder]
     deepest = folder.count("/") + DEPTH_MAX

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..core.kept_object import KeptObject, check_room
 from .database import Database, Row
@@ -66,17 +66,18 @@ class DatabaseObjects:
 
         await self._writer.ask(write, writes=True, durable=True)
 
-    async def count(self, principal: str) -> int:
-        query = "SELECT count(*) FROM objects WHERE principal = ?"
-        ((number,),) = await self._writer.ask(lambda database: database.execute(query, (principal,)))
-        return int(str(number))
+    async def count(self, principal: str) -> Mapping[str, int]:
+        query = "SELECT tenant, count(*) FROM objects WHERE principal = ? GROUP BY tenant"
+        rows = await self._writer.ask(lambda database: database.execute(query, (principal,)))
+        return {str(tenant): int(str(number)) for tenant, number in rows}
 
-    async def forget(self, principal: str) -> int:
+    async def forget(self, principal: str, tenant: str = "") -> int:
         self._check_format()
 
         def write(database: Database) -> int:
-            ((number,),) = database.execute("SELECT count(*) FROM objects WHERE principal = ?", (principal,))
-            database.execute("DELETE FROM objects WHERE principal = ?", (principal,))
+            whose = "FROM objects WHERE principal = ? AND tenant = ?"
+            ((number,),) = database.execute(f"SELECT count(*) {whose}", (principal, tenant))
+            database.execute(f"DELETE {whose}", (principal, tenant))
             return int(str(number))
 
         deleted = await self._writer.ask(write, writes=True, durable=True)

@@ -38,8 +38,8 @@ class LiveApprover:
     async def answer(self, pending: Pending) -> InputGiven | None:
         """The answer to what waits, on record; None when there is none now. Nobody is asked the same twice.
 
-        The time a person takes is not the run's. What a person is shown is on the disk before: the answer finds it there
-        also when this process ends meanwhile.
+        The time a person takes is not the run's. What a person is shown is on the disk before: the answer finds it
+        there also when this process ends meanwhile.
 
         Raises:
             JournalError: the question could not be written down; nobody was asked.
