@@ -31,6 +31,7 @@ STACK = (
     {"agents"},
     {"tasks"},
     {"workflow", "evals", "learn", "market"},
+    {"triggers"},
     {"server"},
     {"compose"},
     {"secrets"},  # for programs that keep secrets of users

@@ -44,6 +44,7 @@ from . import (
     tasks,
     tools,
     transcode,
+    trigger,
     worker,
     workflow,
 )
@@ -76,6 +77,7 @@ ORDER = (
         "approvals",
         "tasks",
         "workflow",
+        "trigger",
     ),
     *("conversations", "audit", "secrets", "journal", "keys", "dialects", "transcode", "config", "doctor"),
 )
@@ -130,6 +132,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(workflow.app, name="workflow")
+app.add_typer(trigger.app, name="trigger")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
 app.add_typer(a2a.app, name="a2a")

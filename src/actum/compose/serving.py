@@ -15,6 +15,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -45,9 +46,11 @@ from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
 from ..server.task_metrics import TaskMetrics
+from ..server.triggers import TriggerDoor
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.guard import is_here
+from ..triggers.watch import Watcher
 from .agents import make_agent, open_agents, open_policy, with_background
 from .catalog import catalog_files
 from .mcp import mcp_keys, secrets_of
@@ -58,6 +61,7 @@ from .settings import LoginTable, ServeSettings, Settings
 from .task_queue import open_queue
 from .tasks import open_tasking
 from .tools import with_labels
+from .triggers import open_triggers, trigger_secret
 
 try:
     import uvloop
@@ -116,6 +120,9 @@ def open_doors(
     catalog = [CatalogDoor(catalog_files(os.environ).all)] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
+    if settings.triggers:
+        desk = open_triggers(settings, os.environ, tools, agents, tasking.queue, journal)
+        doors.append(TriggerDoor(desk, partial(trigger_secret, settings, os.environ), Watcher(desk, Path.cwd())))
     if serves_a2a(settings, agents):
         from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
 

@@ -30,6 +30,7 @@ from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
 from ..toolsets.wrappers import ToolLabels
 from ..transport.egress import EgressRules
+from ..triggers.settings import TriggerTable
 from .mistakes import Fault, Mistake, faults_in, meant, placed, unreadable
 
 EMBEDDED = "embedded"
@@ -102,6 +103,23 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     truncation: Literal["auto", "disabled"] = "disabled"
     policy: str = ""
     limits: Limits = Limits()
+
+
+class WorkflowTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A workflow that is known by a name: `[workflows.NAME]`. It has the tools, the policy and the models of the
+    settings around the table, and the agents that its nodes name.
+
+    Attributes:
+        file: its definition.
+        description: what the workflow is good for; what its definition says, when it is left out.
+        users: patterns of the users who may use it.
+        roles: roles of which a user must have one. With neither users nor roles, anybody may.
+    """
+
+    file: str
+    description: str = ""
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
 
 
 BESIDE_PYTHON = ("python", "description", "users", "roles", "memory")
@@ -387,6 +405,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         tasks: how tasks are carried out.
         models: the models that clients of `actum serve` may ask for, by their names; see `ModelTable`.
         a2a: remote agents by their names here, for `tools = ["a2a:NAME"]`; see `RemoteAgent`.
+        workflows: workflows by their names; see `WorkflowTable`.
+        triggers: what begins runs by itself, by name; see `TriggerTable`.
     """
 
     model: str = ""
@@ -413,6 +433,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tasks: TaskSettings = TaskSettings()
     models: dict[str, ModelTable] = {}
     a2a: dict[str, RemoteAgent] = {}
+    workflows: dict[str, WorkflowTable] = {}
+    triggers: dict[str, TriggerTable] = {}
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):

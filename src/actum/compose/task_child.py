@@ -28,12 +28,16 @@ from ..tasks.child import main
 from ..tasks.children import LocalSettings
 from ..tasks.local import LocalDispatcher
 from ..tasks.queue import TaskLimits
+from ..transport.egress import Egress
+from ..workflow.load import read_definition
+from ..workflow.workflow import Workflow
 from .agents import Agents, make_runner, open_agents
 from .journals import journal_path, read_journal_key
 from .secrets import open_secrets
 from .settings import Settings
 from .task_queue import DIRECT
 from .tools import load_tools
+from .workflows import workflow_of
 
 COMMAND = (sys.executable, "-m", "actum.compose.task_child")
 
@@ -72,6 +76,7 @@ class SettingsBuilder:
         self._journal = journal
         self._agents = agents
         self._runner: Runner | None = None
+        self._workflows: dict[str, Workflow] = {}
 
     def can_build(self, name: str) -> bool:
         """Whether another process with these settings can build what runs of this name need."""
@@ -79,6 +84,8 @@ class SettingsBuilder:
 
     async def build(self, started: Started) -> Resumable:
         try:
+            if started.workflow:
+                return await self._workflow(started)
             if not started.model and started.agent in DIRECT:
                 return self._direct().known_as(started.agent)
             if not started.model:
@@ -95,6 +102,21 @@ class SettingsBuilder:
                 f"run was begun with {started.agent_digest}: the task is left for a worker whose settings fit"
             )
         return agent
+
+    async def _workflow(self, started: Started) -> Workflow:
+        """The workflow by the definition with which its run began."""
+        if started.workflow not in self._workflows:
+            definition = read_definition(await self._journal.kept(started.workflow))
+            self._workflows[started.workflow] = workflow_of(
+                self._settings,
+                definition,
+                load_tools(self._settings, self._folder),
+                self._agents,
+                journal=self._journal,
+                secrets=open_secrets(self._environment),
+                egress=Egress(self._settings.egress),
+            )
+        return self._workflows[started.workflow]
 
     def _direct(self) -> Runner:
         if self._runner is None:

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
+from ..agents.agent import Agent
 from ..core.errors import UsageError
 from ..core.interfaces import Approver, Journal
 from ..core.record import Started
 from ..core.secret_store import SecretSource
 from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
-from ..workflow.graph import Definition
+from ..workflow.graph import Definition, nodes_in
 from ..workflow.load import read_definition
+from ..workflow.settings import AgentNode
 from ..workflow.workflow import Workflow
 from .agents import open_policy
 from .settings import Settings
 from .tools import with_labels
+
+
+class NamedAgents(Protocol):
+    """Agents by their names."""
+
+    def get(self, name: str) -> Agent[object]:
+        """The agent of a name.
+
+        Raises:
+            UnknownName: there is none.
+        """
 
 
 def make_workflow(
@@ -52,6 +66,55 @@ def make_workflow(
         approver=approver,
         secrets=secrets,
         egress=egress,
+    )
+
+
+def load_workflow(
+    settings: Settings,
+    named: str,
+    tools: Sequence[Toolish],
+    agents: NamedAgents,
+    *,
+    journal: Journal,
+    secrets: SecretSource | None = None,
+    egress: Egress | None = None,
+) -> Workflow:
+    """A workflow of the settings, or in a file, for a server. Nobody is there who could be asked.
+
+    Args:
+        settings: what a person set.
+        named: a name of `[workflows]`, or a file.
+        tools: of `load_tools`.
+        agents: the agents that nodes may name.
+        journal: where runs are written down.
+        secrets: what tools and `http` nodes may ask for.
+        egress: the operator's rules for outgoing requests.
+
+    Raises:
+        BadWorkflow: something is wrong with the definition.
+        UsageError: there is no such workflow, or no agent that one of its nodes names.
+    """
+    table = settings.workflows.get(named)
+    definition = read_workflow_file(table.file if table is not None else named)
+    return workflow_of(settings, definition, tools, agents, journal=journal, secrets=secrets, egress=egress)
+
+
+def workflow_of(
+    settings: Settings,
+    definition: Definition,
+    tools: Sequence[Toolish],
+    agents: NamedAgents,
+    *,
+    journal: Journal,
+    secrets: SecretSource | None = None,
+    egress: Egress | None = None,
+) -> Workflow:
+    """A workflow with the agents that its nodes name; the arguments and errors are those of `load_workflow`."""
+    nodes = nodes_in(definition.graph)
+    named = dict.fromkeys(node.settings.agent for node in nodes if isinstance(node.settings, AgentNode))
+    helpers = [agents.get(name).as_tool(name) for name in named]
+    return make_workflow(
+        settings, definition, [*tools, *helpers], journal=journal, approver=None, secrets=secrets, egress=egress
     )
 
 

@@ -91,11 +91,12 @@ class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
     Attributes:
         source: whose words these are, where they are not the user's: another agent's that hands a task on, a summary of
             what was said before, the program's, a server's whose prompt was picked, the program's about an answer of
-            the model that it quotes (`model`), or those of a program that is a client of a server (`client`).
+            the model that it quotes (`model`), those of a program that is a client of a server (`client`), or what a
+            trigger tells of something that happened (`event`).
     """
 
     content: tuple[TextPart | MediaPart, ...]
-    source: Literal["user", "agent", "memory", "developer", "tool", "model", "client"] = "user"
+    source: Literal["user", "agent", "memory", "developer", "tool", "model", "client", "event"] = "user"
 
     @classmethod
     def of(cls, said: str | UserMessage) -> UserMessage:

@@ -66,6 +66,7 @@ from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
 from .objects import DatabaseObjects
 from .passed import DatabasePassed
+from .positions import DatabasePositions
 from .sessions import DatabaseSessions
 from .tasks import DatabaseTasks, tell_task
 from .webhooks import tell_webhook
@@ -120,6 +121,7 @@ class DatabaseJournal:
         sessions: the sessions of people who logged in.
         passed: a line of each request for a model that was passed on to an upstream.
         objects: small objects that a server keeps for its callers.
+        positions: how far triggers have come.
     """
 
     def __init__(
@@ -151,6 +153,7 @@ class DatabaseJournal:
         self.sessions = DatabaseSessions(self._writer, self._check_format)
         self.passed = DatabasePassed(self._writer, self._check_format)
         self.objects = DatabaseObjects(self._writer, self._check_format)
+        self.positions = DatabasePositions(self._writer, self._check_format)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)
 

@@ -229,6 +229,9 @@ SQLITE: Migrations = (
         )""",
         "CREATE INDEX posted_by_run ON posted (run_id)",
     ),
+    (  # how far triggers have come; see `core.position`
+        "CREATE TABLE positions (name TEXT PRIMARY KEY, position TEXT NOT NULL)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -415,6 +418,9 @@ POSTGRES: Migrations = (
             digest TEXT NOT NULL, salt BYTEA NOT NULL, payload BYTEA NOT NULL
         )""",
         "CREATE INDEX posted_by_run ON posted (run_id)",
+    ),
+    (  # how far triggers have come; see `core.position`
+        "CREATE TABLE positions (name TEXT PRIMARY KEY, position TEXT NOT NULL)",
     ),
 )
 

@@ -15,7 +15,7 @@ import hmac
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from typing import Literal, Unpack
+from typing import Literal, Protocol, Unpack
 
 import msgspec
 from msgspec import Struct
@@ -26,8 +26,10 @@ from ..core.call import ToolCall, ToolResult
 from ..core.claim import claim_of_cancel
 from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Clock, Facts, Journal, TaskIndex
+from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.pending import Pending
+from ..core.provenance import Source
 from ..core.record import CallsRequested, Ended, Entry, HandedOver, Requester, RunSummary, TaskQueued, new_id
 from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
 from ..core.task_line import attempts_of, line_of, task_line
@@ -71,6 +73,34 @@ class TaskLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     running_tenant: int | None = None
     retries_max: int = 100
     kept_s: float = 30 * DAY_S
+
+
+class QueuesRuns(Protocol):
+    """A workflow, as far as a queue needs it: `tasks` stands below `workflow`."""
+
+    @property
+    def name(self) -> str:
+        """What the workflow is called."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of its definition."""
+
+    async def queue(
+        self,
+        inputs: JsonObject | None,
+        task: TaskQueued,
+        *,
+        given_by: Source,
+        principal: str,
+        tenant: str,
+        roles: Sequence[str],
+        key_id: str,
+        trace: str,
+        run_id: str | None,
+        request: str,
+    ) -> str:
+        """Put a run on record as a task."""
 
 
 class TaskView(Struct, frozen=True, kw_only=True):
@@ -249,6 +279,54 @@ class TaskQueue:
 
         said = [agent.name, conversation, msgspec.to_builtins(UserMessage.of(question))]
         return await self._accept(User(tenant, principal), agent.name, options, said, begin)
+
+    async def accept_workflow(
+        self,
+        workflow: QueuesRuns,
+        inputs: JsonObject,
+        options: TaskOptions,
+        *,
+        given_by: Source = "user",
+        principal: str = "",
+        tenant: str = "",
+        roles: Sequence[str] = (),
+        key_id: str = "",
+        trace: str = "",
+    ) -> TaskLine:
+        """Accept a run of a workflow. Its definition is on record with it, so that any process can build it.
+
+        Args:
+            workflow: the workflow, which writes to this queue's journal.
+            inputs: what the workflow is given.
+            options: what was asked for beside the inputs.
+            given_by: where the inputs came from.
+            principal, tenant, roles, key_id, trace: as for `Workflow.run`.
+
+        Returns:
+            The task; the same task for the same unique key.
+
+        Raises:
+            TaskRefused: the task can not be accepted; its `code` says why.
+            InvalidArguments: the inputs do not fit.
+            JournalError: nothing can be written.
+        """
+
+        async def begin(run_id: str, task: TaskQueued) -> None:
+            await workflow.queue(
+                inputs,
+                task,
+                given_by=given_by,
+                principal=principal,
+                tenant=tenant,
+                roles=roles,
+                key_id=key_id,
+                trace=trace,
+                run_id=run_id,
+                request=task.digest,
+            )
+
+        said = [workflow.name, workflow.digest, inputs]
+        return await self._accept(User(tenant, principal), workflow.name, options, said, begin)
 
     def _check_buildable(self, name: str) -> None:
         if not self._home and self._can_build is not None and not self._can_build(name):

@@ -31,7 +31,7 @@ from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, J
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, UserMessage
 from ..core.provenance import Origin, Source
-from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, child_id, new_id
+from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, child_id, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
 from ..core.tool import Effects, Tool
@@ -184,6 +184,11 @@ class Workflow:
         return self.definition.name
 
     @property
+    def digest(self) -> str:
+        """The digest of the definition."""
+        return self.definition.digest
+
+    @property
     def journal(self) -> Journal:
         """Where the runs are written down."""
         return self.runner.journal
@@ -256,6 +261,34 @@ class Workflow:
         async with aclosing(streamed(lambda emit: self.run(inputs, emit=emit, **options))) as events:
             async for event in events:
                 yield event
+
+    async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
+        """Put a run on record as a task, to be carried out later: by `resume`, in this process or another.
+
+        Args:
+            inputs: what the workflow is given.
+            task: what was asked for beside the inputs.
+            options: as for `run`; `context`, `approver`, `peer` and `holder` are not on record, and are not used.
+
+        Returns:
+            The id of the run, which is also the task's.
+
+        Raises:
+            InvalidArguments: the inputs do not fit.
+            UsageError: a run of this id exists.
+            Busy: somebody else is beginning a run of this id.
+        """
+        given = options.get("run_id")
+        run_id = new_id("run") if given is None else checked_id(given)
+        started = await self._started(inputs, options)
+        async with self.journal.claim(run_id):
+            if given is not None and await self.journal.read(run_id):
+                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+            self._keep_definition(self.journal)
+            await self.runner.start(run_id, started, self.runner.setting(agent=self))
+            self.journal.append(run_id, task)
+            await self.journal.sync(run_id)
+        return run_id
 
     async def resume(
         self,
@@ -449,7 +482,7 @@ class Workflow:
         for digest in sorted(wanted | ({started.inputs_kept} - {""})):
             kept[digest] = msgspec.json.decode(await journal.kept(digest))
         inputs = cast(JsonObject, kept[started.inputs_kept]) if started.inputs_kept else started.inputs
-        source = started.given_by if started.given_by in ("user", "agent", "client", "developer") else "tool"
+        source = started.given_by if started.given_by in ("user", "agent", "client", "developer", "event") else "tool"
         heard: list[Message] = [UserMessage((TextPart(dumps(inputs)),), source)]
         async with self.runner.at_work(run_id, state, setting, ModelSide(heard=heard)) as run:
             engine = WorkflowEngine(

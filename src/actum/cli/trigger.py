@@ -1,0 +1,174 @@
+"""`actum trigger`: what begins runs by itself: add, list, fire, remove."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from ..compose.settings import SETTINGS_FILE, Settings
+from ..compose.tools import load_tools
+from ..core.errors import UsageError
+from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
+from ..triggers.settings import TriggerTable
+from . import options
+from .options import JournalFlag, JsonFlag
+from .run import DONE
+from .show.terminal import Terminal, said
+
+if TYPE_CHECKING:
+    from ..triggers.desk import Taken
+
+app = typer.Typer(help="What begins runs by itself: add a trigger, list, fire, remove.", no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of the trigger.")]
+_BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+@app.command("add")
+def add(
+    name: NameArgument,
+    workflow: Annotated[str, typer.Option(metavar="NAME", help="The workflow that begins: a name or a file.")] = "",
+    agent: Annotated[str, typer.Option(metavar="NAME", help="The agent that is asked.")] = "",
+    wake: Annotated[str, typer.Option(metavar="TOKEN", help="The token of wait nodes that go on.")] = "",
+    say: Annotated[str, typer.Option(metavar="TEXT", help="What the agent is told; ${event.data} is the event.")] = "",
+    schedule: Annotated[str, typer.Option(metavar="CRON", help="When: five fields, as in '0 7 * * MON-FRI'.")] = "",
+    zone: Annotated[str, typer.Option(metavar="ZONE", help="The time zone of the schedule. Default: UTC.")] = "",
+    file: Annotated[str, typer.Option(metavar="PATH", help="A file whose change is the event.")] = "",
+    secret: Annotated[
+        str, typer.Option(metavar="NAME", help="The secret by which a webhook's signature is checked.")
+    ] = "",
+    signature: Annotated[
+        str, typer.Option(metavar="FORM", help="How a webhook is signed: standard, github, stripe or token.")
+    ] = "",
+) -> int:
+    """Add a trigger to the actum.toml of this folder. With neither --schedule nor --file, it is a webhook.
+
+    For instance: actum trigger add lamp --workflow lamp.workflow.yaml --schedule '0 7 * * MON-FRI' --zone Europe/Berlin
+    """
+    given = {
+        "workflow": workflow,
+        "agent": agent,
+        "wake": wake,
+        "say": say,
+        "schedule": schedule,
+        "zone": zone,
+        "file": file,
+        "secret": secret,
+        "signature": signature,
+    }
+    table: JsonObject = {key: said(value) for key, value in given.items() if value}
+    terminal, path = Terminal(), Path(SETTINGS_FILE)
+    before = path.read_text("utf-8") if path.exists() else ""
+    if name in _tables(before):
+        raise UsageError(f"there is a trigger {name!r} already: actum trigger remove {name}")
+    if not name or len(name) > 64 or not set(name) <= _BARE:
+        raise UsageError(f"a trigger can not be called {name!r}: up to 64 letters, digits, - and _")
+    try:
+        made = msgspec.convert(table, TriggerTable)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"--signature: {error}") from None
+    from ..triggers.desk import check_trigger  # noqa: PLC0415  # needs actum[server]
+
+    check_trigger(name, made)
+    lines = [f"[triggers.{name}]", *(f"{key} = {dumps(value)}" for key, value in table.items())]
+    path.write_text((before.rstrip("\n") + "\n\n" if before.strip() else "") + "\n".join(lines) + "\n", "utf-8")
+    terminal.note(f"{name} is in {SETTINGS_FILE}. `actum serve` listens for it from its next start on.")
+    if made.is_webhook:
+        terminal.note(f"Events are told to it at POST /v1/triggers/{name}")
+    return DONE
+
+
+@app.command("list")
+def list_triggers(as_json: JsonFlag = False) -> int:
+    """List the triggers."""
+    settings, terminal = options.read(), Terminal()
+    if as_json:
+        terminal.json({name: msgspec.to_builtins(table) for name, table in settings.triggers.items()})
+        return DONE
+    for name, table in settings.triggers.items():
+        when = f"{table.schedule} {table.zone}" if table.schedule else table.file or f"POST /v1/triggers/{name}"
+        what = table.workflow or table.agent or f"wakes {table.wake}"
+        terminal.text(f"{name:<20} {when:<32} {what}")
+    if not settings.triggers:
+        terminal.note("There is no trigger: actum trigger add NAME --workflow FILE")
+    return DONE
+
+
+@app.command("fire")
+def fire(
+    name: NameArgument,
+    data: Annotated[str, typer.Option(metavar="JSON", help="What happened.")] = "{}",
+    event: Annotated[
+        str, typer.Option("--id", metavar="ID", help="The id of the event: the same id is the same.")
+    ] = "",
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Tell a trigger of an event. The run is a task: `actum serve` or `actum worker` carries it out."""
+    settings, terminal = options.read(journal=journal), Terminal()
+    try:
+        value, _ = parse(said(data))
+    except JsonProblem as problem:
+        raise UsageError(f"--data is no JSON: {problem}") from None
+    taken = asyncio.run(_fired(settings, name, value, said(event)))
+    if as_json:
+        terminal.json(msgspec.to_builtins(taken))
+    else:
+        runs = " ".join(filter(None, (taken.run_id, *taken.woken)))
+        terminal.text(runs if taken.how == "begun" else f"{runs}  was known already")
+    return DONE
+
+
+@app.command("remove")
+def remove(name: NameArgument) -> int:
+    """Remove a trigger from the actum.toml of this folder. Runs that it began go on."""
+    path = Path(SETTINGS_FILE)
+    before = path.read_text("utf-8") if path.exists() else ""
+    if name not in _tables(before):
+        raise UsageError(f"there is no trigger {name!r} in {SETTINGS_FILE}")
+    kept, inside = [], False
+    for line in before.splitlines(keepends=True):
+        head = line.strip()
+        if head.startswith("["):
+            inside = head.split("#")[0].strip() in (f"[triggers.{name}]", f'[triggers."{name}"]')
+        if not inside:
+            kept.append(line)
+    after = "".join(kept)
+    wanted = tomllib.loads(before)
+    del wanted["triggers"][name]
+    if not wanted["triggers"]:
+        del wanted["triggers"]
+    if tomllib.loads(after) != wanted:
+        raise UsageError(f"remove the table [triggers.{name}] by hand: it is written in a way that this can not undo")
+    path.write_text(after, "utf-8")
+    Terminal().note(f"{name} is removed. `actum serve` listens for it until its next start.")
+    return DONE
+
+
+def _tables(text: str) -> JsonObject:
+    """The triggers of a file of settings."""
+    try:
+        found = tomllib.loads(text).get("triggers", {})
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{SETTINGS_FILE} can not be read: {error}") from None
+    return found if isinstance(found, dict) else {}
+
+
+async def _fired(settings: Settings, name: str, value: Json, event: str) -> Taken:
+    from ..compose.agents import open_agents  # noqa: PLC0415  # needs actum[server], as what follows
+    from ..compose.task_queue import open_queue  # noqa: PLC0415
+    from ..compose.triggers import open_triggers  # noqa: PLC0415
+
+    tools = load_tools(settings, Path.cwd())
+    async with (
+        options.journal(settings) as opened,
+        open_agents(settings, os.environ, Path.cwd(), journal=opened) as agents,
+    ):
+        desk = open_triggers(settings, os.environ, tools, agents, open_queue(settings, opened), opened)
+        return await desk.fire(name, value, id=event)

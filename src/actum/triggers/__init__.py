@@ -1,0 +1,11 @@
+"""Triggers: what happens elsewhere begins a run, or wakes a run that waits for it.
+
+    settings.py    `[triggers.NAME]`: what is listened for, and what begins then
+    event.py       what happened, and by which id a second telling of it is known
+    signature.py   who told of it: the signatures of GitHub, Stripe and Standard Webhooks, and plain tokens
+    schedule.py    points in time, by cron expressions in a time zone
+    desk.py        begins the run: exactly one for each event
+    watch.py       looks at the clock and at files
+
+A run that a trigger begins is a task (`actum.tasks`): it is on record before whoever told of the event is answered.
+"""

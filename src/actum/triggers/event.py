@@ -1,0 +1,83 @@
+"""What happened elsewhere, and by which id a second telling of it is known. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ..core.errors import UsageError
+from ..core.json import Json, JsonObject
+from .settings import SignatureForm, TriggerTable
+
+OWN_IDS: dict[SignatureForm, str] = {"standard": "header:webhook-id", "github": "header:x-github-delivery"}
+"""Where forms of signatures say that the id of an event stands."""
+ID_CHARS_MAX = 1_000
+
+
+class TriggerEvent(Struct, frozen=True, kw_only=True):
+    """Something that happened.
+
+    Attributes:
+        trigger: the name of the trigger.
+        id: the same for the same event.
+        at: when it was told, in seconds since 1970.
+        data: what was told of it.
+        kind: the name of the kind of event, where the sender says one.
+    """
+
+    trigger: str
+    id: str
+    at: float
+    data: Json
+    kind: str = ""
+
+    @property
+    def key(self) -> str:
+        """By this the run of this event is found again."""
+        return f"trigger:{self.trigger}:{hashlib.sha256(self.id.encode()).hexdigest()}"
+
+    @property
+    def told(self) -> JsonObject:
+        """What references may speak of: `${event.data}` and its kin."""
+        return {"trigger": self.trigger, "id": self.id, "at": self.at, "kind": self.kind, "data": self.data}
+
+
+def event_id(table: TriggerTable, headers: Mapping[str, str], data: Json) -> str:
+    """The id of the event that a webhook tells of.
+
+    Args:
+        table: the trigger.
+        headers: of the request, by lower-case names.
+        data: its body.
+
+    Returns:
+        The id; a new one where the trigger does not say where the id stands: two equal bodies may be two presses of one
+        switch.
+
+    Raises:
+        UsageError: the request has no id where the trigger says that there is one.
+    """
+    place = table.id or (OWN_IDS.get(table.signature, "") if table.secret else "")
+    if not place:
+        return secrets.token_hex(16)
+    where, _, path = place.partition(":")
+    found: Json
+    if where == "header":
+        found = headers.get(path.lower())
+    else:
+        found = data
+        for step in path.split("."):
+            found = found.get(step) if isinstance(found, dict) else None
+    if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
+        raise UsageError(f"the event has no id: a text or a whole number was expected at {place}")
+    if len(told := str(found)) > ID_CHARS_MAX:
+        raise UsageError(f"the id of the event is longer than {ID_CHARS_MAX} characters")
+    return told
+
+
+def kind_of(headers: Mapping[str, str]) -> str:
+    """The kind of event, where the sender names it in a header."""
+    return next((headers[name][:200] for name in ("x-github-event", "x-event-type") if name in headers), "")

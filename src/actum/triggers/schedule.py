@@ -1,0 +1,67 @@
+"""Points in time by a cron expression in a time zone.
+
+The expression is read as Debian's cron reads it: minute, hour, day of the month, month, day of the week. Where both
+days are given and neither begins with `*`, one of them has to fit.
+
+Clocks that are put forward or back: a point in time with a given minute and hour which falls into an hour that does not
+exist comes at the end of the gap; one in an hour that comes twice comes once. An expression with `*` in minute or hour
+follows the time that really passes: it skips the missing hour and counts the double one twice.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+
+from ..core.errors import UsageError
+
+
+class Schedule:
+    """Points in time.
+
+    Args:
+        expression: five fields, such as `0 7 * * MON-FRI`.
+        zone: a name of the IANA time zone database, such as `Europe/Berlin`.
+
+    Raises:
+        UsageError: the expression or the zone can not be read, or no such time ever comes.
+    """
+
+    def __init__(self, expression: str, zone: str = "UTC") -> None:
+        if len(expression.split()) != 5:
+            raise UsageError(
+                f"the schedule {expression!r} needs five fields: minute, hour, day of the month, month, day of the week"
+            )
+        try:
+            self._zone = ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise UsageError(f"there is no time zone {zone!r}: write a name such as Europe/Berlin") from None
+        self._expression = expression
+        try:
+            self.after(0.0)
+        except CronSimError as error:
+            raise UsageError(f"the schedule {expression!r} can not be read: {error}") from None
+        except StopIteration:
+            raise UsageError(f"the schedule {expression!r} never comes") from None
+
+    def after(self, moment: float) -> float:
+        """The first point in time after a moment; both in seconds since 1970."""
+        begins = datetime.fromtimestamp(moment, UTC).astimezone(self._zone)
+        return next(CronSim(self._expression, begins)).timestamp()
+
+    def between(self, after: float, until: float, *, most: int) -> list[float]:
+        """The points in time after one moment and up to another: the latest ones, and at most so many.
+
+        Args:
+            after, until: seconds since 1970.
+            most: so many at most.
+        """
+        found: list[float] = []
+        ends = datetime.fromtimestamp(int(until) + 1, UTC).astimezone(self._zone)
+        for due in CronSim(self._expression, ends, reverse=True):
+            if (moment := due.timestamp()) <= after or len(found) == most:
+                break
+            found.append(moment)
+        return found[::-1]
