@@ -1,0 +1,174 @@
+"""Triggers of a real `actum serve`: signed webhooks, a kill between the record and the run, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from actum.core.json import Json
+from actum.core.webhook import signature
+from tests.cli.test_serve import Server, served
+
+pytestmark = pytest.mark.row("A6")
+
+SECRET = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+TOOLS = '''
+import time
+from pathlib import Path
+
+from actum import tool
+
+
+@tool(effects={"write"}, idempotent=True)
+def set_light(room: str, on: bool = True) -> str:
+    """Switch a light."""
+    while Path("hold").exists():
+        time.sleep(0.02)
+    with Path("ledger").open("a") as file:
+        file.write(room + "\\n")
+    return room + " is lit"
+'''
+LAMP = """
+actum: workflow/1
+name: lamp
+inputs: {type: object, required: [room], properties: {room: {type: string}}}
+nodes: {light: {type: tool, tool: set_light, with: {room: "${inputs.room}"}}}
+edges: []
+outputs: {said: "${light.output}"}
+"""
+CLERK = """
+from actum import Agent
+from actum.testing import ScriptedModel
+
+clerk = Agent(ScriptedModel(["Noted."] * 9))
+"""
+SETTINGS = """
+tools = ["work.py"]
+policy = "policy.toml"
+[tasks]
+workers = 1
+[agents.clerk]
+python = "clerk.py:clerk"
+[workflows.lamp]
+file = "lamp.workflow.yaml"
+[triggers.switch]
+workflow = "lamp"
+secret = "switch"
+[triggers.asked]
+workflow = "lamp"
+secret = "switch"
+answer = true
+id = "body:id"
+[triggers.note]
+agent = "clerk"
+say = "It happened: ${event.data.what}"
+[triggers.limited]
+workflow = "lamp"
+per_minute = 1
+[triggers.plan]
+workflow = "lamp"
+file = "plan.txt"
+with = {room = "${event.data.text}"}
+"""
+
+
+@asynccontextmanager
+async def hall(folder: Path, place: str) -> AsyncIterator[tuple[Server, httpx2.AsyncClient]]:
+    for name, text in (
+        ("work.py", TOOLS),
+        ("clerk.py", CLERK),
+        ("lamp.workflow.yaml", LAMP),
+        ("policy.toml", 'default = "allow"\n'),
+    ):
+        (folder / name).write_text(text, "utf-8")
+    environment = {"ACTUM_JOURNAL": place, "ACTUM_SECRET_SWITCH": SECRET, "PYTHONPATH": str(folder)}
+    async with (
+        served(folder, "--tools", "work.py", settings=SETTINGS, **environment) as server,
+        httpx2.AsyncClient(base_url=server.origin, timeout=60) as client,
+    ):
+        yield server, client
+
+
+async def press(client: httpx2.AsyncClient, name: str, data: Json, id: str = "msg_1", **headers: str) -> httpx2.Response:
+    """Send what a switch sends."""
+    body, now = json.dumps(data).encode(), int(time.time())
+    signed = {
+        "webhook-id": id,
+        "webhook-timestamp": str(now),
+        "webhook-signature": signature([SECRET], id, now, body),
+        "content-type": "application/json",
+    }
+    return await client.post(f"/v1/triggers/{name}", content=body, headers=signed | headers)
+
+
+def lit(folder: Path) -> list[str]:
+    path = folder / "ledger"
+    return path.read_text("utf-8").split() if path.exists() else []
+
+
+async def ended(client: httpx2.AsyncClient, answer: httpx2.Response) -> str:
+    assert answer.status_code == 202, answer.text
+    told = (await client.get(f"/v1/tasks/{answer.json()['run_id']}", params={"wait": "60"})).json()
+    assert told["state"] == "succeeded", json.dumps(told)
+    return str(told["state"])
+
+
+async def test_a_press_is_done_once_though_it_is_told_twice_and_the_server_is_killed(tmp_path: Path, place: str) -> None:
+    (tmp_path / "hold").touch()
+    async with hall(tmp_path, place) as (server, client):
+        first = await press(client, "switch", {"room": "kitchen"})
+        assert (first.status_code, first.json()["how"]) == (202, "begun")
+        server.process.kill()
+    (tmp_path / "hold").unlink()
+    async with hall(tmp_path, place) as (_, client):
+        again = await asyncio.gather(*(press(client, "switch", {"room": "kitchen"}) for _ in range(4)))
+        assert {(each.json()["run_id"], each.json()["how"]) for each in again} == {(first.json()["run_id"], "known")}
+        assert (await ended(client, first), lit(tmp_path)) == ("succeeded", ["kitchen"])
+
+        answered = await press(client, "asked", {"id": 7, "room": "hall"})
+        assert (answered.status_code, answered.json()["state"]) == (200, "succeeded"), answered.text
+        assert "hall is lit" in str(answered.json()["result"])
+        noted = await client.post("/v1/triggers/note", json={"what": "rain"})
+        assert await ended(client, noted) == "succeeded"
+
+        (tmp_path / "plan.txt").write_text("cellar", "utf-8")
+        async with asyncio.timeout(60):
+            while "cellar" not in lit(tmp_path):
+                await asyncio.sleep(0.1)
+                (tmp_path / "plan.txt").write_text("cellar", "utf-8")
+
+
+async def test_what_is_forged_or_too_much_begins_nothing(tmp_path: Path, place: str) -> None:
+    async with hall(tmp_path, place) as (_, client):
+        room: Json = {"room": "kitchen"}
+        deep = "[" * 300 + "]" * 300
+        cases: list[tuple[httpx2.Response, int, str]] = [
+            (await press(client, "switch", room, **{"webhook-signature": "v1,AAAA"}), 401, "signature"),
+            (await press(client, "switch", room, **{"webhook-timestamp": "1700000000"}), 401, "signature"),
+            (await press(client, "switch", room, **{"webhook-id": "msg_2"}), 401, "signature"),
+            (await client.post("/v1/triggers/switch", json=room), 401, "signature"),
+            (await press(client, "gone", room), 404, "unknown_trigger"),
+            (await press(client, "plan", room), 404, "unknown_trigger"),  # a file tells of it, and nobody else
+            (await press(client, "asked", {"id": {}, "room": "kitchen"}), 400, "no_event_id"),
+            (await client.post("/v1/triggers/note", content=b'{"what"'), 400, "body"),
+            (await client.post("/v1/triggers/note", content=deep.encode()), 400, "body"),
+            (await client.post("/v1/triggers/note", content=b'{"a": 1, "a": 2}'), 400, "body"),
+            (await client.post("/v1/triggers/note", json={"how": "?"}), 422, "inputs"),
+            (await client.post("/v1/triggers/limited", json={"lamp": 7}), 422, "invalid_arguments"),
+            (await client.post("/v1/triggers/limited", json=room), 429, "too_many"),
+            (await client.post("/v1/triggers/note", content=b"x" * 1_100_000), 413, "too_long"),
+        ]
+        for answer, status, code in cases:
+            assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert SECRET not in answer.text
+        assert int(cases[-2][0].headers["retry-after"]) > 0
+        listed = (await client.get("/v1/runs")).json()
+        assert (listed["items"] if "items" in listed else listed["runs"], lit(tmp_path)) == ([], [])
