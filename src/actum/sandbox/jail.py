@@ -82,15 +82,18 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 process (`core.private_paths`). The message says what to change.
         """
         own = (self.home,) if self.home else ()
+        private = real_private_paths()
+        above = {folder: real for real in private for folder in real.parents}
         for name, paths in (("read", self.read), ("write", self.write), ("home", own), ("system", found)):
             for given in paths:
                 path = Path(given).resolve()
                 if not path.exists() or (name in ("write", "home") and not path.is_dir()):
                     raise UsageError(f"Jail({name}=...): there is no {'file' if name == 'read' else 'folder'} {given}")
-                for private in private_paths():
-                    real = private.resolve()
-                    if path == real or path in real.parents or real in path.parents:
-                        raise UsageError(_private(name, given, private))
+                real = path if path in private else above.get(path)
+                if real is None:
+                    real = next((folder for folder in path.parents if folder in private), None)
+                if real is not None:
+                    raise UsageError(_private(name, given, private.get(real, real)))
 
 
 def host_rules(hosts: Sequence[str]) -> tuple[AddressRule, ...]:
@@ -103,6 +106,22 @@ def host_rules(hosts: Sequence[str]) -> tuple[AddressRule, ...]:
         return tuple(opening_rule(text) for text in hosts)
     except ValueError as error:
         raise UsageError(f"Jail(hosts=...): {str(error).removeprefix('allow: ')}") from None
+
+
+def real_private_paths() -> dict[Path, Path]:
+    """The files and folders that no jail of this process may reach, each by its path without links.
+
+    A process that has opened many journals has thousands of them: each folder is looked at once.
+    """
+    folders: dict[Path, Path] = {}
+    found: dict[Path, Path] = {}
+    for private in private_paths():
+        folder = private.parent
+        if folder not in folders:
+            folders[folder] = folder.resolve()
+        real = folders[folder] / private.name
+        found[real.resolve() if real.is_symlink() else real] = private
+    return found
 
 
 def _private(name: str, given: str, private: Path) -> str:
