@@ -69,6 +69,7 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
     "actum.cli.mcp.serve": {"actum.compose.serving"},
     "actum.cli.serve": {"actum.compose.serving", "actum.compose.tasks", "actum.server.metrics"},
+    "actum.cli.trigger": {"actum.compose.triggers", "actum.triggers.desk"},
     "actum.compose.serving": {"actum.compose.a2a"},
     "actum.compose.task_worker": {"actum.tasks.celery"},
     "actum.dialects.api.rows": {

@@ -30,7 +30,11 @@ FILES = ("actum.toml", "lamp.workflow.yaml", "lights.py", "policy.toml")
 @contextlib.contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """`actum serve` in this folder; its address."""
-    environment = os.environ | {"ACTUM_SECRET_SWITCH": SECRET, "XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder)}
+    environment = os.environ | {
+        "ACTUM_SECRET_SWITCH": SECRET,
+        "XDG_CONFIG_HOME": str(folder),
+        "XDG_STATE_HOME": str(folder),
+    }
     command = [sys.executable, "-m", "actum", "serve", "--http", "127.0.0.1:0"]
     server = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None

@@ -96,7 +96,9 @@ async def hall(folder: Path, place: str) -> AsyncIterator[tuple[Server, httpx2.A
         yield server, client
 
 
-async def press(client: httpx2.AsyncClient, name: str, data: Json, id: str = "msg_1", **headers: str) -> httpx2.Response:
+async def press(
+    client: httpx2.AsyncClient, name: str, data: Json, id: str = "msg_1", **headers: str
+) -> httpx2.Response:
     """Send what a switch sends."""
     body, now = json.dumps(data).encode(), int(time.time())
     signed = {
@@ -120,7 +122,9 @@ async def ended(client: httpx2.AsyncClient, answer: httpx2.Response) -> str:
     return str(told["state"])
 
 
-async def test_a_press_is_done_once_though_it_is_told_twice_and_the_server_is_killed(tmp_path: Path, place: str) -> None:
+async def test_a_press_is_done_once_though_it_is_told_twice_and_the_server_is_killed(
+    tmp_path: Path, place: str
+) -> None:
     (tmp_path / "hold").touch()
     async with hall(tmp_path, place) as (server, client):
         first = await press(client, "switch", {"room": "kitchen"})

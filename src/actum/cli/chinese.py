@@ -683,6 +683,33 @@ HELP = {
         "哈希链保留，仍可校验；删除本身、删除人和理由会记录在案。"
         "运行的分支和对话的总结是独立的运行：只列出名称，不删除。"
     ),
+    "What begins runs by itself: add a trigger, list, fire, remove.": "自动启动运行的触发器：添加、列出、触发、移除。",
+    "The name of the trigger.": "触发器的名称。",
+    "The workflow that begins: a name of [workflows].": "要启动的工作流：[workflows] 中的名称。",
+    "The agent that is asked.": "要询问的智能体。",
+    "The token of wait nodes that go on.": "要唤醒的 wait 节点的标记。",
+    "What the agent is told; ${event.data} is the event.": "告诉智能体的话；${event.data} 是事件。",
+    "When: five fields, as in '0 7 * * MON-FRI'.": "时间：五个字段，例如 '0 7 * * MON-FRI'。",
+    "The time zone of the schedule. Default: UTC.": "时间表的时区。默认 UTC。",
+    "A file whose change is the event.": "文件，其内容变化即为事件。",
+    "The secret by which a webhook's signature is checked.": "用来校验 webhook 签名的密钥的名称。",
+    "How a webhook is signed: standard, github, stripe or token.": "webhook 的签名方式：standard、github、stripe 或 token。",
+    (
+        "Add a trigger to the actum.toml of this folder. With neither --schedule nor --file, it is a webhook. For "
+        "instance: actum trigger add lamp --workflow lamp --schedule '0 7 * * MON-FRI' --zone Europe/Berlin"
+    ): (
+        "把一个触发器加进本文件夹的 actum.toml。既没有 --schedule 也没有 --file 时，它是 webhook。\n\n"
+        "例如：actum trigger add lamp --workflow lamp --schedule '0 7 * * MON-FRI' --zone Europe/Berlin"
+    ),
+    "List the triggers.": "列出触发器。",
+    "What happened.": "发生了什么。",
+    "The id of the event: the same id is the same.": "事件的编号：编号相同就是同一个事件。",
+    (
+        "Tell a trigger of an event. The run is a task: `actum serve` or `actum worker` carries it out."
+    ): "把一个事件告诉触发器。运行是一个任务，由 `actum serve` 或 `actum worker` 执行。",
+    (
+        "Remove a trigger from the actum.toml of this folder. Runs that it began go on."
+    ): "从本文件夹的 actum.toml 移除一个触发器。它已启动的运行会继续。",
     "The tenant that the user belongs to; '' for none.": "用户所属的租户；'' 表示没有租户。",
     "These runs.": "这些运行。",
     "Runs that began longer ago: 90d, 2w.": "早于这个时间开始的运行：90d、2w。",

@@ -546,6 +546,16 @@ MESSAGES = {
     "forget what? Name runs, --older-than 90d or --principal NAME": (
         "没有说明要遗忘什么：请写运行编号、--older-than 90d 或 --principal 名称"
     ),
+    "there is a trigger {name} already: actum trigger remove {name}": (
+        "已有名为 {name} 的触发器：请先运行 actum trigger remove {name}"
+    ),
+    "a trigger can not be called {name}: up to 64 letters, digits, - and _": (
+        "触发器不能叫 {name}：最多 64 个字母、数字、- 和 _"
+    ),
+    "there is no trigger {name} in {file}": "{file} 中没有名为 {name} 的触发器",
+    "remove the table [triggers.{name}] by hand: it is written in a way that this can not undo": (
+        "请手工删除表 [triggers.{name}]：它的写法无法自动还原"
+    ),
     "--tenant goes with --principal NAME": "--tenant 要和 --principal 名称 一起使用",
     "users of several tenants have this name: {names}. Say which with --tenant NAME": (
         "多个租户都有这个名称的用户：{names}。请用 --tenant 名称 指明"

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from ..compose.agents import open_agents
 from ..compose.settings import SETTINGS_FILE, Settings
+from ..compose.task_queue import open_queue
 from ..compose.tools import load_tools
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
@@ -22,7 +24,7 @@ from .run import DONE
 from .show.terminal import Terminal, said
 
 if TYPE_CHECKING:
-    from ..triggers.desk import Taken
+    from ..triggers.desk import TakenEvent
 
 app = typer.Typer(help="What begins runs by itself: add a trigger, list, fire, remove.", no_args_is_help=True)
 
@@ -33,7 +35,9 @@ _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 @app.command("add")
 def add(
     name: NameArgument,
-    workflow: Annotated[str, typer.Option(metavar="NAME", help="The workflow that begins: a name or a file.")] = "",
+    workflow: Annotated[
+        str, typer.Option(metavar="NAME", help="The workflow that begins: a name of [workflows].")
+    ] = "",
     agent: Annotated[str, typer.Option(metavar="NAME", help="The agent that is asked.")] = "",
     wake: Annotated[str, typer.Option(metavar="TOKEN", help="The token of wait nodes that go on.")] = "",
     say: Annotated[str, typer.Option(metavar="TEXT", help="What the agent is told; ${event.data} is the event.")] = "",
@@ -49,7 +53,7 @@ def add(
 ) -> int:
     """Add a trigger to the actum.toml of this folder. With neither --schedule nor --file, it is a webhook.
 
-    For instance: actum trigger add lamp --workflow lamp.workflow.yaml --schedule '0 7 * * MON-FRI' --zone Europe/Berlin
+    For instance: actum trigger add lamp --workflow lamp --schedule '0 7 * * MON-FRI' --zone Europe/Berlin
     """
     given = {
         "workflow": workflow,
@@ -96,7 +100,7 @@ def list_triggers(as_json: JsonFlag = False) -> int:
         what = table.workflow or table.agent or f"wakes {table.wake}"
         terminal.text(f"{name:<20} {when:<32} {what}")
     if not settings.triggers:
-        terminal.note("There is no trigger: actum trigger add NAME --workflow FILE")
+        terminal.note("There is no trigger: actum trigger add NAME --workflow NAME")
     return DONE
 
 
@@ -160,10 +164,8 @@ def _tables(text: str) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-async def _fired(settings: Settings, name: str, value: Json, event: str) -> Taken:
-    from ..compose.agents import open_agents  # noqa: PLC0415  # needs actum[server], as what follows
-    from ..compose.task_queue import open_queue  # noqa: PLC0415
-    from ..compose.triggers import open_triggers  # noqa: PLC0415
+async def _fired(settings: Settings, name: str, value: Json, event: str) -> TakenEvent:
+    from ..compose.triggers import open_triggers  # noqa: PLC0415  # needs actum[server]
 
     tools = load_tools(settings, Path.cwd())
     async with (

@@ -26,7 +26,7 @@ from starlette.routing import BaseRoute, Route
 
 from ..core.errors import InvalidArguments, JournalError, TaskRefused, UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse
-from ..triggers.desk import Taken, TooManyEvents, TriggerDesk
+from ..triggers.desk import TakenEvent, TooManyEvents, TriggerDesk
 from ..triggers.event import TriggerEvent, event_id, kind_of
 from ..triggers.settings import TriggerTable
 from ..triggers.signature import BadSignature, check_signature
@@ -147,7 +147,7 @@ class TriggerDoor:
             log.warning("trigger %s: refused: %s", name, bad)
             raise Refusal(401, "signature", "The signature is missing, too old, or does not fit.") from None
 
-    async def _taken(self, event: TriggerEvent) -> Taken:
+    async def _taken(self, event: TriggerEvent) -> TakenEvent:
         try:
             return await self._desk.take(event)
         except TooManyEvents as error:

@@ -49,7 +49,7 @@ class TooManyEvents(UsageError):
         self.wait_s = wait_s
 
 
-class Taken(Struct, frozen=True, kw_only=True):
+class TakenEvent(Struct, frozen=True, kw_only=True):
     """What became of an event.
 
     Attributes:
@@ -126,7 +126,7 @@ class TriggerDesk:
             raise UsageError("this journal keeps no positions of triggers: use a file or PostgreSQL")
         return found
 
-    async def fire(self, name: str, data: Json, *, id: str = "", kind: str = "") -> Taken:
+    async def fire(self, name: str, data: Json, *, id: str = "", kind: str = "") -> TakenEvent:
         """Tell of an event, from a program.
 
         Args:
@@ -155,14 +155,14 @@ class TriggerDesk:
             raise UnknownName(f"there is no trigger {name!r}")
         return self.triggers[name]
 
-    async def take(self, event: TriggerEvent) -> Taken:
+    async def take(self, event: TriggerEvent) -> TakenEvent:
         """Begin what an event begins, unless it was told before; the arguments and errors are those of `fire`."""
         table = self.table(event.trigger)
         if table.wake:
             return await self._wake(table, event)
         principal, tenant = whose(event.trigger, table)
         if (known := await self._queue.keyed(event.key, tenant=tenant, principal=principal)) is not None:
-            return Taken(event=event.id, run_id=known.run_id, how="known")
+            return TakenEvent(event=event.id, run_id=known.run_id, how="known")
         await self._check_rate(event.trigger, table)
         options = TaskOptions(unique_key=event.key, max_retries=table.max_retries)
         try:
@@ -177,7 +177,7 @@ class TriggerDesk:
             if known is None:
                 raise
             line = known
-        return Taken(event=event.id, run_id=line.run_id)
+        return TakenEvent(event=event.id, run_id=line.run_id)
 
     async def wait(self, run_id: str, seconds: float) -> TaskView:
         """How a run stands when it has ended, waits for a person, or this time is over."""
@@ -190,7 +190,7 @@ class TriggerDesk:
         if wait_s > 0:
             raise TooManyEvents(name, table.per_minute, wait_s)
 
-    async def _wake(self, table: TriggerTable, event: TriggerEvent) -> Taken:
+    async def _wake(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent:
         """Wake the nodes that wait for a token. Which of them an event wakes is written down before the first is woken:
         told again, the event wakes what is left of these and no later one."""
         token, positions = _text(table.wake, event), self.positions
@@ -212,7 +212,7 @@ class TriggerDesk:
             woken.append(run_id)
             with suppress(UnknownName):  # it was woken before
                 await answer_in_run(self._journal, run_id, ask_id, answer)
-        return Taken(event=event.id, woken=tuple(dict.fromkeys(woken)), how="begun" if is_new else "known")
+        return TakenEvent(event=event.id, woken=tuple(dict.fromkeys(woken)), how="begun" if is_new else "known")
 
     async def _waiting(self, tenant: str, token: str) -> list[tuple[str, str]]:
         """The runs of a tenant that wait for a token, each with what it asks under."""
