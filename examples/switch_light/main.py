@@ -1,5 +1,5 @@
-"""A switch is pressed and a light goes on: an event starts a workflow, by a signed webhook and by a schedule. The switch
-tells of each press twice, and the server was away at seven in the morning; each event is done once."""
+"""A switch is pressed and a light goes on: an event starts a workflow, by a signed webhook and by a schedule. The
+switch tells of each press twice, and the server was away at seven in the morning; each event is done once."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def was_away(folder: Path, days: int) -> None:
 async def lights(folder: Path, room: str) -> list[str]:
     """What was done to the light of a room, as soon as something was."""
     path = folder / "lights.json"
-    while not path.exists() or room not in json.loads(path.read_text("utf-8") or "{}"):
+    while not path.exists() or room not in json.loads(path.read_text("utf-8") or "{}"):  # noqa: ASYNC110 - of a process
         await asyncio.sleep(0.1)
     found: list[str] = json.loads(path.read_text("utf-8"))[room]
     return found

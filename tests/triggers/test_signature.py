@@ -76,6 +76,7 @@ def test_the_id_of_an_event_stands_where_the_trigger_says() -> None:
     for table, headers, data, wanted in cases:
         assert event_id(table, headers, data) == wanted
     assert event_id(TriggerTable(), {}, {}) != event_id(TriggerTable(), {}, {})  # two presses of one switch
-    for data in ({}, [], {"id": None}, {"id": True}, {"id": ""}, {"id": {}}, {"id": "x" * 1_001}, "text"):
+    wrong: list[Json] = [{}, [], {"id": None}, {"id": True}, {"id": ""}, {"id": {}}, {"id": "x" * 1_001}, "text"]
+    for data in wrong:
         with pytest.raises(UsageError, match="id"):
             event_id(TriggerTable(id="body:id"), {}, data)

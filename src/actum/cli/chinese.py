@@ -693,7 +693,9 @@ HELP = {
     "The time zone of the schedule. Default: UTC.": "时间表的时区。默认 UTC。",
     "A file whose change is the event.": "文件，其内容变化即为事件。",
     "The secret by which a webhook's signature is checked.": "用来校验 webhook 签名的密钥的名称。",
-    "How a webhook is signed: standard, github, stripe or token.": "webhook 的签名方式：standard、github、stripe 或 token。",
+    "How a webhook is signed: standard, github, stripe or token.": (
+        "webhook 的签名方式：standard、github、stripe 或 token。"
+    ),
     (
         "Add a trigger to the actum.toml of this folder. With neither --schedule nor --file, it is a webhook. For "
         "instance: actum trigger add lamp --workflow lamp --schedule '0 7 * * MON-FRI' --zone Europe/Berlin"

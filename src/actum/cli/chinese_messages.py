@@ -546,8 +546,8 @@ MESSAGES = {
     "forget what? Name runs, --older-than 90d or --principal NAME": (
         "没有说明要遗忘什么：请写运行编号、--older-than 90d 或 --principal 名称"
     ),
-    "there is a trigger {name} already: actum trigger remove {name}": (
-        "已有名为 {name} 的触发器：请先运行 actum trigger remove {name}"
+    "there is a trigger {name} already: actum trigger remove {again}": (
+        "已有名为 {name} 的触发器：请先运行 actum trigger remove {again}"
     ),
     "a trigger can not be called {name}: up to 64 letters, digits, - and _": (
         "触发器不能叫 {name}：最多 64 个字母、数字、- 和 _"

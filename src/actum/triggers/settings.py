@@ -28,8 +28,8 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             the event are the inputs.
         schedule: when, as a cron expression of five fields.
         zone: the time zone of `schedule`.
-        missed: what becomes of points in time at which no server was there: `skip` forgets them, `once` makes up for the
-            latest, `all` for each.
+        missed: what becomes of points in time at which no server was there: `skip` forgets them, `once` makes up for
+            the latest, `all` for each.
         file: the file whose content begins a run when it changes.
         signature: how the sender of a webhook shows who sent it; without `secret`, the sender needs a key of the
             server.
