@@ -130,7 +130,7 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
             )
             connection.execute("DROP TABLE actum.counted")
             connection.execute("DROP TABLE actum.objects; DROP TABLE actum.posted")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 10,))
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 11,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript("DROP TABLE keys; DROP TABLE key_changes")
@@ -139,7 +139,7 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
             )
             file.executescript("DROP TABLE run_names; DROP TABLE tasks; DROP TABLE webhooks; DROP TABLE objects")
             file.executescript("DROP TABLE counted; DROP TABLE posted")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 10}")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 11}")
         file.close()
     again = shared.open()
     keys = keys_of(again)

@@ -67,6 +67,7 @@ from .migrations import Migrations, migrate
 from .objects import DatabaseObjects
 from .passed import DatabasePassed
 from .sessions import DatabaseSessions
+from .shelf import DatabaseShelf
 from .tasks import DatabaseTasks, tell_task
 from .webhooks import tell_webhook
 from .writer import Writer
@@ -120,6 +121,7 @@ class DatabaseJournal:
         sessions: the sessions of people who logged in.
         passed: a line of each request for a model that was passed on to an upstream.
         objects: small objects that a server keeps for its callers.
+        shelf: texts that people write and publish, such as workflows.
     """
 
     def __init__(
@@ -151,6 +153,7 @@ class DatabaseJournal:
         self.sessions = DatabaseSessions(self._writer, self._check_format)
         self.passed = DatabasePassed(self._writer, self._check_format)
         self.objects = DatabaseObjects(self._writer, self._check_format)
+        self.shelf = DatabaseShelf(self._writer, self._check_format, now)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)
 

@@ -229,6 +229,18 @@ SQLITE: Migrations = (
         )""",
         "CREATE INDEX posted_by_run ON posted (run_id)",
     ),
+    (  # texts that people write and publish, such as workflows; see `core.shelf`
+        """CREATE TABLE drafts (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, text BLOB NOT NULL,
+            revision INTEGER NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL, author TEXT NOT NULL,
+            published INTEGER NOT NULL, PRIMARY KEY (tenant, kind, name)
+        )""",
+        """CREATE TABLE publications (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
+            text BLOB NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL, author TEXT NOT NULL,
+            again INTEGER NOT NULL, PRIMARY KEY (tenant, kind, name, number)
+        )""",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -415,6 +427,18 @@ POSTGRES: Migrations = (
             digest TEXT NOT NULL, salt BYTEA NOT NULL, payload BYTEA NOT NULL
         )""",
         "CREATE INDEX posted_by_run ON posted (run_id)",
+    ),
+    (  # texts that people write and publish, such as workflows; see `core.shelf`
+        """CREATE TABLE drafts (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, text BYTEA NOT NULL,
+            revision BIGINT NOT NULL, digest TEXT NOT NULL, at DOUBLE PRECISION NOT NULL, author TEXT NOT NULL,
+            published BIGINT NOT NULL, PRIMARY KEY (tenant, kind, name)
+        )""",
+        """CREATE TABLE publications (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, number BIGINT NOT NULL,
+            text BYTEA NOT NULL, digest TEXT NOT NULL, at DOUBLE PRECISION NOT NULL, author TEXT NOT NULL,
+            again BIGINT NOT NULL, PRIMARY KEY (tenant, kind, name, number)
+        )""",
     ),
 )
 
