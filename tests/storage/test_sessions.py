@@ -72,6 +72,8 @@ async def test_a_journal_of_a_version_without_sessions_gets_them_when_it_is_open
         "webhooks",
         "objects",
         "posted",
+        "drafts",
+        "publications",
     )
     if "://" in shared.place:
         with psycopg.connect(shared.place, autocommit=True) as connection:

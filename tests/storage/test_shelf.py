@@ -15,7 +15,7 @@ from actum.core.errors import JournalError, UnknownName, UsageError
 from actum.core.shelf import (
     SHELF_BYTES_MAX,
     TEXT_BYTES_MAX,
-    Draft,
+    ShelfDraft,
     ShelfFull,
     ShelfKind,
     StaleDraft,
@@ -184,7 +184,7 @@ async def test_of_many_that_save_and_publish_at_once_none_is_lost_unseen(shared:
             two.publish("workflow", "desk", revision=draft.revision),
             return_exceptions=True,
         )
-        won = [each for each in saved[:2] if isinstance(each, Draft)]
+        won = [each for each in saved[:2] if isinstance(each, ShelfDraft)]
         lost = [each for each in saved[:2] if isinstance(each, StaleDraft)]
         assert len(won) == len(lost) == 1
         assert lost[0].current == structs_like(won[0], lost[0].current)
@@ -195,7 +195,7 @@ async def test_of_many_that_save_and_publish_at_once_none_is_lost_unseen(shared:
     assert numbers == list(range(len(numbers), 0, -1))
 
 
-def structs_like(draft: Draft, current: Draft | None) -> Draft:
+def structs_like(draft: ShelfDraft, current: ShelfDraft | None) -> ShelfDraft:
     """The draft, with the number of whatever was published meanwhile."""
     assert current is not None
     return structs.replace(draft, published=current.published)

@@ -37,7 +37,7 @@ _NAME = re.compile(r"\w[\w.-]{0,127}")
 _REFERENCE = re.compile(r"([^@]+)(?:@([1-9][0-9]{0,8}))?")
 
 
-class Draft(Struct, frozen=True, kw_only=True):
+class ShelfDraft(Struct, frozen=True, kw_only=True):
     """The text that is worked on.
 
     Attributes:
@@ -122,7 +122,7 @@ class StaleDraft(UsageError):
         text: the text that the caller wanted to save; None where the caller wanted to publish.
     """
 
-    def __init__(self, current: Draft | None, revision: int, text: str | None = None) -> None:
+    def __init__(self, current: ShelfDraft | None, revision: int, text: str | None = None) -> None:
         if current is None:
             told = f"there is no draft with the revision {revision}: save a new draft with the revision 0"
         else:
@@ -141,19 +141,19 @@ class ShelfFull(UsageError):
     """This tenant has too much on its shelf."""
 
 
-class Shelf(Protocol):
+class ShelfStore(Protocol):
     """A place that keeps texts in versions, and that several processes may share. What a method changed is on disk when
     the method returns. Every method may raise JournalError, and UsageError for a bad kind, name, tenant or user.
 
     All methods take `tenant`, whose shelf is meant. For everybody else the texts of a tenant do not exist.
     """
 
-    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Draft | None:
+    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> ShelfDraft | None:
         """The draft under a name; None where there is none."""
 
     async def save(
         self, kind: ShelfKind, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
-    ) -> Draft:
+    ) -> ShelfDraft:
         """Save a draft. A text that the draft has already changes nothing, so that a repeated save does no harm.
 
         Args:
@@ -213,7 +213,7 @@ class Shelf(Protocol):
         """What is on the shelf, in the order of the names."""
 
 
-def shelf_of(journal: Journal) -> Shelf:
+def shelf_of(journal: Journal) -> ShelfStore:
     """The shelf that is kept beside a journal.
 
     Raises:
@@ -222,7 +222,7 @@ def shelf_of(journal: Journal) -> Shelf:
     found = getattr(journal, "shelf", None)  # by its name: a journal may stand in another, which hands it on
     if found is None:
         raise UsageError("this journal keeps no shelf: name a file or a database for it")
-    return cast(Shelf, found)
+    return cast(ShelfStore, found)
 
 
 def reference(text: str) -> tuple[str, int | None]:

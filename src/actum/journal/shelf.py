@@ -7,8 +7,8 @@ from collections.abc import Callable
 from msgspec import structs
 
 from ..core.shelf import (
-    Draft,
     Publication,
+    ShelfDraft,
     ShelfKind,
     ShelfName,
     ShelfVersion,
@@ -27,7 +27,7 @@ _Place = tuple[str, str, str]
 
 
 class MemoryShelf:
-    """A `Shelf` that lives as long as its process.
+    """A `ShelfStore` that lives as long as its process.
 
     Args:
         now: the time, in seconds since 1970.
@@ -35,15 +35,15 @@ class MemoryShelf:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._drafts: dict[_Place, Draft] = {}
+        self._drafts: dict[_Place, ShelfDraft] = {}
         self._publications: dict[_Place, list[Publication]] = {}
 
-    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Draft | None:
+    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> ShelfDraft | None:
         return self._drafts.get(_place(tenant, kind, name))
 
     async def save(
         self, kind: ShelfKind, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
-    ) -> Draft:
+    ) -> ShelfDraft:
         place, payload = _place(tenant, kind, name), checked_shelf_text(text)
         checked_user("by", by)
         current = self._drafts.get(place)
@@ -54,7 +54,7 @@ class MemoryShelf:
         before = len(current.text.encode()) if current is not None else 0
         names = sum(1 for each in self._drafts if each[0] == tenant) + (current is None)
         check_shelf_room(names, 0, self._size(tenant) - before + len(payload))
-        saved = Draft(
+        saved = ShelfDraft(
             kind=kind,
             name=name,
             text=text,

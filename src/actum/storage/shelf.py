@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from ..core.errors import JournalError
 from ..core.shelf import (
-    Draft,
     Publication,
+    ShelfDraft,
     ShelfKind,
     ShelfName,
     ShelfVersion,
@@ -54,7 +54,7 @@ _NUMBERS = range(1, 2**31)
 
 
 class DatabaseShelf:
-    """A `Shelf` in the database of a journal.
+    """A `ShelfStore` in the database of a journal.
 
     Args:
         writer: the thread that reads and writes the tables.
@@ -67,20 +67,20 @@ class DatabaseShelf:
         self._check_format = check_format
         self._now = now
 
-    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Draft | None:
+    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> ShelfDraft | None:
         place = _place(tenant, kind, name)
         self._check_format()
         return await self._writer.ask(lambda database: _draft(database, place))
 
     async def save(
         self, kind: ShelfKind, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
-    ) -> Draft:
+    ) -> ShelfDraft:
         place, payload = _place(tenant, kind, name), checked_shelf_text(text)
         checked_user("by", by)
         self._check_format()
         digest, at = text_digest(payload), self._now()
 
-        def write(database: Database) -> Draft:
+        def write(database: Database) -> ShelfDraft:
             database.lock()
             current = _draft(database, place)
             if current is not None and current.digest == digest:
@@ -94,7 +94,7 @@ class DatabaseShelf:
                 database.execute(_NEW, (*place, payload, digest, at, by))
             else:
                 database.execute(_CHANGE, (payload, revision + 1, digest, at, by, *place))
-            return Draft(
+            return ShelfDraft(
                 kind=kind,
                 name=name,
                 text=text,
@@ -188,13 +188,13 @@ def _place(tenant: str, kind: ShelfKind, name: str) -> _Place:
     return checked_user("tenant", tenant), checked_kind(kind), checked_name(name)
 
 
-def _draft(database: Database, place: _Place) -> Draft | None:
+def _draft(database: Database, place: _Place) -> ShelfDraft | None:
     rows = database.execute(_DRAFT, place)
     if not rows:
         return None
     text, revision, digest, at, by, published = rows[0]
     _, kind, name = place
-    return Draft(
+    return ShelfDraft(
         kind=kind,
         name=name,
         text=_text(text, digest, place),
