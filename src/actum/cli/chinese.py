@@ -226,7 +226,9 @@ WORDS = {
 
 HELP = {
     "Carry out workflows, check them, draw them.": "执行、检查和绘制工作流。",
-    "The definition: name.workflow.yaml, or JSON.": "定义文件：name.workflow.yaml，或 JSON。",
+    "The definition: name.workflow.yaml, or JSON; or the name of a workflow of actum.toml.": (
+        "定义文件：name.workflow.yaml，或 JSON；或者 actum.toml 中某个工作流的名称。"
+    ),
     "Its inputs.": "它的输入。",
     "All inputs as one JSON object.": "用一个 JSON 对象给出全部输入。",
     "mermaid, dot or svg.": "mermaid、dot 或 svg。",

@@ -17,8 +17,8 @@ from ..agents.agent import Agent
 from ..compose.agents import choose_agent, make_runner, table_of
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
-from ..compose.settings import MEMORY, Settings
-from ..compose.workflows import definition_of, make_workflow
+from ..compose.settings import MEMORY, Settings, WorkflowTable
+from ..compose.workflows import definition_of, make_workflow, workflow_models, workflow_settings
 from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
@@ -299,7 +299,9 @@ async def resume_workflow(
     as_json: bool,
 ) -> int:
     """Go on with a run of a workflow, by the definition with which it began. The exit code."""
-    definition = await definition_of(journal, run_id)
+    definition, name = await definition_of(journal, run_id)
+    table = settings.workflows.get(name, WorkflowTable(file=""))
+    settings = workflow_settings(settings, table)
     async with options.tools(settings, terminal) as loaded:
         workflow = make_workflow(
             settings,
@@ -309,6 +311,8 @@ async def resume_workflow(
             approver=TerminalApprover(terminal, yes=yes),
             secrets=open_secrets(os.environ),
             egress=options.egress(),
+            name=name,
+            models=workflow_models(settings, table),
         )
         trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
         try:

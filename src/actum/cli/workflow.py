@@ -11,7 +11,15 @@ from typing import Annotated
 import typer
 
 from ..compose.secrets import open_secrets
-from ..compose.workflows import make_workflow, read_workflow_file, workflow_text
+from ..compose.settings import Settings, WorkflowTable
+from ..compose.workflows import (
+    make_workflow,
+    read_workflow_file,
+    workflow_models,
+    workflow_settings,
+    workflow_table,
+    workflow_text,
+)
 from ..core.errors import UsageError
 from ..core.tool import Tool
 from ..workflow.drawing import dot, mermaid, svg
@@ -27,7 +35,12 @@ from .show.trace import Trace
 
 app = typer.Typer(no_args_is_help=True, help="Carry out workflows, check them, draw them.")
 
-FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="The definition: name.workflow.yaml, or JSON.")]
+FileArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="The definition: name.workflow.yaml, or JSON; or the name of a workflow of actum.toml."
+    ),
+]
 
 _DRAWINGS: Mapping[str, Callable[[Definition], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg}
 
@@ -51,7 +64,9 @@ def run_workflow(
     """
     settings = options.read(tools=tools, mcp=mcp, journal=journal, policy=policy)
     terminal = Terminal()
-    definition = read_workflow_file(file)
+    name, table = _named(settings, file)
+    settings = workflow_settings(settings, table)
+    definition = read_workflow_file(table.file)
     taking = Tool(name=definition.name, parameters=definition.inputs)
     given = read_arguments(taking, [said(pair) for pair in pairs or []], said(inputs))
 
@@ -65,6 +80,8 @@ def run_workflow(
                 approver=TerminalApprover(terminal, yes=yes),
                 secrets=open_secrets(os.environ),
                 egress=options.egress(),
+                name=name,
+                models=workflow_models(settings, table),
             )
             trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
             try:
@@ -82,6 +99,8 @@ def check_workflow(file: FileArgument, tools: ToolsFlag = None, mcp: McpFlag = N
     """Tell everything that is wrong with a workflow, with line, column and a hint."""
     settings = options.read(tools=tools, mcp=mcp)
     terminal = Terminal()
+    _, table = _named(settings, file)
+    settings, file = workflow_settings(settings, table), table.file
     text = workflow_text(file)
 
     async def command() -> int:
@@ -108,9 +127,23 @@ def draw_workflow(
     """Draw a workflow."""
     if form not in _DRAWINGS:
         raise UsageError(f"--format {form}: give mermaid, dot or svg")
-    picture = _DRAWINGS[form](read_workflow_file(file))
+    picture = _DRAWINGS[form](read_workflow_file(_named(options.read(), file)[1].file))
     if output:
         Path(output).write_text(picture, encoding="utf-8")
     else:
         Terminal().text(picture.rstrip("\n"))
     return DONE
+
+
+def _named(settings: Settings, said: str) -> tuple[str, WorkflowTable]:
+    """The workflow that a person means: one of the settings by its name, with its name there; or a file.
+
+    Raises:
+        UsageError: there is neither; the message says which names come near.
+    """
+    table = settings.workflows.get(said)
+    if table is not None:
+        return said, table
+    if "." not in said and "/" not in said and not Path(said).exists() and settings.workflows:
+        workflow_table(settings, said)
+    return "", WorkflowTable(file=said)

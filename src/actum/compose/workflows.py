@@ -1,22 +1,38 @@
-"""Makes workflows out of settings: the tools, the policy, the prices and the journal are those of an agent."""
+"""Makes workflows out of settings: the tools, the policy, the prices and the journal are those of an agent.
+
+A workflow of `[workflows.NAME]` is the same in every process that has the same settings: whoever is told its name can
+go on with its runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
-from ..core.errors import UsageError
-from ..core.interfaces import Approver, Journal
+import msgspec
+
+from ..agents.agent import Agent
+from ..agents.identity import Naming
+from ..core.errors import BadTool, UnknownName, UsageError
+from ..core.interfaces import Approver, Journal, Model, Toolset
 from ..core.record import Started
 from ..core.secret_store import SecretSource
+from ..policy.file import PolicyFile
 from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
 from ..workflow.graph import Definition
 from ..workflow.load import read_definition
+from ..workflow.speaker import WorkflowModel
+from ..workflow.text import BadWorkflow
 from ..workflow.workflow import Workflow
-from .agents import open_policy
-from .settings import Settings
-from .tools import with_labels
+from .agents import list_tools, open_policy
+from .mistakes import meant
+from .models import make_model
+from .secrets import open_secrets
+from .settings import Settings, WorkflowTable
+from .tools import load_tools, with_labels
 
 
 def make_workflow(
@@ -28,6 +44,8 @@ def make_workflow(
     approver: Approver | None,
     secrets: SecretSource | None = None,
     egress: Egress | None = None,
+    name: str = "",
+    models: Mapping[str, Model] | None = None,
 ) -> Workflow:
     """A workflow with tools of `load_tools`.
 
@@ -39,13 +57,17 @@ def make_workflow(
         approver: who can be asked.
         secrets: what tools and `http` nodes may ask for.
         egress: the operator's rules for outgoing requests.
+        name: what the runs are called on record; by default the name in the definition.
+        models: the models that the nodes name, by name.
 
     Raises:
         UsageError: the policy can not be read.
     """
     return Workflow(
         definition,
-        with_labels(tools, settings.tool_labels),
+        name=name,
+        models=models,
+        tools=with_labels(tools, settings.tool_labels),
         policy=open_policy(settings),
         prices=settings.prices,
         journal=journal,
@@ -53,6 +75,210 @@ def make_workflow(
         secrets=secrets,
         egress=egress,
     )
+
+
+PUBLISHED_MAX = 200
+"""So many published definitions are kept built."""
+
+
+class Workflows:
+    """The workflows of the settings, each built when it is first asked for, and published ones beside them. Whoever
+    makes this closes it.
+
+    Args:
+        settings: with the tables of the workflows.
+        environment: the variables of this process.
+        folder: where the files of definitions lie, and where the everyday tools may look at files.
+        journal: where all runs are written down.
+    """
+
+    def __init__(self, settings: Settings, environment: Mapping[str, str], folder: Path, *, journal: Journal) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._journal = journal
+        self._egress = Egress(settings.egress)
+        self._secrets = open_secrets(environment)
+        self._built: dict[str, Workflow] = {}
+        self._agents: dict[str, Agent[object]] = {}
+        self._published: dict[tuple[str, str], Workflow] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the workflows of the settings."""
+        return tuple(self._settings.workflows)
+
+    def get(self, name: str) -> Workflow:
+        """The workflow of this name.
+
+        Raises:
+            UnknownName: the settings have none.
+            UsageError: the workflow can not be built; the message says why.
+        """
+        table = workflow_table(self._settings, name)
+        if name not in self._built:
+            try:
+                definition = read_workflow_file(str(self._folder / Path(table.file).expanduser()))
+                self._built[name] = self._made(name, definition, table)
+            except (UsageError, BadWorkflow) as error:
+                raise UsageError(f"[workflows.{name}]: {error}") from None
+        return self._built[name]
+
+    def published(self, name: str, text: bytes) -> Workflow:
+        """A workflow of a published definition, with the tools of the settings.
+
+        Args:
+            name: under which the definition was published.
+            text: the definition.
+
+        Raises:
+            BadWorkflow: something is wrong with the definition.
+        """
+        definition = read_definition(text)
+        key = (name, definition.digest)
+        if key not in self._published:
+            if len(self._published) >= PUBLISHED_MAX:  # those under way keep what they use
+                self._published.pop(next(iter(self._published)))
+            self._published[key] = self._made(name, definition, WorkflowTable(file=""))
+        return self._published[key]
+
+    async def of(self, started: Started) -> Workflow:
+        """The workflow that can go on with a run.
+
+        Raises:
+            UsageError: the workflow can not be built.
+        """
+        if started.agent in self.names:
+            return self.get(started.agent)
+        return self.published(started.agent, await self._journal.kept(started.workflow))
+
+    def agent(self, name: str) -> Agent[object]:
+        """An agent that stands for a workflow, for doors that know agents only.
+
+        The call of the workflow itself asks nobody: the policy judges each call that the workflow makes. Rules of the
+        policy that speak of the workflow by its name hold.
+
+        Raises:
+            UnknownName, UsageError: as for `get`.
+        """
+        if name not in self._agents:
+            workflow = self.get(name)
+            policy = PolicyFile(Path(self._settings.policy).expanduser()) if self._settings.policy else None
+            made: Agent[str] = Agent(
+                WorkflowModel(workflow),
+                [workflow.as_tool(given_by="client")],
+                name=name,
+                policy=policy,
+                limits=self._settings.limits,
+                journal=self._journal,
+            )
+            naming = Naming(name=name, description=self.description(name))
+            self._agents[name] = cast("Agent[object]", made.known_as(naming))
+        return self._agents[name]
+
+    def description(self, name: str) -> str:
+        """What a workflow is good for."""
+        workflow = self.get(name)
+        said = workflow_table(self._settings, name).description or workflow.definition.description
+        return said or f"Run the workflow {name!r}."
+
+    @property
+    def tools(self) -> list[Toolset]:
+        """The workflows as tools of a server, whose arguments come from programs.
+
+        Raises:
+            UsageError: as for `get`.
+        """
+        return [self.get(name).as_tool(name, self.description(name), given_by="client") for name in self.names]
+
+    async def check_names(self, tools: Sequence[Toolish], agents: Sequence[str]) -> None:
+        """The names of the workflows mean nothing else on a server.
+
+        Args:
+            tools: those that the server offers beside the workflows.
+            agents: the names of the agents.
+
+        Raises:
+            UsageError: a name means two things, or a workflow can not be built or names what is not there.
+        """
+        taken = {tool.name for tool in await list_tools(tools, self._settings.tool_labels)}
+        for name in self.names:
+            if name in taken:
+                raise UsageError(f"{name!r} means two things: a tool, and [workflows.{name}]")
+            if name in agents:
+                raise UsageError(f"{name!r} means two things: an agent, and [workflows.{name}]")
+            workflow = self.get(name)
+            try:
+                problems = await workflow.check(workflow.definition.text)
+            except BadTool as error:
+                raise UsageError(f"[workflows.{name}]: {error}") from None
+            if problems:
+                raise UsageError(f"[workflows.{name}]: {problems[0].message} (line {problems[0].line})")
+
+    async def close(self) -> None:
+        """End what is kept open between runs."""
+        for workflow in (*self._built.values(), *self._published.values()):
+            await workflow.aclose()
+        self._built.clear()
+        self._agents.clear()
+        self._published.clear()
+
+    def _made(self, name: str, definition: Definition, table: WorkflowTable) -> Workflow:
+        settings = workflow_settings(self._settings, table)
+        return make_workflow(
+            settings,
+            definition,
+            load_tools(settings, self._folder, self._egress),
+            journal=self._journal,
+            approver=None,
+            secrets=self._secrets,
+            egress=self._egress,
+            name=name,
+            models=workflow_models(settings, table),
+        )
+
+
+@asynccontextmanager
+async def open_workflows(
+    settings: Settings, environment: Mapping[str, str], folder: Path, *, journal: Journal
+) -> AsyncIterator[Workflows]:
+    """`Workflows`, closed at the end of the block."""
+    workflows = Workflows(settings, environment, folder, journal=journal)
+    try:
+        yield workflows
+    finally:
+        await workflows.close()
+
+
+def workflow_table(settings: Settings, name: str) -> WorkflowTable:
+    """The table of the workflow of this name.
+
+    Raises:
+        UnknownName: there is none; the message says what was probably meant.
+    """
+    table = settings.workflows.get(name)
+    if table is None:
+        known = ", ".join(settings.workflows) or f"none, since the settings have no [workflows.{name}]"
+        raise UnknownName(f"there is no workflow {name!r}; there are: {known}{meant(name, settings.workflows)}")
+    return table
+
+
+def workflow_settings(settings: Settings, table: WorkflowTable) -> Settings:
+    """The settings of a workflow: those of its table over those around it. A flag wins over the table."""
+    if not table.tools or settings.sources.get("tools") == "flag":
+        return settings
+    return msgspec.structs.replace(settings, tools=table.tools)
+
+
+def workflow_models(settings: Settings, table: WorkflowTable) -> dict[str, Model]:
+    """The models that the table of a workflow names.
+
+    Raises:
+        UsageError: a model can not be opened.
+    """
+    return {
+        name: make_model(msgspec.structs.replace(settings, model=spec, base_url=""))
+        for name, spec in table.models.items()
+    }
 
 
 def read_workflow_file(path: str) -> Definition:
@@ -77,8 +303,8 @@ def workflow_text(path: str) -> bytes:
         raise UsageError(f"the workflow {path} can not be read: {error.strerror}") from None
 
 
-async def definition_of(journal: Journal, run_id: str) -> Definition:
-    """The definition with which a run began.
+async def definition_of(journal: Journal, run_id: str) -> tuple[Definition, str]:
+    """The definition with which a run began, and the name of the workflow on record.
 
     Raises:
         UsageError: the run is none of a workflow.
@@ -87,4 +313,4 @@ async def definition_of(journal: Journal, run_id: str) -> Definition:
     started = entries[0].record if entries else None
     if not isinstance(started, Started) or not started.workflow:
         raise UsageError(f"run {run_id!r} is none of a workflow")
-    return read_definition(await journal.kept(started.workflow))
+    return read_definition(await journal.kept(started.workflow)), started.agent

@@ -657,12 +657,23 @@ class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):
 
 
 class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
-    """The run ended, or paused until it is resumed."""
+    """The run ended, or paused until it is resumed.
+
+    Attributes:
+        status: how.
+        text: the answer, or what the user should be told.
+        reason: why the run was stopped or failed.
+        usage: the tokens that the model used.
+        outputs: what a workflow gave; None for other runs, and where `outputs_kept` is set.
+        outputs_kept: the digest under which the journal keeps outputs that are larger than `NODE_VALUE_BYTES_MAX`.
+    """
 
     status: Literal["done", "paused", "stopped", "failed"]
     text: str = ""
     reason: str = ""
     usage: Usage = Usage()
+    outputs: JsonObject | None = None
+    outputs_kept: str = ""
 
 
 class TaskQueued(Struct, frozen=True, kw_only=True, tag="task_queued", omit_defaults=True):

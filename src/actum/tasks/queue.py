@@ -15,7 +15,7 @@ import hmac
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from typing import Literal, Unpack
+from typing import Literal, Protocol, Unpack
 
 import msgspec
 from msgspec import Struct
@@ -26,13 +26,16 @@ from ..core.call import ToolCall, ToolResult
 from ..core.claim import claim_of_cancel
 from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Clock, Facts, Journal, TaskIndex
+from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.pending import Pending
+from ..core.provenance import Source
 from ..core.record import CallsRequested, Ended, Entry, HandedOver, Requester, RunSummary, TaskQueued, new_id
 from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
 from ..core.task_line import attempts_of, line_of, task_line
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
+from ..runs.recorded import outputs_of
 from ..runs.runner import Runner
 from .attempt import verdict
 from .dispatcher import Dispatcher
@@ -84,6 +87,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
         result: of a direct call, its result; None while there is none.
         text: the answer of an agent, or what is told of the end.
         tool: of a direct call, the name of the tool.
+        outputs: what a workflow gave; None for other tasks, and while there are none.
     """
 
     line: TaskLine
@@ -93,6 +97,36 @@ class TaskView(Struct, frozen=True, kw_only=True):
     result: ToolResult | None = None
     text: str = ""
     tool: str = ""
+    outputs: JsonObject | None = None
+
+
+class QueuedWorkflow(Protocol):
+    """What a workflow must be able to do to become a task; `actum.workflow.Workflow` can."""
+
+    @property
+    def name(self) -> str:
+        """What the runs are called on record."""
+
+    def check_inputs(self, inputs: JsonObject) -> None:
+        """Raises:
+        InvalidArguments: the inputs do not fit.
+        """
+
+    async def queue(
+        self,
+        inputs: JsonObject | None,
+        task: TaskQueued,
+        *,
+        given_by: Source = ...,
+        principal: str = ...,
+        tenant: str = ...,
+        roles: Sequence[str] = ...,
+        key_id: str = ...,
+        trace: str = ...,
+        run_id: str | None = ...,
+        request: str = ...,
+    ) -> str:
+        """Put a run on record as a task."""
 
 
 class TaskQueue:
@@ -250,6 +284,59 @@ class TaskQueue:
         said = [agent.name, conversation, msgspec.to_builtins(UserMessage.of(question))]
         return await self._accept(User(tenant, principal), agent.name, options, said, begin)
 
+    async def accept_workflow(
+        self,
+        workflow: QueuedWorkflow,
+        inputs: JsonObject,
+        options: TaskOptions,
+        *,
+        given_by: Source = "client",
+        is_published: bool = False,
+        principal: str = "",
+        tenant: str = "",
+        roles: Sequence[str] = (),
+        key_id: str = "",
+        trace: str = "",
+    ) -> TaskLine:
+        """Accept a run of a workflow.
+
+        Args:
+            workflow: the workflow, which writes to this queue's journal.
+            inputs: what the workflow is given; the inputs are judged before anything is written.
+            options: what was asked for beside the inputs.
+            given_by, principal, tenant, roles, key_id, trace: as for `Workflow.run`.
+            is_published: the workflow was published, so that other processes build it of the definition that the
+                journal keeps. Otherwise they have to know its name.
+
+        Returns:
+            The task; the same task for the same unique key.
+
+        Raises:
+            TaskRefused: the task can not be accepted; its `code` says why.
+            InvalidArguments: the inputs do not fit.
+            JournalError: nothing can be written.
+        """
+        workflow.check_inputs(inputs)
+        if not is_published:
+            self._check_buildable(workflow.name)
+
+        async def begin(run_id: str, task: TaskQueued) -> None:
+            await workflow.queue(
+                inputs,
+                task,
+                given_by=given_by,
+                principal=principal,
+                tenant=tenant,
+                roles=roles,
+                key_id=key_id,
+                trace=trace,
+                run_id=run_id,
+                request=task.digest,
+            )
+
+        said = ["workflow", workflow.name, inputs]
+        return await self._accept(User(tenant, principal), workflow.name, options, said, begin)
+
     def _check_buildable(self, name: str) -> None:
         if not self._home and self._can_build is not None and not self._can_build(name):
             raise TaskRefused(
@@ -406,7 +493,10 @@ class TaskQueue:
         """
         entries = await self._entries(run_id, tenant, principal)
         index = self._journal.tasks
-        return view_of(run_id, entries, await index.progress(run_id) if index is not None else None)
+        view = view_of(run_id, entries, await index.progress(run_id) if index is not None else None)
+        if view.line.state != "succeeded":
+            return view
+        return replace(view, outputs=await outputs_of(self._journal, RunState(entries).ended))
 
     async def keyed(self, key: str, *, tenant: str, principal: str) -> TaskLine | None:
         """The task of a unique key of a user; None where there is none."""

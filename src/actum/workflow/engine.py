@@ -162,7 +162,7 @@ class WorkflowEngine:
             outputs, _ = flow.outputs()
         except NoValue as none:
             raise WorkflowFailed("no_value", f"outputs: {none}") from None
-        return Finish(status="done", text="\n".join(self._said) or dumps(outputs), output=outputs)
+        return Finish(status="done", text="\n".join(self._said) or dumps(outputs), output=outputs, outputs=outputs)
 
     # Replay -----------------------------------------------------------------------------------------------------------
 

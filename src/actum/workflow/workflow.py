@@ -31,7 +31,7 @@ from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, J
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, UserMessage
 from ..core.provenance import Origin, Source
-from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, child_id, new_id
+from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, child_id, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
 from ..core.tool import Effects, Tool
@@ -82,6 +82,7 @@ class Workflow:
 
     Args:
         definition: the graph, as `Workflow.load` reads it.
+        name: what the runs are called on record; by default the name in the definition.
         tools: what the nodes may call: as for `Agent`, and agents and workflows.
         models: the models that the nodes name; a name that is not here is opened as for `Agent`.
         policy, limits, prices, journal, approver, secrets, redaction, clock: as for `Agent`. How many nodes a run has,
@@ -91,6 +92,7 @@ class Workflow:
 
     Attributes:
         definition: the graph.
+        name: what the runs are called on record.
 
     Raises:
         UsageError: two tools have one name, or a schema is bad.
@@ -101,6 +103,7 @@ class Workflow:
         definition: Definition,
         tools: Sequence[Toolish] = (),
         *,
+        name: str = "",
         models: Mapping[str, Modelish] | None = None,
         policy: Policy | None = None,
         limits: Limits | None = None,
@@ -114,6 +117,7 @@ class Workflow:
         egress: Egress | None = None,
     ) -> None:
         self.definition = definition
+        self.name = name or definition.name
         nodes = nodes_in(definition.graph)
         kinds = {node.type.name for node in nodes}
         own: list[Toolish] = []
@@ -123,7 +127,7 @@ class Workflow:
             own.append(WorkflowTools(kinds, named=named, jail=jail, egress=egress))
         self.runner = Runner(
             [*tools, *own],
-            name=definition.name,
+            name=self.name,
             policy=policy,
             limits=limits or Limits(steps=None, calls=None, seconds=definition.limits.seconds),
             prices=prices,
@@ -177,11 +181,6 @@ class Workflow:
             jail=jail,
             egress=egress,
         )
-
-    @property
-    def name(self) -> str:
-        """What the workflow is called."""
-        return self.definition.name
 
     @property
     def journal(self) -> Journal:
@@ -240,6 +239,42 @@ class Workflow:
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             result = await self._begin(run_id, started, setting)
         return await self._with_posted(result, setting)
+
+    async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
+        """Put a run on record as a task, to be carried out later: by `resume`, in this process or another.
+
+        Args:
+            inputs: what the workflow is given.
+            task: what was asked for beside the inputs.
+            options: as for `run`; `context`, `approver`, `peer` and `holder` are not on record, and are not used.
+
+        Returns:
+            The id of the run, which is also the task's.
+
+        Raises:
+            InvalidArguments: the inputs do not fit.
+            UsageError: a run of this id exists.
+            Busy: somebody is beginning a run of this id.
+        """
+        given = options.get("run_id")
+        run_id = new_id("run") if given is None else checked_id(given)
+        started = await self._started(inputs, options)
+        async with self.journal.claim(run_id):
+            if given is not None and await self.journal.read(run_id):
+                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+            self._keep_definition(self.journal)
+            await self.runner.start(run_id, started, self.runner.setting(agent=self))
+            self.journal.append(run_id, task)
+            await self.journal.sync(run_id)
+        return run_id
+
+    def check_inputs(self, inputs: JsonObject) -> None:
+        """Raises:
+        InvalidArguments: the inputs do not fit; nothing is begun.
+        """
+        checked = self._inputs.check(inputs, coerce=True)
+        if checked.problems:
+            raise InvalidArguments(checked.problems)
 
     def run_sync(self, inputs: JsonObject | None = None, **options: Unpack[WorkflowOptions]) -> RunResult[JsonObject]:
         """`run` for programs without an event loop.
@@ -303,6 +338,7 @@ class Workflow:
         new_run: str | None = None,
         principal: str | None = None,
         tenant: str | None = None,
+        request: str = "",
     ) -> str:
         """Begin a run that branches off from another, for `resume`; the arguments are those of `Agent.fork`.
 
@@ -327,6 +363,7 @@ class Workflow:
                 bound=(),
                 forked=run_id,
                 fork_at=at,
+                request=request,
             )
             words = await words_of(self.journal, run_id, records)
             for record in (started, *records[1:]):
@@ -334,13 +371,27 @@ class Workflow:
             await self.journal.sync(new)
         return new
 
-    def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
-        """This workflow as a tool, for an agent or for another workflow. Its parameters are `inputs`."""
-        text = description or self.definition.description or f"Run the workflow {self.name!r}."
-        return WorkflowTool(self, name or self.name, text)
+    def as_tool(self, name: str | None = None, description: str = "", *, given_by: Source = "agent") -> Toolset:
+        """This workflow as a tool, for an agent or for another workflow. Its parameters are `inputs`.
 
-    async def run_child(self, inputs: JsonObject, run_id: str, context: Context) -> RunResult[JsonObject]:
+        Args:
+            name: the tool's name; by default the workflow's.
+            description: what the workflow is good for; by default the definition says so.
+            given_by: where the arguments of the calls come from: `client` for a tool that a server offers to programs.
+        """
+        text = description or self.definition.description or f"Run the workflow {self.name!r}."
+        return WorkflowTool(self, name or self.name, text, given_by)
+
+    async def run_child(
+        self, inputs: JsonObject, run_id: str, context: Context, *, given_by: Source = "agent"
+    ) -> RunResult[JsonObject]:
         """Start the run of this id on behalf of a call, or go on with it.
+
+        Args:
+            inputs: what the workflow is given.
+            run_id: the id of the run.
+            context: of the call.
+            given_by: where the inputs came from.
 
         Raises:
             UsageError: the context belongs to no run.
@@ -359,7 +410,7 @@ class Workflow:
         if await journal.read(run_id, tenant=context.tenant):
             return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
         options: WorkflowOptions = {
-            "given_by": "agent",
+            "given_by": given_by,
             "principal": context.principal,
             "tenant": context.tenant,
             "roles": context.roles,
@@ -484,12 +535,14 @@ class WorkflowTool:
         workflow: the workflow.
         name: the tool's name.
         description: what the workflow is good for.
+        given_by: where the arguments of the calls come from.
     """
 
     generation = 0
     ends_when_cancelled = True
 
-    def __init__(self, workflow: Workflow, name: str, description: str) -> None:
+    def __init__(self, workflow: Workflow, name: str, description: str, given_by: Source = "agent") -> None:
+        self._given_by = given_by
         self._workflow = workflow
         self._name = name
         self._description = description
@@ -526,7 +579,7 @@ class WorkflowTool:
         """
         run_id = child_id(context.key)
         try:
-            result = await self._workflow.run_child(call.arguments, run_id, context)
+            result = await self._workflow.run_child(call.arguments, run_id, context, given_by=self._given_by)
         except WorkflowFailed as failure:
             raise ToolError(f"{call.name} failed: {failure}", reference=run_id) from None
         if result.status == "paused":
