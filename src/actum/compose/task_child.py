@@ -34,6 +34,7 @@ from .secrets import open_secrets
 from .settings import Settings
 from .task_queue import DIRECT
 from .tools import load_tools
+from .workflows import Workflows, open_workflows
 
 COMMAND = (sys.executable, "-m", "actum.compose.task_child")
 
@@ -61,29 +62,40 @@ class SettingsBuilder:
         folder: where the everyday tools may look at files.
         journal: where all runs are written down.
         agents: the agents of the settings.
+        workflows: the workflows of the settings; None for workflows of the builder's own.
     """
 
     def __init__(
-        self, settings: Settings, environment: Mapping[str, str], folder: Path, journal: Journal, agents: Agents
+        self,
+        settings: Settings,
+        environment: Mapping[str, str],
+        folder: Path,
+        journal: Journal,
+        agents: Agents,
+        workflows: Workflows | None = None,
     ) -> None:
         self._settings = settings
         self._environment = environment
         self._folder = folder
         self._journal = journal
         self._agents = agents
+        self._workflows = workflows or Workflows(settings, environment, folder, journal=journal)
         self._runner: Runner | None = None
 
     def can_build(self, name: str) -> bool:
         """Whether another process with these settings can build what runs of this name need."""
-        return name in DIRECT or name in self._agents.names
+        return name in DIRECT or name in self._agents.names or name in self._workflows.names
 
     async def build(self, started: Started) -> Resumable:
         try:
+            if started.workflow:
+                return await self._workflows.of(started)
             if not started.model and started.agent in DIRECT:
                 return self._direct().known_as(started.agent)
             if not started.model:
                 return self._agents.direct(started.agent)
-            agent = self._agents.get(started.agent)
+            speaks = started.agent in self._workflows.names
+            agent = self._workflows.agent(started.agent) if speaks else self._agents.get(started.agent)
             reference = await agent.reference()
         except UnknownName as error:
             raise Unfit(str(error)) from None
@@ -100,7 +112,7 @@ class SettingsBuilder:
         if self._runner is None:
             self._runner = make_runner(
                 self._settings,
-                load_tools(self._settings, self._folder),
+                [*load_tools(self._settings, self._folder), *self._workflows.tools],
                 name=DIRECT[0],
                 journal=self._journal,
                 approver=None,
@@ -117,8 +129,11 @@ async def open_builder(setup: bytes) -> AsyncIterator[tuple[Journal, Builder]]:
     key = read_journal_key(settings.journal_key) if settings.journal_key else None
     journal = open_at(told.journal, key=key)
     try:
-        async with open_agents(settings, os.environ, folder, journal=journal) as agents:
-            yield journal, SettingsBuilder(settings, os.environ, folder, journal, agents)
+        async with (
+            open_agents(settings, os.environ, folder, journal=journal) as agents,
+            open_workflows(settings, os.environ, folder, journal=journal) as workflows,
+        ):
+            yield journal, SettingsBuilder(settings, os.environ, folder, journal, agents, workflows)
     finally:
         await journal.close()
 

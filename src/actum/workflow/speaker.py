@@ -13,8 +13,8 @@ from msgspec import UNSET
 
 from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, WorkflowFailed
-from ..core.event import TextDelta
-from ..core.interfaces import Delta, Request
+from ..core.event import Delta, TextDelta
+from ..core.interfaces import Request
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from .workflow import Workflow

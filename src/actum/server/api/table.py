@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import approvals, audit, runs, sessions, tasks, tools
+from . import approvals, audit, runs, sessions, tasks, tools, workflows
 from .bodies import (
     AnswerBody,
     Answered,
@@ -36,6 +36,13 @@ from .bodies import (
     ToolPage,
     ToolSchema,
     ToolsQuery,
+    WorkflowChecked,
+    WorkflowDetails,
+    WorkflowPage,
+    WorkflowRunBody,
+    WorkflowsQuery,
+    WorkflowText,
+    WorkflowVersionQuery,
 )
 from .operation import AnswerKind, Operation
 
@@ -137,6 +144,19 @@ _REPLY_ACCEPTED = AnswerKind(
     has_location=True,
 )
 _RUN_NAME = {"id": "The id of a run."}
+_WORKFLOW_NAME = {"name": "The name of a workflow."}
+_WORKFLOW = {
+    "name": "booking",
+    "description": "Books flights.",
+    "version": 0,
+    "digest": "4a5c0f",
+}
+_WORKFLOW_WHOLE = _WORKFLOW | {
+    "inputs": {"type": "object", "required": ["budget"], "properties": {"budget": {"type": "integer"}}},
+    "outputs": ["booked"],
+    "nodes": [{"name": "find", "type": "tool"}, {"name": "book", "type": "tool"}],
+    "definition": None,
+}
 
 _TOOLS, _RUNS = ("tools",), ("runs",)
 _RUNS_OR_TOOLS = ("runs", "tools")
@@ -353,6 +373,76 @@ OPERATIONS: tuple[Operation, ...] = (
         replies={202: _REPLY_BEGUN},
         errors=(409,),
         handler=runs.fork_run,
+    ),
+    Operation(
+        id="listWorkflows",
+        method="get",
+        path="/v1/workflows",
+        tag="workflows",
+        summary="List the workflows that you may run.",
+        scopes=_RUNS,
+        query=WorkflowsQuery,
+        replies={
+            200: AnswerKind(means="The workflows.", body=WorkflowPage, example={"items": [_WORKFLOW], "next": None})
+        },
+        handler=workflows.list_workflows,
+    ),
+    Operation(
+        id="getWorkflow",
+        method="get",
+        path="/v1/workflows/{name}",
+        tag="workflows",
+        summary="Get a workflow: what it is given, what it gives, and its nodes.",
+        scopes=_RUNS,
+        names=_WORKFLOW_NAME,
+        query=WorkflowVersionQuery,
+        replies={200: AnswerKind(means="The workflow.", body=WorkflowDetails, example=_WORKFLOW_WHOLE)},
+        handler=workflows.get_workflow,
+    ),
+    Operation(
+        id="checkWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/check",
+        tag="workflows",
+        summary="Check a definition: everything that is wrong with it, with line, column and a hint.",
+        description="Nothing is saved. The tools are those of the workflow of this name.",
+        scopes=_RUNS,
+        names=_WORKFLOW_NAME,
+        body=WorkflowText,
+        body_is_optional=True,
+        example={"text": "actum: workflow/1\nname: booking\nnodes: {}\n"},
+        replies={200: AnswerKind(means="What the check found.", body=WorkflowChecked, example={"problems": []})},
+        handler=workflows.check_workflow,
+    ),
+    Operation(
+        id="runWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/run",
+        tag="workflows",
+        summary="Run a workflow.",
+        description=(
+            "The answer comes as soon as the run is on record. The run is a run like those of agents: "
+            "`GET /v1/runs/{id}` tells how the run stands and what it gave, and `GET /v1/runs/{id}/events` tells what "
+            "happens in it. A client that hangs up does not end the run."
+        ),
+        scopes=_RUNS,
+        names=_WORKFLOW_NAME,
+        body=WorkflowRunBody,
+        takes_key=True,
+        example={"inputs": {"budget": 2000}},
+        replies={
+            202: AnswerKind(
+                means="The run is on record and under way, and `Location` names it. With `execute_async` the run is a "
+                "task, and `Location` names the task.",
+                body=RunBegun,
+                other=TaskAccepted,
+                example=_BEGUN,
+                has_location=True,
+            )
+        },
+        errors=(409,),
+        links=_LINKS_OF_RUN,
+        handler=workflows.run_workflow,
     ),
     Operation(
         id="listTasks",
