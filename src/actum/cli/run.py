@@ -18,7 +18,7 @@ from ..compose.agents import choose_agent, make_runner, table_of
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings
-from ..compose.workflows import definition_of, make_workflow
+from ..compose.workflows import open_workflows
 from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
@@ -160,6 +160,7 @@ def resume(
                     opened,
                     found.run_id,
                     answers,
+                    tenant=found.tenant,
                     accept=accept,
                     yes=how.yes,
                     verbose=how.verbose,
@@ -293,23 +294,24 @@ async def resume_workflow(
     run_id: str,
     answers: Mapping[str, Answer | str],
     *,
+    tenant: str,
     accept: bool,
     yes: bool,
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Go on with a run of a workflow, by the definition with which it began. The exit code."""
-    definition = await definition_of(journal, run_id)
+    """Go on with a run of a workflow, by the definition and the versions with which it began. The exit code."""
     async with options.tools(settings, terminal) as loaded:
-        workflow = make_workflow(
+        workflows = await open_workflows(
             settings,
-            definition,
             loaded.tools,
             journal=journal,
             approver=TerminalApprover(terminal, yes=yes),
             secrets=open_secrets(os.environ),
             egress=options.egress(),
+            tenant=tenant,
         )
+        workflow = await workflows.of_run(journal, run_id)
         trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
         try:
             result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.interfaces import Approver, Journal
-from ..core.record import Started
 from ..core.secret_store import SecretSource
+from ..core.shelf import shelf_of
 from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
 from ..workflow.graph import Definition
 from ..workflow.load import read_definition
+from ..workflow.published import PublishedWorkflows
 from ..workflow.workflow import Workflow
-from .agents import open_policy
+from .agents import list_tools, open_policy
 from .settings import Settings
 from .tools import with_labels
 
@@ -28,6 +29,8 @@ def make_workflow(
     approver: Approver | None,
     secrets: SecretSource | None = None,
     egress: Egress | None = None,
+    version: int = 0,
+    uses: Mapping[str, int] | None = None,
 ) -> Workflow:
     """A workflow with tools of `load_tools`.
 
@@ -39,6 +42,7 @@ def make_workflow(
         approver: who can be asked.
         secrets: what tools and `http` nodes may ask for.
         egress: the operator's rules for outgoing requests.
+        version, uses: as for `Workflow`.
 
     Raises:
         UsageError: the policy can not be read.
@@ -52,6 +56,8 @@ def make_workflow(
         approver=approver,
         secrets=secrets,
         egress=egress,
+        version=version,
+        uses=uses,
     )
 
 
@@ -77,14 +83,38 @@ def workflow_text(path: str) -> bytes:
         raise UsageError(f"the workflow {path} can not be read: {error.strerror}") from None
 
 
-async def definition_of(journal: Journal, run_id: str) -> Definition:
-    """The definition with which a run began.
+async def open_workflows(
+    settings: Settings,
+    tools: Sequence[Toolish],
+    *,
+    journal: Journal,
+    approver: Approver | None,
+    secrets: SecretSource | None = None,
+    egress: Egress | None = None,
+    tenant: str = "",
+) -> PublishedWorkflows:
+    """The published workflows of a journal's shelf, made with tools of `load_tools`.
+
+    Args:
+        settings, tools, journal, approver, secrets, egress: as for `make_workflow`.
+        tenant: whose shelf is meant.
 
     Raises:
-        UsageError: the run is none of a workflow.
+        UsageError: the journal keeps no shelf.
     """
-    entries = (await journal.read(run_id))[:1]
-    started = entries[0].record if entries else None
-    if not isinstance(started, Started) or not started.workflow:
-        raise UsageError(f"run {run_id!r} is none of a workflow")
-    return read_definition(await journal.kept(started.workflow))
+
+    def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+        return make_workflow(
+            settings,
+            definition,
+            [*tools, *used],
+            journal=journal,
+            approver=approver,
+            secrets=secrets,
+            egress=egress,
+            version=version,
+            uses=uses,
+        )
+
+    given = [tool.name for tool in await list_tools(tools)]
+    return PublishedWorkflows(shelf_of(journal), make, given=given, tenant=tenant)
