@@ -11,7 +11,7 @@ from actum import tool
 from actum.core.errors import UnknownName, UsageError, WorkflowFailed
 from actum.core.interfaces import Journal
 from actum.core.provenance import Origin
-from actum.core.record import Intended, Started
+from actum.core.record import CallsRequested, Intended, Started
 from actum.core.shelf import ShelfStore, StaleDraft, shelf_of
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
@@ -42,7 +42,7 @@ def workflows(journal: Journal, *tools: Toolish, tenant: str = "", given: Sequen
     def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
         return Workflow(definition, [*tools, *used], journal=journal, version=version, uses=uses)
 
-    return PublishedWorkflows(shelf_of(journal), make, tenant=tenant, given=given)
+    return PublishedWorkflows(journal, make, tenant=tenant, given=given)
 
 
 async def publish(shelf: ShelfStore, text: str, tenant: str = "") -> None:
@@ -74,7 +74,7 @@ async def test_a_run_goes_on_with_the_versions_with_which_it_began(place: str) -
         assert fresh.uses == {"leaf": 3, "middle": 1}
         with pytest.raises(UsageError, match=r"began with other versions .*leaf 2, middle 1"):
             await fresh.resume(waiting.run_id, answers)
-        done = await (await workflows(later).of_run(later, waiting.run_id)).resume(waiting.run_id, answers)
+        done = await (await workflows(later).of_run(waiting.run_id)).resume(waiting.run_id, answers)
         assert done.output == {"n0": {"n0": {"said": "new"}}, "n1": {"said": "new"}}
         started = [(await later.read(line.run_id))[0].record for line in await later.runs(limit=None)]
         found = {each.agent: (each.version, each.uses) for each in started if isinstance(each, Started)}
@@ -182,7 +182,13 @@ async def test_only_what_passes_the_check_is_published_and_only_the_text_that_wa
     await shelf.save("workflow", "good", says("good", "x"), 0)
     with pytest.raises(StaleDraft):
         await workflows(journal).publish("good", [], revision=2)
-    assert (await workflows(journal).publish("good", [], revision=1, by="ann")).by == "ann"
+    made = await workflows(journal).publish("good", [], revision=1, by="ann")
+    assert made.by == "ann"
+    (act,) = await journal.runs(kind="administration")
+    calls = (await journal.read(act.run_id))[1].record
+    assert isinstance(calls, CallsRequested)
+    told_of = {"name": "good", "number": 1, "digest": made.digest, "again": 0}
+    assert (act.principal, calls.calls[0].name, calls.calls[0].arguments) == ("ann", "workflows.publish", told_of)
     with pytest.raises(UnknownName):
         await workflows(journal).publish("nobody", [])
 
@@ -198,8 +204,8 @@ async def test_a_tenant_neither_opens_nor_goes_on_with_what_is_another_tenants()
     with pytest.raises(UnknownName):
         await workflows(journal, tenant="north").open("own")
     with pytest.raises(UsageError, match="none of a workflow"):
-        await workflows(journal, tenant="south").of_run(journal, waiting.run_id)
-    top = await workflows(journal, tenant="north").of_run(journal, waiting.run_id)
+        await workflows(journal, tenant="south").of_run(waiting.run_id)
+    top = await workflows(journal, tenant="north").of_run(waiting.run_id)
     done = await top.resume(waiting.run_id, {waiting.pending[0].id: "yes"}, tenant="north")
     assert done.output == {"n0": {"said": "north"}}
 
@@ -243,7 +249,7 @@ async def test_literals_of_an_imported_file_are_the_developers_only_after_it_was
     def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
         return Workflow(definition, [send], journal=journal, policy=careful, version=version, uses=uses)
 
-    published = PublishedWorkflows(shelf, make)
+    published = PublishedWorkflows(journal, make)
     await published.publish("news", await allow.runner.list_tools(), by="ann")
     found = await origins_of(await published.open("news"))
     assert isinstance(found, dict)

@@ -18,7 +18,7 @@ from ..compose.agents import choose_agent, make_runner, table_of
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings
-from ..compose.workflows import open_workflows
+from ..compose.workflows import published_workflows
 from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
@@ -302,7 +302,7 @@ async def resume_workflow(
 ) -> int:
     """Go on with a run of a workflow, by the definition and the versions with which it began. The exit code."""
     async with options.tools(settings, terminal) as loaded:
-        workflows = await open_workflows(
+        workflows = await published_workflows(
             settings,
             loaded.tools,
             journal=journal,
@@ -311,7 +311,7 @@ async def resume_workflow(
             egress=options.egress(),
             tenant=tenant,
         )
-        workflow = await workflows.of_run(journal, run_id)
+        workflow = await workflows.of_run(run_id)
         trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
         try:
             result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show)

@@ -17,7 +17,7 @@ import typer
 from ..compose.agents import list_tools
 from ..compose.secrets import open_secrets
 from ..compose.settings import Settings
-from ..compose.workflows import open_workflows, read_workflow_file, workflow_text
+from ..compose.workflows import published_workflows, read_workflow_file, workflow_text
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver
 from ..core.json import Json, JsonObject, dumps
@@ -87,7 +87,7 @@ async def open_shelf(
 ) -> AsyncIterator[OpenShelf]:
     """The shelf of the journal, and the tools of the settings."""
     async with options.tools(settings, terminal) as loaded, options.journal(settings) as opened:
-        workflows = await open_workflows(
+        workflows = await published_workflows(
             settings,
             loaded.tools,
             journal=opened,

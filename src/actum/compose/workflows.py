@@ -8,7 +8,6 @@ from pathlib import Path
 from ..core.errors import UsageError
 from ..core.interfaces import Approver, Journal
 from ..core.secret_store import SecretSource
-from ..core.shelf import shelf_of
 from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
 from ..workflow.graph import Definition
@@ -83,7 +82,7 @@ def workflow_text(path: str) -> bytes:
         raise UsageError(f"the workflow {path} can not be read: {error.strerror}") from None
 
 
-async def open_workflows(
+async def published_workflows(
     settings: Settings,
     tools: Sequence[Toolish],
     *,
@@ -117,4 +116,4 @@ async def open_workflows(
         )
 
     given = [tool.name for tool in await list_tools(tools)]
-    return PublishedWorkflows(shelf_of(journal), make, given=given, tenant=tenant)
+    return PublishedWorkflows(journal, make, given=given, tenant=tenant)

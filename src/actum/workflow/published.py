@@ -10,14 +10,16 @@ A workflow never uses itself, neither directly nor by way of other workflows, in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
+from ..core.json import JsonObject
 from ..core.record import Started
-from ..core.shelf import Publication, ShelfStore, StaleDraft, no_draft, no_publication, reference
+from ..core.shelf import Publication, ShelfStore, StaleDraft, no_draft, no_publication, reference, shelf_of
 from ..core.tool import Tool
+from ..runs.administration import put_on_record
 from .graph import Definition
 from .load import check_text, read_definition
 from .text import BadWorkflow, TextProblem
@@ -25,6 +27,10 @@ from .workflow import Workflow, check_tools, workflow_names
 
 OPENED_MAX = 200
 """A workflow may use so many publications of other workflows, those that are used by them counted."""
+
+
+DEFINITIONS_MAX = 500
+"""So many definitions are kept parsed."""
 
 
 class MakeWorkflow(Protocol):
@@ -46,14 +52,19 @@ class PublishedWorkflows:
     """Opens the workflows of a tenant's shelf, each with the workflows that its nodes use.
 
     Args:
-        shelf: where the workflows are published.
+        journal: keeps the shelf, and the runs. What is published is put on record here.
         make: makes a workflow of a definition.
         given: the names of the tools that the program gives. A node that names one of them means the tool.
         tenant: whose shelf is meant.
+
+    Raises:
+        UsageError: the journal keeps no shelf.
     """
 
-    def __init__(self, shelf: ShelfStore, make: MakeWorkflow, *, given: Collection[str] = (), tenant: str = "") -> None:
-        self._shelf = shelf
+    def __init__(self, journal: Journal, make: MakeWorkflow, *, given: Collection[str] = (), tenant: str = "") -> None:
+        self._journal = journal
+        self._shelf = shelf_of(journal)
+        self._definitions: dict[str, Definition] = {}
         self._make = make
         self._given = frozenset(given)
         self._tenant = tenant
@@ -73,24 +84,24 @@ class PublishedWorkflows:
         publication = await self._shelf.published("workflow", name, number, tenant=self._tenant)
         if publication is None:
             raise no_publication("workflow", name, number)
-        return await self._opening().made(_definition_in(publication), publication.number)
+        return await self._opening().made(self._definition_in(publication), publication.number)
 
     async def with_used(self, definition: Definition) -> Workflow:
         """A workflow that is not published itself, with the publications that its nodes name; raises as `open`."""
         return await self._opening().made(definition, 0)
 
-    async def of_run(self, journal: Journal, run_id: str) -> Workflow:
+    async def of_run(self, run_id: str) -> Workflow:
         """The workflow of a run that began earlier, to go on with the run: with the definition and the publications
         with which the run began.
 
         Raises:
             UsageError: the run is none of a workflow.
         """
-        entries = (await journal.read(run_id, tenant=self._tenant))[:1]
+        entries = (await self._journal.read(run_id, tenant=self._tenant))[:1]
         started = entries[0].record if entries else None
         if not isinstance(started, Started) or not started.workflow:
             raise UsageError(f"run {run_id!r} is none of a workflow")
-        definition = read_definition(await journal.kept(started.workflow))
+        definition = self._parsed(started.workflow, await self._journal.kept(started.workflow))
         return await self._opening(started.uses).made(definition, started.version)
 
     async def problems_of(self, text: str | bytes, tools: Sequence[Tool]) -> Sequence[TextProblem]:
@@ -113,15 +124,16 @@ class PublishedWorkflows:
         return check_tools(checked, [*tools, *published])
 
     async def publish(
-        self, name: str, tools: Sequence[Tool], *, revision: int | None = None, by: str = ""
+        self, name: str, tools: Sequence[Tool], *, revision: int | None = None, by: str = "", key_id: str = ""
     ) -> Publication:
-        """Publish the draft of a workflow, if nothing is wrong with it.
+        """Publish the draft of a workflow, if nothing is wrong with it, and put that on record.
 
         Args:
             name: what the workflow is called.
             tools: the tools of the program.
             revision: the revision that the caller has looked at; None to publish whatever the draft is now.
             by: who publishes.
+            key_id: the id of the key with which `by` showed who they are; empty at a terminal.
 
         Raises:
             UnknownName: there is no draft.
@@ -134,10 +146,14 @@ class PublishedWorkflows:
         if revision is not None and revision != draft.revision:
             raise StaleDraft(draft, revision)
         await self.check(name, draft.text, tools)
-        return await self._shelf.publish("workflow", name, revision=draft.revision, tenant=self._tenant, by=by)
+        made = await self._shelf.publish("workflow", name, revision=draft.revision, tenant=self._tenant, by=by)
+        await self._tell("workflows.publish", made, by, key_id)
+        return made
 
-    async def rollback(self, name: str, number: int, tools: Sequence[Tool], *, by: str = "") -> Publication:
-        """Publish an older publication of a workflow anew, if nothing is wrong with it by now.
+    async def rollback(
+        self, name: str, number: int, tools: Sequence[Tool], *, by: str = "", key_id: str = ""
+    ) -> Publication:
+        """Publish an older publication of a workflow anew, if nothing is wrong with it by now, and put that on record.
 
         Raises:
             UnknownName: there is no such publication.
@@ -147,7 +163,9 @@ class PublishedWorkflows:
         if older is None:
             raise no_publication("workflow", name, number)
         await self.check(name, older.text, tools)
-        return await self._shelf.rollback("workflow", name, number, tenant=self._tenant, by=by)
+        made = await self._shelf.rollback("workflow", name, number, tenant=self._tenant, by=by)
+        await self._tell("workflows.rollback", made, by, key_id)
+        return made
 
     async def check(self, name: str, text: str, tools: Sequence[Tool]) -> None:
         """Whether a text can be published under a name.
@@ -162,7 +180,30 @@ class PublishedWorkflows:
             raise BadWorkflow(problems)
 
     def _opening(self, began_with: Mapping[str, int] | None = None) -> _Opening:
-        return _Opening(self._shelf, self._make, self._given, self._tenant, began_with)
+        return _Opening(self._definition_in, self._shelf, self._make, self._given, self._tenant, began_with)
+
+    async def _tell(self, act: str, made: Publication, by: str, key_id: str) -> None:
+        told: JsonObject = {"name": made.name, "number": made.number, "digest": made.digest, "again": made.again}
+        await put_on_record(self._journal, act, told, principal=by, key_id=key_id, tenant=self._tenant)
+
+    def _definition_in(self, publication: Publication) -> Definition:
+        """The definition in a publication.
+
+        Raises:
+            BadWorkflow: the text can not be used, or has another name.
+        """
+        definition = self._parsed(publication.digest, publication.text)
+        if definition.name != publication.name:
+            raise BadWorkflow([_other_name(definition.name, publication.name)])
+        return definition
+
+    def _parsed(self, digest: str, text: str | bytes) -> Definition:
+        """The definition in a text; a text is parsed once."""
+        if digest not in self._definitions:
+            while len(self._definitions) >= DEFINITIONS_MAX:
+                del self._definitions[next(iter(self._definitions))]
+            self._definitions[digest] = read_definition(text)
+        return self._definitions[digest]
 
 
 class _Opening:
@@ -170,12 +211,14 @@ class _Opening:
 
     def __init__(
         self,
+        definition_in: Callable[[Publication], Definition],
         shelf: ShelfStore,
         make: MakeWorkflow,
         given: frozenset[str],
         tenant: str,
         began_with: Mapping[str, int] | None,
     ) -> None:
+        self._definition_in = definition_in
         self._shelf = shelf
         self._make = make
         self._given = given
@@ -234,7 +277,7 @@ class _Opening:
             publication = await self._published(name, number)
             if publication is None:
                 raise no_publication("workflow", name, number)
-            self._opened[name, number] = await self.made(_definition_in(publication), number, line)
+            self._opened[name, number] = await self.made(self._definition_in(publication), number, line)
         return self._opened[name, number]
 
     async def _published(self, name: str, number: int | None) -> Publication | None:
@@ -250,18 +293,6 @@ def _plain_name(written: str) -> str:
 
 def _uses_itself(line: Sequence[str]) -> UsageError:
     return UsageError(f"a workflow can not use itself: {' > '.join(line)}")
-
-
-def _definition_in(publication: Publication) -> Definition:
-    """The definition in a publication.
-
-    Raises:
-        BadWorkflow: the text can not be used, or has another name.
-    """
-    definition = read_definition(publication.text)
-    if definition.name != publication.name:
-        raise BadWorkflow([_other_name(definition.name, publication.name)])
-    return definition
 
 
 def _other_name(written: str, name: str) -> TextProblem:
