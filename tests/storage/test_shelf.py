@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import sqlite3
 import sys
 
+import msgspec
 import psycopg
 import pytest
 from msgspec import structs
 
+from actum import Agent
+from actum.compose.settings import AgentTable
 from actum.core import shelf as core_shelf
 from actum.core.errors import JournalError, UnknownName, UsageError
+from actum.core.record import Started
 from actum.core.shelf import (
     SHELF_BYTES_MAX,
     TEXT_BYTES_MAX,
@@ -24,6 +29,7 @@ from actum.core.shelf import (
     shelf_of,
 )
 from actum.storage.migrations import POSTGRES, SQLITE
+from actum.testing import ScriptedModel
 
 from .conftest import Store
 
@@ -268,3 +274,55 @@ async def test_a_journal_of_before_there_was_a_shelf_gets_one(shared: Store) -> 
             file.execute(f"PRAGMA user_version={len(SQLITE) - 1}")
         file.close()
     assert (await shelf_of(shared.open()).save("agent", "clerk", "x", 0)).revision == 1
+
+
+async def test_a_prompt_and_an_agent_are_published_like_a_workflow_and_a_run_keeps_what_it_began_with(
+    store: Store,
+) -> None:
+    journal = store.open()
+    shelf = shelf_of(journal)
+    for number, words in enumerate(("Be brief.", "Be kind.")):
+        await shelf.save("prompt", "greeting", words, number)
+        await shelf.publish("prompt", "greeting")
+        await shelf.save("agent", "clerk", f'model = "ollama:qwen3"\ninstructions = "{words}"', number)
+        await shelf.publish("agent", "clerk")
+
+    async def instructed(run_id: str) -> str:
+        prompt = await shelf.published("prompt", "greeting")
+        assert prompt is not None
+        agent = Agent(ScriptedModel(["Hello."]), instructions=prompt.text, journal=journal)
+        await agent.run("Hi", run_id=run_id)
+        started = (await journal.read(run_id))[0].record
+        assert isinstance(started, Started)
+        return started.instructions
+
+    assert await instructed("run_1") == "Be kind."
+    await shelf.rollback("prompt", "greeting", 1)
+    assert await instructed("run_2") == "Be brief."
+    began = (await journal.read("run_1"))[0].record
+    assert isinstance(began, Started)
+    assert began.instructions == "Be kind."
+    clerk = await shelf.published("agent", "clerk", 1)
+    assert clerk is not None
+    assert msgspec.toml.decode(clerk.text, type=AgentTable).instructions == "Be brief."
+    assert [line.name for line in await shelf.names("agent")] == ["clerk"]
+    assert await shelf.names("workflow") == []
+
+
+async def test_on_a_full_disk_a_save_fails_whole_and_the_shelf_stands(file: Store) -> None:
+    shelf = shelf_of(file.open())
+    await shelf.save("workflow", "desk", "one", 0)
+    await shelf.publish("workflow", "desk")
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, hard))
+    try:
+        with pytest.raises(JournalError, match=r"disk I/O error|disk is full"):
+            await shelf.save("workflow", "desk", "x" * 900_000, 1)
+        assert (await shelf.draft("workflow", "desk")) is not None
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    draft = await shelf.draft("workflow", "desk")
+    assert draft is not None
+    assert (draft.text, draft.revision) == ("one", 1)
+    assert (await shelf.save("workflow", "desk", "two", 1)).revision == 2
+    assert (await shelf.publish("workflow", "desk")).number == 2

@@ -19,9 +19,11 @@ from msgspec import Struct
 
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
+from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.record import Started
-from ..runs.runner import Runner
+from ..runs.run import Stopping
+from ..runs.runner import Begins, Emit, Runner
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
 from ..tasks.child import main
@@ -89,7 +91,7 @@ class SettingsBuilder:
     async def build(self, started: Started) -> Resumable:
         try:
             if started.workflow:
-                return await self._workflows.of(started)
+                return WorkflowOfRun(self._workflows, started)
             if not started.model and started.agent in DIRECT:
                 return self._direct().known_as(started.agent)
             if not started.model:
@@ -119,6 +121,38 @@ class SettingsBuilder:
                 secrets=open_secrets(self._environment),
             )
         return self._runner
+
+
+class WorkflowOfRun:
+    """Goes on with a run of a workflow, of the settings or published.
+
+    Args:
+        workflows: the workflows of the settings.
+        started: the first record of the run.
+    """
+
+    def __init__(self, workflows: Workflows, started: Started) -> None:
+        self._workflows = workflows
+        self._started = started
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        emit: Emit | None = None,
+        begins: Begins | None = None,
+        stopping: Stopping | None = None,
+    ) -> RunResult:
+        """Go on with the run.
+
+        Raises:
+            Unfit: the workflow can not be built here.
+        """
+        try:
+            workflow = await self._workflows.of(run_id, self._started)
+        except UsageError as error:
+            raise Unfit(f"the workflow {self._started.agent!r} can not be built here: {error}") from None
+        return await workflow.resume(run_id, emit=emit, begins=begins, stopping=stopping)
 
 
 @asynccontextmanager

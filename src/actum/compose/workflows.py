@@ -19,11 +19,13 @@ from ..core.errors import BadTool, UnknownName, UsageError
 from ..core.interfaces import Approver, Journal, Model, Toolset
 from ..core.record import Started
 from ..core.secret_store import SecretSource
+from ..core.tool import Tool
 from ..policy.file import PolicyFile
 from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
 from ..workflow.graph import Definition
 from ..workflow.load import read_definition
+from ..workflow.published import PublishedWorkflows
 from ..workflow.speaker import WorkflowModel
 from ..workflow.text import BadWorkflow
 from ..workflow.workflow import Workflow
@@ -46,6 +48,8 @@ def make_workflow(
     egress: Egress | None = None,
     name: str = "",
     models: Mapping[str, Model] | None = None,
+    version: int = 0,
+    uses: Mapping[str, int] | None = None,
 ) -> Workflow:
     """A workflow with tools of `load_tools`.
 
@@ -59,6 +63,7 @@ def make_workflow(
         egress: the operator's rules for outgoing requests.
         name: what the runs are called on record; by default the name in the definition.
         models: the models that the nodes name, by name.
+        version, uses: as for `Workflow`.
 
     Raises:
         UsageError: the policy can not be read.
@@ -74,11 +79,13 @@ def make_workflow(
         approver=approver,
         secrets=secrets,
         egress=egress,
+        version=version,
+        uses=uses,
     )
 
 
-PUBLISHED_MAX = 200
-"""So many published definitions are kept built."""
+SHELVES_MAX = 1_000
+"""The published workflows of so many tenants are kept open."""
 
 
 class Workflows:
@@ -100,7 +107,7 @@ class Workflows:
         self._secrets = open_secrets(environment)
         self._built: dict[str, Workflow] = {}
         self._agents: dict[str, Agent[object]] = {}
-        self._published: dict[tuple[str, str], Workflow] = {}
+        self._shelves: dict[str, PublishedWorkflows] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,33 +130,47 @@ class Workflows:
                 raise UsageError(f"[workflows.{name}]: {error}") from None
         return self._built[name]
 
-    def published(self, name: str, text: bytes) -> Workflow:
-        """A workflow of a published definition, with the tools of the settings.
+    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
+        """The published workflows of a tenant, with the tools of the settings; None where the journal keeps none."""
+        if tenant not in self._shelves:
+            try:
+                made = await published_workflows(
+                    self._settings,
+                    load_tools(self._settings, self._folder, self._egress),
+                    journal=self._journal,
+                    approver=None,
+                    secrets=self._secrets,
+                    egress=self._egress,
+                    tenant=tenant,
+                )
+            except UsageError:
+                return None
+            if len(self._shelves) >= SHELVES_MAX:
+                self._shelves.pop(next(iter(self._shelves)))
+            self._shelves[tenant] = made
+        return self._shelves[tenant]
+
+    async def default_tools(self) -> Sequence[Tool]:
+        """The tools that published workflows may call."""
+        loaded = load_tools(self._settings, self._folder, self._egress)
+        return await list_tools(loaded, self._settings.tool_labels)
+
+    async def of(self, run_id: str, started: Started) -> Workflow:
+        """The workflow that can go on with a run: with the definition and the publications with which the run began.
 
         Args:
-            name: under which the definition was published.
-            text: the definition.
-
-        Raises:
-            BadWorkflow: something is wrong with the definition.
-        """
-        definition = read_definition(text)
-        key = (name, definition.digest)
-        if key not in self._published:
-            if len(self._published) >= PUBLISHED_MAX:  # those under way keep what they use
-                self._published.pop(next(iter(self._published)))
-            self._published[key] = self._made(name, definition, WorkflowTable(file=""))
-        return self._published[key]
-
-    async def of(self, started: Started) -> Workflow:
-        """The workflow that can go on with a run.
+            run_id: the run.
+            started: its first record.
 
         Raises:
             UsageError: the workflow can not be built.
         """
-        if started.agent in self.names:
+        if started.agent in self.names and not started.version:
             return self.get(started.agent)
-        return self.published(started.agent, await self._journal.kept(started.workflow))
+        shelf = await self.shelf(started.tenant)
+        if shelf is None:
+            raise UsageError(f"there is no workflow {started.agent!r} here, and the journal keeps no published ones")
+        return await shelf.of_run(run_id)
 
     def agent(self, name: str) -> Agent[object]:
         """An agent that stands for a workflow, for doors that know agents only.
@@ -216,11 +237,11 @@ class Workflows:
 
     async def close(self) -> None:
         """End what is kept open between runs."""
-        for workflow in (*self._built.values(), *self._published.values()):
+        for workflow in self._built.values():
             await workflow.aclose()
         self._built.clear()
         self._agents.clear()
-        self._published.clear()
+        self._shelves.clear()
 
     def _made(self, name: str, definition: Definition, table: WorkflowTable) -> Workflow:
         settings = workflow_settings(self._settings, table)
@@ -303,14 +324,43 @@ def workflow_text(path: str) -> bytes:
         raise UsageError(f"the workflow {path} can not be read: {error.strerror}") from None
 
 
-async def definition_of(journal: Journal, run_id: str) -> tuple[Definition, str]:
-    """The definition with which a run began, and the name of the workflow on record.
+async def published_workflows(
+    settings: Settings,
+    tools: Sequence[Toolish],
+    *,
+    journal: Journal,
+    approver: Approver | None,
+    secrets: SecretSource | None = None,
+    egress: Egress | None = None,
+    tenant: str = "",
+    name: str = "",
+    models: Mapping[str, Model] | None = None,
+) -> PublishedWorkflows:
+    """The published workflows of a journal's shelf, made with tools of `load_tools`.
+
+    Args:
+        settings, tools, journal, approver, secrets, egress, models: as for `make_workflow`.
+        tenant: whose shelf is meant.
+        name: what runs of a definition that is not published are called; by default the name in the definition.
 
     Raises:
-        UsageError: the run is none of a workflow.
+        UsageError: the journal keeps no shelf.
     """
-    entries = (await journal.read(run_id))[:1]
-    started = entries[0].record if entries else None
-    if not isinstance(started, Started) or not started.workflow:
-        raise UsageError(f"run {run_id!r} is none of a workflow")
-    return read_definition(await journal.kept(started.workflow)), started.agent
+
+    def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+        return make_workflow(
+            settings,
+            definition,
+            [*tools, *used],
+            journal=journal,
+            approver=approver,
+            secrets=secrets,
+            egress=egress,
+            version=version,
+            uses=uses,
+            name="" if version else name,
+            models=models,
+        )
+
+    given = [tool.name for tool in await list_tools(tools)]
+    return PublishedWorkflows(journal, make, given=given, tenant=tenant)

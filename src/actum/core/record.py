@@ -140,6 +140,9 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         inputs: what the workflow was given; empty where `inputs_kept` is set.
         inputs_kept: the digest under which the journal keeps inputs that are larger than `NODE_VALUE_BYTES_MAX`.
         given_by: where the inputs came from.
+        version: the number of the publication that a workflow carries out; 0 where the definition was not published.
+        uses: the publications that the `workflow` nodes stand for, and those of the workflows in them: the number by
+            the name as it is written, such as `price` or `price@3`. The run goes on with these.
     """
 
     agent: str
@@ -176,6 +179,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     inputs: JsonObject = {}
     inputs_kept: str = ""
     given_by: Source = "user"
+    version: int = 0
+    uses: dict[str, int] = {}
 
     @property
     def belongs_to(self) -> str:

@@ -49,7 +49,7 @@ from ..schema.schema import compile_schema
 from ..transport.egress import Egress
 from .engine import WorkflowEngine
 from .expression import Literal
-from .graph import Definition, Graph, GraphNode, nodes_in
+from .graph import Definition, Graph, GraphNode, is_foreign, nodes_in
 from .lineage import From
 from .load import CheckedText, check_text, read_definition
 from .settings import AgentNode, ClassifyNode, ExtractNode, HttpNode, KnowledgeNode, ModelNode, ToolNode, WorkflowNode
@@ -89,13 +89,16 @@ class Workflow:
             and how long it takes, is limited by the definition.
         jail: what the code of `code` nodes may do.
         egress: the operator's rules for the requests of `http` nodes.
+        version: the number under which the definition was published; 0 where it was not.
+        uses: the publications that `workflow` nodes stand for; see `published.PublishedWorkflows`, which fills in both.
 
     Attributes:
         definition: the graph.
         name: what the runs are called on record.
+        version, uses: as given.
 
     Raises:
-        UsageError: two tools have one name, or a schema is bad.
+        UsageError: two tools have one name, a schema is bad, or a node names a version that is not in `uses`.
     """
 
     def __init__(
@@ -115,15 +118,24 @@ class Workflow:
         clock: Clock | None = None,
         jail: Jail | None = None,
         egress: Egress | None = None,
+        version: int = 0,
+        uses: Mapping[str, int] | None = None,
     ) -> None:
         self.definition = definition
         self.name = name or definition.name
+        self.version = version
+        self.uses = dict(uses or {})
         nodes = nodes_in(definition.graph)
+        missing = sorted(name for name in workflow_names(definition) if "@" in name and name not in self.uses)
+        if missing:
+            raise UsageError(
+                f"{definition.name} uses {missing[0]}, a published version: open the workflow with PublishedWorkflows"
+            )
         kinds = {node.type.name for node in nodes}
         own: list[Toolish] = []
         if kinds & {"code", "http"}:
             urls = [node.settings.url for node in nodes if isinstance(node.settings, HttpNode)]
-            named = sorted({literal_origin(url) for url in urls} - {""})
+            named = [] if is_foreign(definition, version) else sorted({literal_origin(url) for url in urls} - {""})
             own.append(WorkflowTools(kinds, named=named, jail=jail, egress=egress))
         self.runner = Runner(
             [*tools, *own],
@@ -359,6 +371,8 @@ class Workflow:
                 records[0],
                 tools=catalog.digest,
                 workflow=self.definition.digest,
+                version=self.version,
+                uses=self.uses,
                 parent="",
                 bound=(),
                 forked=run_id,
@@ -465,6 +479,8 @@ class Workflow:
             inputs={} if kept else checked.arguments,
             inputs_kept=kept,
             given_by=options.get("given_by", "user"),
+            version=self.version,
+            uses=self.uses,
         )
 
     async def _with_posted(self, result: RunResult[JsonObject], setting: Setting) -> RunResult[JsonObject]:
@@ -488,6 +504,12 @@ class Workflow:
         def check(state: RunState) -> None:
             if not state.beginning().workflow:
                 raise UsageError(f"run {run_id!r} is none of a workflow: go on with it by its agent")
+            if state.beginning().uses != self.uses:
+                began = ", ".join(f"{name} {number}" for name, number in sorted(state.beginning().uses.items()))
+                raise UsageError(
+                    f"run {run_id!r} began with other versions of the workflows that it uses ({began or 'none'}): open "
+                    "the workflow with PublishedWorkflows.of_run"
+                )
 
         async with self.runner.taken_up(run_id, answers, setting, check) as state:
             return await self._carry_out(run_id, state, setting)
@@ -600,6 +622,13 @@ def tool_names(settings: object) -> tuple[str, ...]:
             return ()
 
 
+def workflow_names(definition: Definition) -> list[str]:
+    """The workflows that the nodes of a definition name, as they are written: `name` or `name@3`."""
+    nodes = nodes_in(definition.graph)
+    names = (node.settings.workflow for node in nodes if isinstance(node.settings, WorkflowNode))
+    return list(dict.fromkeys(names))
+
+
 def model_names(settings: object) -> tuple[str, ...]:
     """The models that a node names."""
     return (settings.model,) if isinstance(settings, ModelNode | ClassifyNode | ExtractNode) else ()
@@ -657,7 +686,11 @@ def _of_tool(node: GraphNode, known: Mapping[str, Tool]) -> list[tuple[str, Plac
         )
         if tool is None:
             problems.append(
-                (f"{node.name}: there is no tool {name!r}", (field,), f"there are: {', '.join(sorted(known))[:200]}")
+                (
+                    f"{node.name}: there is no {_said(node, name)}",
+                    (field,),
+                    f"there are: {', '.join(sorted(known))[:200]}",
+                )
             )
             continue
         given = getattr(node.settings, "with_", None)
@@ -685,6 +718,12 @@ def _of_tool(node: GraphNode, known: Mapping[str, Tool]) -> list[tuple[str, Plac
                 if each.rule != "required"
             ]
     return problems
+
+
+def _said(node: GraphNode, name: str) -> str:
+    """What a node names, in the words of an error."""
+    settings = node.settings
+    return f"workflow {settings.workflow!r}" if isinstance(settings, WorkflowNode) else f"tool {name!r}"
 
 
 def _chosen(state: RunState, answers: Mapping[str, Answer | str]) -> dict[str, Answer | str]:

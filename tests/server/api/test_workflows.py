@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import httpx
@@ -18,7 +18,9 @@ from actum.server.api.api import GivenAgents, GivenWorkflows
 from actum.server.api.door import ApiDoor
 from actum.server.identity import Identity
 from actum.workflow import Workflow
+from actum.workflow.graph import Definition
 from actum.workflow.load import read_definition
+from actum.workflow.published import PublishedWorkflows
 from tests.web import serving
 
 from .house import CALLERS, Bank, House, NoDrop, app_of
@@ -63,10 +65,16 @@ async def desk(journal: Journal | None = None, bank: Bank | None = None) -> Asyn
     }
     runner = Runner(bank.tools, name="api", policy=NoDrop(), journal=journal)  # type: ignore[arg-type]
 
-    def make(name: str, text: bytes) -> Workflow:
-        return Workflow(read_definition(text), bank.tools, name=name, policy=NoDrop(), journal=journal)  # type: ignore[arg-type]
+    def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+        tools = [*bank.tools, *used]
+        return Workflow(definition, tools, policy=NoDrop(), journal=journal, version=version, uses=uses)  # type: ignore[arg-type]
 
-    door = ApiDoor(runner, GivenAgents({}), drain_s=0.1, workflows=GivenWorkflows(made, make))
+    def shelf(tenant: str) -> PublishedWorkflows:
+        return PublishedWorkflows(journal, make, tenant=tenant)
+
+    door = ApiDoor(
+        runner, GivenAgents({}), drain_s=0.1, workflows=GivenWorkflows(made, shelf, await runner.list_tools())
+    )
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=20.0) as client:
         yield House(bank, journal, door, client, url)
 
@@ -266,3 +274,44 @@ async def test_a_run_is_cancelled_and_forked() -> None:
         assert it.bank.calls == ["add"], "what is on record is not done again"
         assert (await it.ask("POST", f"/v1/runs/{run_id}/cancel", {})).json()["status"] == "stopped"
         assert (await it.until(str(branch["id"]), "paused"))["status"] == "paused"
+
+
+async def test_a_workflow_is_drafted_published_run_changed_and_rolled_back_in_one_tenant_alone() -> None:
+    async with desk() as it:
+        text = ADDING.decode().replace("name: adding", "name: fresh")
+        place = "/v1/workflows/fresh"
+        assert (await it.ask("POST", f"{place}/draft", {"text": text})).status_code == 403, "ann is no admin"
+        saved = await it.ask("POST", f"{place}/draft", {"text": text}, who="root")
+        assert (saved.status_code, saved.json()["revision"]) == (200, 1)
+        assert (await it.ask("POST", f"{place}/run", {"inputs": {"a": 1}})).status_code == 404, "a draft is not run"
+        other = text.replace("b: 1", "b: 2")
+        stale = await it.ask("POST", f"{place}/draft", {"text": other}, who="root")
+        assert (stale.status_code, stale.json()["code"], stale.json()["current"]) == (409, "stale", text)
+        assert (await it.ask("POST", f"{place}/publish", {"revision": 9}, who="root")).status_code == 409
+        assert (await it.ask("POST", f"{place}/publish", {"revision": 1}, who="root")).json()["number"] == 1
+        first = (await it.ask("POST", f"{place}/run", {"inputs": {"a": 1}})).json()["id"]
+        assert (await it.until(first, "done"))["outputs"] == {"sum": 2}
+        await it.ask("POST", f"{place}/draft", {"text": other, "revision": 1}, who="root")
+        changes = (await it.ask("GET", f"{place}/diff", who="root")).json()["changes"]
+        assert [(each["kind"], each["old"], each["new"]) for each in changes] == [("changed", 1, 2)]
+        assert (await it.ask("POST", f"{place}/publish", {}, who="root")).json()["number"] == 2
+        for version, came in ((0, 3), (1, 2), (2, 3)):
+            body = {"inputs": {"a": 1}, "version": version}
+            run_id = (await it.ask("POST", f"{place}/run", body)).json()["id"]
+            assert (await it.until(run_id, "done"))["outputs"] == {"sum": came}, version
+        assert (await it.ask("POST", f"{place}/rollback", {"number": 1}, who="root")).json()["again"] == 1
+        assert [each["number"] for each in (await it.ask("GET", f"{place}/versions")).json()["items"]] == [3, 2, 1]
+        assert (await it.ask("POST", f"{place}/rollback", {"number": 7}, who="root")).status_code == 404
+        broken = {"text": text.replace("tool: add", "tool: none"), "revision": 2}
+        await it.ask("POST", f"{place}/draft", broken, who="root")
+        refused = await it.ask("POST", f"{place}/publish", {}, who="root")
+        assert (refused.status_code, refused.json()["problems"][0]["path"][:5]) == (422, "line ")
+        for rest in ("", "/versions", "/draft", "/diff"):
+            assert (await it.ask("GET", place + rest, who="north")).status_code == 404, rest
+        assert "fresh" not in (await it.ask("GET", "/v1/workflows", who="north")).text
+        assert "fresh" in (await it.ask("GET", "/v1/workflows", who="bob")).text
+        for taken in ("adding", "add"):
+            answer = await it.ask("POST", f"/v1/workflows/{taken}/draft", {"text": text}, who="root")
+            assert (answer.status_code, answer.json()["code"]) == (409, "name_taken"), taken
+        for odd in ("%20", "a%00b", "x" * 300, "..%2f"):
+            assert (await it.ask("GET", f"/v1/workflows/{odd}/versions")).status_code in (404, 409), odd

@@ -30,6 +30,7 @@ from ...runs.recorded import done_after
 from ...runs.runner import Emit, Runner
 from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
+from ...workflow.published import PublishedWorkflows
 from ...workflow.speaker import WorkflowModel
 from ...workflow.workflow import Workflow
 from ..identity import Identity, Usable
@@ -116,15 +117,14 @@ class WorkflowsByName(Protocol):
     def description(self, name: str) -> str:
         """What the workflow of a name is good for."""
 
-    def published(self, name: str, text: bytes) -> Workflow:
-        """A workflow of a published definition.
+    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
+        """The published workflows of a tenant; None where there are none."""
 
-        Raises:
-            BadWorkflow: something is wrong with the definition.
-        """
+    async def default_tools(self) -> Sequence[Tool]:
+        """The tools that published workflows may call."""
 
-    async def of(self, started: Started) -> Workflow:
-        """The workflow that can go on with a run.
+    async def of(self, run_id: str, started: Started) -> Workflow:
+        """The workflow that can go on with a run, whose first record is `started`.
 
         Raises:
             UsageError: there is none.
@@ -136,12 +136,19 @@ class GivenWorkflows:
 
     Args:
         workflows: the workflows by name.
-        make: makes a workflow of a name and a definition that was published; None where none is published.
+        shelf: the published workflows of a tenant; None where none are published.
+        tools: what published workflows may call.
     """
 
-    def __init__(self, workflows: Mapping[str, Workflow], make: Callable[[str, bytes], Workflow] | None = None) -> None:
+    def __init__(
+        self,
+        workflows: Mapping[str, Workflow],
+        shelf: Callable[[str], PublishedWorkflows] | None = None,
+        tools: Sequence[Tool] = (),
+    ) -> None:
         self._workflows = workflows
-        self._make = make
+        self._shelf = shelf
+        self._tools = tools
 
     @property
     def names(self) -> Sequence[str]:
@@ -162,28 +169,23 @@ class GivenWorkflows:
         """What the workflow of a name is good for."""
         return self.get(name).definition.description
 
-    def published(self, name: str, text: bytes) -> Workflow:
-        """A workflow of a published definition.
+    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
+        """The published workflows of a tenant; None where there are none."""
+        return self._shelf(tenant) if self._shelf is not None else None
 
-        Raises:
-            UsageError: nothing is published here.
-        """
-        if self._make is None:
-            raise UsageError("no workflow is published here")
-        return self._make(name, text)
+    async def default_tools(self) -> Sequence[Tool]:
+        """The tools that published workflows may call."""
+        return self._tools
 
-    async def of(self, started: Started) -> Workflow:
-        """The workflow that can go on with a run.
+    async def of(self, run_id: str, started: Started) -> Workflow:
+        """The workflow that can go on with a run, whose first record is `started`.
 
         Raises:
             UsageError: there is none.
         """
-        if started.agent in self._workflows or self._make is None:
-            return self.get(started.agent)
-        journal = next(iter(self._workflows.values())).journal if self._workflows else None
-        if journal is None:
-            raise UsageError(f"this server has no workflow {started.agent!r}, which the run belongs to")
-        return self._make(started.agent, await journal.kept(started.workflow))
+        if started.version and self._shelf is not None:
+            return await self._shelf(started.tenant).of_run(run_id)
+        return self.get(started.agent)
 
 
 class Tasking(Struct, frozen=True):
@@ -458,7 +460,7 @@ class Api:
         if started.workflow:
 
             async def carry_out(emit: Emit) -> RunResult:
-                workflow = await self.workflows.of(started)
+                workflow = await self.workflows.of(run_id, started)
                 return await workflow.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit)
 
             return self.work.start(run_id, started.request, carry_out)

@@ -972,3 +972,125 @@ class WorkflowChecked(Struct, frozen=True, kw_only=True):
     """
 
     problems: tuple[WorkflowProblem, ...]
+
+
+class DraftBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A draft that is to be saved.
+
+    Attributes:
+        text: the whole definition as YAML or JSON; mistakes are allowed.
+        revision: the revision of the draft that the text was made of; 0 for a new draft.
+    """
+
+    text: Annotated[str, Meta(max_length=1_000_000)]
+    revision: Annotated[int, Meta(ge=0, le=2_000_000_000)] = 0
+
+
+class DraftText(Struct, frozen=True, kw_only=True):
+    """The draft of a workflow.
+
+    Attributes:
+        name: the name of the workflow.
+        text: the definition.
+        revision: counts the changes of the draft.
+        at: when the draft was saved, in seconds since 1970.
+        by: who saved the draft.
+        published: the number of the publication in use; 0 where nothing was published.
+    """
+
+    name: str
+    text: str
+    revision: int
+    at: float
+    by: str
+    published: int
+
+
+class PublishBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to publish a draft.
+
+    Attributes:
+        revision: the revision that the caller has looked at; null to publish whatever the draft is now.
+    """
+
+    revision: Annotated[int, Meta(ge=0, le=2_000_000_000)] | None = None
+
+
+class RollbackBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to publish an older publication anew.
+
+    Attributes:
+        number: the number of the older publication.
+    """
+
+    number: Annotated[int, Meta(ge=1, le=2_000_000_000)]
+
+
+class WorkflowVersion(Struct, frozen=True, kw_only=True):
+    """A publication of a workflow.
+
+    Attributes:
+        number: counts the publications of this name.
+        digest: the digest of the text.
+        at: when the text was published, in seconds since 1970.
+        by: who published the text.
+        again: the number of the older publication of which this is a copy; 0 where the text comes from the draft.
+    """
+
+    number: int
+    digest: str
+    at: float
+    by: str
+    again: int
+
+
+class WorkflowVersions(Struct, frozen=True, kw_only=True):
+    """The publications of a workflow.
+
+    Attributes:
+        items: the publications, the latest first.
+    """
+
+    items: tuple[WorkflowVersion, ...]
+
+
+class WorkflowDiffQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which two versions of a workflow.
+
+    Attributes:
+        old: the number of a publication; 0 for what is in use.
+        new: the number of a publication; 0 for the draft.
+    """
+
+    old: Annotated[int, Meta(ge=0, le=2_000_000_000)] = 0
+    new: Annotated[int, Meta(ge=0, le=2_000_000_000)] = 0
+
+
+class WorkflowChange(Struct, frozen=True, kw_only=True):
+    """One difference between two versions.
+
+    Attributes:
+        kind: what was done.
+        what: to what.
+        place: where, such as `trips/price` or `book.with.flight`.
+        node: the node that a field belongs to; may be empty.
+        old: what was there before.
+        new: what is there now.
+    """
+
+    kind: Literal["added", "removed", "changed"]
+    what: Literal["node", "edge", "field"]
+    place: str
+    node: str
+    old: Json
+    new: Json
+
+
+class WorkflowDifference(Struct, frozen=True, kw_only=True):
+    """What differs between two versions; positions and formatting do not count.
+
+    Attributes:
+        changes: the differences.
+    """
+
+    changes: tuple[WorkflowChange, ...]

@@ -134,7 +134,7 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
     if start.request and await api.was_begun(start):
         pass
     elif agent is None:
-        workflow = await api.workflows.of(recorded.started)
+        workflow = await api.workflows.of(recorded.run_id, recorded.started)
         await workflow.fork(
             recorded.run_id,
             body.at,

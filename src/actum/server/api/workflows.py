@@ -6,12 +6,13 @@ that were published belong to a tenant; those of the settings are for all.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from difflib import get_close_matches
 
 from msgspec import Struct
 
 from ...core.errors import CallError, UnknownName, UsageError
-from ...core.shelf import ShelfStore, shelf_of
+from ...core.shelf import checked_name, shelf_of
 from ...journal.lists import read_cursor, write_cursor
 from ...workflow.text import TextProblem
 from ...workflow.workflow import Workflow
@@ -58,9 +59,19 @@ async def list_workflows(api: Api, asked: ApiRequest[WorkflowsQuery, None]) -> A
     behind = _behind(asked.query.cursor)
     rest = [name for name in names if name > behind]
     part = rest[: asked.query.limit]
-    found = [await find_workflow(api, asked.who, name) for name in part]
+    found = [await _listed(api, asked.who, name) for name in part]
     following = write_cursor(part[-1]) if len(rest) > len(part) else None
-    return ApiReply(WorkflowPage(items=tuple(map(_info, found)), next=following))
+    return ApiReply(WorkflowPage(items=tuple(found), next=following))
+
+
+async def _listed(api: Api, who: Identity, name: str) -> WorkflowInfo:
+    """A workflow in a list. A publication that can not be opened any more does not hide the others."""
+    try:
+        return _info(await find_workflow(api, who, name))
+    except UsageError:
+        found = await shelf_of(api.journal).published("workflow", name, tenant=who.tenant)
+        number, digest = (found.number, found.digest) if found is not None else (0, "")
+        return WorkflowInfo(name=name, description="This workflow can not be run now.", version=number, digest=digest)
 
 
 def _behind(cursor: str) -> str:
@@ -89,9 +100,13 @@ async def get_workflow(api: Api, asked: ApiRequest[WorkflowVersionQuery, None]) 
 
 async def check_workflow(api: Api, asked: ApiRequest[None, WorkflowText]) -> ApiReply:
     """What is wrong with a definition."""
-    workflow = (await find_workflow(api, asked.who, asked.names["name"])).workflow
-    text = asked.body.text
-    problems = await workflow.check(workflow.definition.text if text is None else text)
+    who, name, text = asked.who, asked.names["name"], asked.body.text
+    shelf = await api.workflows.shelf(who.tenant)
+    if text is not None and name not in api.workflows.names and shelf is not None and who.may_use("agent", name):
+        problems = await shelf.problems_of(text, await api.workflows.default_tools())
+    else:
+        workflow = (await find_workflow(api, who, name)).workflow
+        problems = await workflow.check(workflow.definition.text if text is None else text)
     return ApiReply(WorkflowChecked(problems=tuple(map(_problem, problems))))
 
 
@@ -140,26 +155,26 @@ async def find_workflow(api: Api, who: Identity, name: str, version: int = 0) ->
         Refusal: there is no such workflow for the caller; the words name those that come near.
     """
     if who.may_use("agent", name):
-        if name in api.workflows.names and not version:
-            return ServedWorkflow(api.workflows.get(name), 0, api.workflows.description(name))
-        shelf = shelf_beside(api)
-        if (
-            shelf is not None
-            and name not in api.workflows.names
-            and (found := await _published(shelf, who, name, version))
-        ):
-            workflow = api.workflows.published(name, found[1])
-            return ServedWorkflow(workflow, found[0], workflow.definition.description)
+        if name in api.workflows.names:
+            if not version:
+                return ServedWorkflow(api.workflows.get(name), 0, api.workflows.description(name))
+        elif (shelf := await api.workflows.shelf(who.tenant)) is not None:
+            with suppress(UnknownName):
+                workflow = await shelf.open(_checked(name), version or None)
+                return ServedWorkflow(workflow, workflow.version, workflow.definition.description)
     raise await _unknown(api, who, name, version)
 
 
-async def _published(shelf: ShelfStore, who: Identity, name: str, version: int) -> tuple[int, bytes] | None:
-    """The number and the text of a publication of the caller's tenant; None where there is none."""
+def _checked(name: str) -> str:
+    """A name that a workflow can have.
+
+    Raises:
+        UnknownName: no workflow is called so.
+    """
     try:
-        found = await shelf.published("workflow", name, version or None, tenant=who.tenant)
-    except (UsageError, UnknownName):  # what can be no name
-        return None
-    return None if found is None else (found.number, found.text.encode())
+        return checked_name(name)
+    except UsageError:
+        raise UnknownName("no workflow is called so") from None
 
 
 async def _unknown(api: Api, who: Identity, name: str, version: int) -> Refusal:
@@ -178,18 +193,10 @@ async def _unknown(api: Api, who: Identity, name: str, version: int) -> Refusal:
 async def _names(api: Api, who: Identity) -> list[str]:
     """The names of all workflows that a caller may run, in order."""
     names = set(api.workflows.names)
-    shelf = shelf_beside(api)
-    if shelf is not None:
-        names |= {each.name for each in await shelf.names("workflow", tenant=who.tenant) if each.published}
+    if await api.workflows.shelf(who.tenant) is not None:
+        listed = await shelf_of(api.journal).names("workflow", tenant=who.tenant)
+        names |= {each.name for each in listed if each.published}
     return sorted(name for name in names if who.may_use("agent", name))
-
-
-def shelf_beside(api: Api) -> ShelfStore | None:
-    """The shelf beside the journal; None where this journal keeps none."""
-    try:
-        return shelf_of(api.journal)
-    except UsageError:
-        return None
 
 
 def _info(found: ServedWorkflow) -> WorkflowInfo:
