@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -14,7 +15,8 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from actum import Agent
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ServeSettings, Settings
+from actum.compose.settings import ServeSettings, Settings, WorkflowTable
+from actum.compose.workflows import Workflows
 from actum.core.key import Key, new_key
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
@@ -30,6 +32,11 @@ from .api.test_runs import calls
 BODIES: dict[str, object] = {
     "callTool": {"arguments": {"a": 1, "b": 1}},
     "startRun": {"question": "Hello?"},
+    "checkWorkflow": {},
+    "runWorkflow": {},
+    "saveDraft": {"text": "x"},
+    "publishWorkflow": {},
+    "rollbackWorkflow": {"number": 1},
     "cancelRun": {},
     "resumeRun": {},
     "forkRun": {"at": 0},
@@ -154,6 +161,16 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "listSessions": (401, (200, 200, 403, 200)),
     "listMessages": (401, (404, 404, 403, 200)),
     "listAudit": (401, (200, 403, 403, 403)),
+    "listWorkflows": (401, (200, 200, 403, 200)),
+    "getWorkflow": (401, (200, 200, 403, 404)),
+    "checkWorkflow": (401, (200, 200, 403, 404)),
+    "runWorkflow": (401, (202, 202, 403, 404)),
+    "getDraft": (401, (404, 403, 403, 403)),
+    "saveDraft": (401, (409, 403, 403, 403)),
+    "publishWorkflow": (401, (409, 403, 403, 403)),
+    "rollbackWorkflow": (401, (409, 403, 403, 403)),
+    "listVersions": (401, (404, 404, 403, 404)),
+    "compareVersions": (401, (404, 403, 403, 403)),
     "listTasks": (401, (409, 409, 403, 409)),
     "getTask": (401, (404, 404, 403, 404)),
     "getTaskResult": (401, (404, 404, 403, 404)),
@@ -216,7 +233,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served() -> AsyncIterator[Served]:
+async def served(folder: Path) -> AsyncIterator[Served]:
     journal, bank = MemoryJournal(), Bank()
     keys: dict[str, str] = {"wrong": new_key("ann")[0]}
 
@@ -236,7 +253,11 @@ async def served() -> AsyncIterator[Served]:
     pays = answering(calls("pay", to="Ada", amount=1), *["Hi."] * 20)
     agent = Agent(pays, bank.tools, name="desk", journal=journal)  # type: ignore[arg-type]
     entered = await with_stored_keys(Access(), journal, host="127.0.0.1", by="ann", is_person=False)
-    doors = open_doors(Settings(), bank.tools, GivenAgents({"desk": agent}), journal, Identity())  # type: ignore[arg-type]
+    file = folder / "hello.workflow.yaml"
+    file.write_text("actum: workflow/1\nname: hello\nnodes: {hi: {type: say, text: Hi.}}\nedges: []\n")
+    settings = Settings(workflows={"hello": WorkflowTable(file=str(file))})
+    workflows = Workflows(settings, {}, folder, journal=journal)
+    doors = open_doors(settings, bank.tools, GivenAgents({"desk": agent}), journal, Identity(), workflows=workflows)  # type: ignore[arg-type]
     serving_ = Serving(
         doors,
         ServeSettings(proxies=("127.0.0.1",)),
@@ -257,7 +278,7 @@ def requests_of(routes: Sequence[BaseRoute], ids: Mapping[str, str]) -> dict[str
         assert isinstance(route, Route | Mount), route
         own = [each for each in OPERATIONS if each.path == route.path]
         for each in own:
-            path = each.path.format(id=ids.get(each.tag, ""), name="add")
+            path = each.path.format(id=ids.get(each.tag, ""), name="hello" if each.tag == "workflows" else "add")
             found[each.id] = (each.method.upper(), path, BODIES.get(each.id))
         if not own:
             if route.path.startswith("/a2a/"):
@@ -282,8 +303,8 @@ def requests_of_a2a(route: Route | Mount, ids: Mapping[str, str]) -> dict[str, t
     return {f"{method} {route.path}": (method, path + version, body)}
 
 
-async def test_every_route_answers_every_caller_as_the_table_says() -> None:
-    async with served() as it:
+async def test_every_route_answers_every_caller_as_the_table_says(tmp_path: Path) -> None:
+    async with served(tmp_path) as it:
         run = json.loads((await it.ask("ann", "POST", "/v1/runs", {"question": "Pay.", "session": "c1"}))[2])["id"]
         told: dict[str, Any] = {}
         async with asyncio.timeout(20):

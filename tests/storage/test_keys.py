@@ -129,8 +129,10 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
                 "DROP TABLE actum.passed; DROP TABLE actum.run_names; DROP TABLE actum.tasks; DROP TABLE actum.webhooks"
             )
             connection.execute("DROP TABLE actum.counted")
-            connection.execute("DROP TABLE actum.objects; DROP TABLE actum.posted")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 10,))
+            connection.execute(
+                "DROP TABLE actum.objects; DROP TABLE actum.posted; DROP TABLE actum.drafts, actum.publications"
+            )
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 11,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript("DROP TABLE keys; DROP TABLE key_changes")
@@ -138,8 +140,8 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
                 "DROP TABLE sessions; DROP TABLE used_logins; DROP TABLE login_secret; DROP TABLE passed"
             )
             file.executescript("DROP TABLE run_names; DROP TABLE tasks; DROP TABLE webhooks; DROP TABLE objects")
-            file.executescript("DROP TABLE counted; DROP TABLE posted")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 10}")
+            file.executescript("DROP TABLE counted; DROP TABLE posted; DROP TABLE drafts; DROP TABLE publications")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 11}")
         file.close()
     again = shared.open()
     keys = keys_of(again)

@@ -372,7 +372,7 @@ async def test_a_workflow_is_a_tool_and_its_run_is_a_child() -> None:
     )
     outer = workflow(
         {
-            "nodes": {"w": {"type": "workflow", "workflow": "desk@2", "with": {"f": "CA1"}}},
+            "nodes": {"w": {"type": "workflow", "workflow": "desk", "with": {"f": "CA1"}}},
             "outputs": {"got": "${w.output.said}"},
         },
         [inner],

@@ -141,6 +141,24 @@ WORDS = {
     "alike": "相同",
     "parts": "分开",
     "begun": "开始",
+    # versions of workflows
+    "published": "已发布",
+    "changed draft": "草稿有改动",
+    "saved": "保存时间",
+    "again": "重新发布自",
+    "node": "节点",
+    "edge": "边",
+    "field": "字段",
+    "{name}@{number} is published.": "{name}@{number} 已发布。",
+    "{name} was imported from {format}. From now on its fixed values count as written by you.": (
+        "{name} 从 {format} 导入。从现在起，其中的固定值视为由您编写。"
+    ),
+    "{name} has a draft, and nothing was published yet.": "{name} 有草稿，但还没有发布过。",
+    "There are no workflows yet. Try: actum workflow publish desk.workflow.yaml": (
+        "还没有工作流。试试：actum workflow publish desk.workflow.yaml"
+    ),
+    "There is no difference.": "没有差异。",
+    "What your file changes in the draft of {name}:": "您的文件对 {name} 的草稿所做的改动：",
     # the heads of tables
     "when": "时间",
     "status": "状态",
@@ -225,8 +243,34 @@ WORDS = {
 
 
 HELP = {
-    "Carry out workflows, check them, draw them.": "执行、检查和绘制工作流。",
-    "The definition: name.workflow.yaml, or JSON.": "定义文件：name.workflow.yaml，或 JSON。",
+    "Carry out workflows, check them, draw them, publish them.": "执行、检查、绘制和发布工作流。",
+    "A file, name.workflow.yaml or JSON; or what is published under a name, or under its number N.": (
+        "一个文件：name.workflow.yaml 或 JSON；或者已发布的名称，或该名称的编号 N。"
+    ),
+    "The name of the workflow.": "工作流的名称。",
+    "The tenant whose workflows are meant. Default: none.": "指哪个租户的工作流。默认：不属于任何租户的。",
+    "A file to publish, or the name of a draft to publish.": "要发布的文件，或要发布的草稿的名称。",
+    "Publish only if the draft still has this revision.": "只有草稿仍是这个修订号时才发布。",
+    (
+        "Publish a workflow under the next number. A workflow with a mistake is not published. For instance: actum "
+        "workflow publish flight_desk.workflow.yaml"
+    ): "以下一个编号发布工作流。有错误的工作流不会发布。例如：actum workflow publish flight_desk.workflow.yaml",
+    "The number of an older publication.": "较早的发布版本的编号。",
+    "Publish an older publication anew, under the next number. Runs under way keep the version they began with.": (
+        "以下一个编号重新发布较早的版本。正在进行的运行仍使用开始时的版本。"
+    ),
+    "List the publications of a workflow, the latest first.": "列出工作流的发布版本，最新的在前。",
+    "List the workflows that have a draft or are published.": "列出有草稿或已发布的工作流。",
+    "What is published under a name, or its number N; NAME@draft: the draft.": (
+        "已发布的名称，或该名称的编号 N；NAME@draft：草稿。"
+    ),
+    "Show the text of a published workflow, or of its draft.": "显示已发布的工作流或其草稿的文本。",
+    "The other one, likewise; NAME@draft is a draft. Default: the draft.": (
+        "另一个，写法相同；NAME@draft 是草稿。默认：草稿。"
+    ),
+    "Show what differs between two versions of a workflow: nodes, edges and fields, but no positions.": (
+        "显示工作流两个版本之间的差异：节点、边和字段，不含位置。"
+    ),
     "Its inputs.": "它的输入。",
     "All inputs as one JSON object.": "用一个 JSON 对象给出全部输入。",
     "mermaid, dot or svg.": "mermaid、dot 或 svg。",

@@ -120,6 +120,16 @@ REASONS = {
 """Why something failed: stands behind a colon in other messages, and alone."""
 
 MESSAGES = {
+    # versions of workflows
+    "give a second file or name to compare with": "请给出要比较的第二个文件或名称",
+    (
+        "the draft of {name} has changes that nobody has published: look at them with `actum workflow show "
+        "{draft}@draft`, and replace them with --revision {revision}"
+    ): "{name} 的草稿有尚未发布的改动：用 `actum workflow show {draft}@draft` 查看，用 --revision {revision} 替换它们",
+    "there is no published workflow {name}; see `actum workflow list`": (
+        "没有已发布的工作流 {name}；见 `actum workflow list`"
+    ),
+    "there is no draft of workflow {name}": "工作流 {name} 没有草稿",
     # agents elsewhere
     "there is no remote agent {name} in [a2a] of the settings; there are: {known}": (
         "设置的 [a2a] 里没有远程智能体 {name}；有：{known}"

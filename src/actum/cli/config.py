@@ -76,7 +76,7 @@ def show(as_json: JsonFlag = False) -> None:
     """Show each setting that holds, and where it comes from. Secrets are hidden."""
     terminal = Terminal()
     settings = options.read()
-    places = {"agents": "agents", "tools": "tool_labels"}
+    places = {"agents": "agents", "workflows": "workflows", "tools": "tool_labels"}
     rows: list[tuple[str, str, str]] = []
     told: list[Json] = []
     for name, value in shown_settings(settings).items():

@@ -24,6 +24,7 @@ from ..compose.secrets import secret_file
 from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
 from ..compose.task_worker import broker_depth
 from ..compose.tools import load_tools, problems_of
+from ..compose.workflows import open_workflows
 from ..core.errors import ActumError, ModelError, ModelRejected, UsageError
 from ..core.interfaces import Model, Request, default_max_tokens
 from ..core.json import JsonObject
@@ -132,6 +133,8 @@ async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[Check
         take(finding)
     for name in settings.agents:
         take(await _agent(settings, name))
+    for name in settings.workflows:
+        take(await _workflow(settings, name))
     if settings.tool_labels:
         take(await _labels(settings, terminal))
     if settings.speaks_for_user:
@@ -327,6 +330,19 @@ async def _agent(settings: Settings, name: str) -> CheckFinding:
     except ActumError as error:
         return CheckFinding("bad", "agent", f"{name}: {error}", f"mend [agents.{name}]")
     return CheckFinding("ok", "agent", f"{name}, {digest[:12]}")
+
+
+async def _workflow(settings: Settings, name: str) -> CheckFinding:
+    """Whether a workflow of the settings can be built, and its tools are there."""
+    try:
+        async with open_workflows(settings, os.environ, Path.cwd(), journal=MemoryJournal()) as workflows:
+            workflow = workflows.get(name)
+            problems = await workflow.check(workflow.definition.text)
+    except ActumError as error:
+        return CheckFinding("bad", "workflow", f"{name}: {error}", f"mend [workflows.{name}]")
+    if problems:
+        return CheckFinding("bad", "workflow", f"{name}: {problems[0].message}", f"actum workflow check {name}")
+    return CheckFinding("ok", "workflow", f"{name}, {workflow.definition.digest[:12]}")
 
 
 async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:

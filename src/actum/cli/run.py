@@ -17,8 +17,8 @@ from ..agents.agent import Agent
 from ..compose.agents import choose_agent, make_runner, table_of
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
-from ..compose.settings import MEMORY, Settings
-from ..compose.workflows import definition_of, make_workflow
+from ..compose.settings import MEMORY, Settings, WorkflowTable
+from ..compose.workflows import published_workflows, workflow_models, workflow_settings
 from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
@@ -160,6 +160,7 @@ def resume(
                     opened,
                     found.run_id,
                     answers,
+                    tenant=found.tenant,
                     accept=accept,
                     yes=how.yes,
                     verbose=how.verbose,
@@ -293,23 +294,29 @@ async def resume_workflow(
     run_id: str,
     answers: Mapping[str, Answer | str],
     *,
+    tenant: str,
     accept: bool,
     yes: bool,
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Go on with a run of a workflow, by the definition with which it began. The exit code."""
-    definition = await definition_of(journal, run_id)
+    """Go on with a run of a workflow, by the definition and the versions with which it began. The exit code."""
+    started = RunState((await journal.read(run_id))[:1]).beginning()
+    table = WorkflowTable(file="") if started.version else settings.workflows.get(started.agent, WorkflowTable(file=""))
+    settings = workflow_settings(settings, table)
     async with options.tools(settings, terminal) as loaded:
-        workflow = make_workflow(
+        workflows = await published_workflows(
             settings,
-            definition,
             loaded.tools,
             journal=journal,
             approver=TerminalApprover(terminal, yes=yes),
             secrets=open_secrets(os.environ),
             egress=options.egress(),
+            tenant=tenant,
+            name=started.agent,
+            models=workflow_models(settings, table),
         )
+        workflow = await workflows.of_run(run_id)
         trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
         try:
             result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ import typer
 from .. import server as doors
 from ..compose.settings import ServeSettings, Settings
 from ..compose.tools import load_tools
+from ..compose.workflows import open_workflows
 from ..core.json import JsonObject
 from . import options
 from .callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
@@ -108,7 +109,8 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         journal = counted(opened, counts)
         async with (
             tasks_carried_out(settings, journal, os.environ, Path.cwd()) as dispatcher,
-            served_agents(settings, os.environ, Path.cwd(), loaded, journal, dispatcher) as agents,
+            open_workflows(settings, os.environ, Path.cwd(), journal=journal) as workflows,
+            served_agents(settings, os.environ, Path.cwd(), loaded, journal, dispatcher, workflows) as agents,
         ):
             serving = Serving(
                 [
@@ -120,6 +122,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
                         who,
                         dispatcher,
                         verifier=entered.access.verifier,
+                        workflows=workflows,
                     ),
                     *([login] if login is not None else []),
                 ],
@@ -134,14 +137,15 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
                 dispatcher=dispatcher,
             )
             with serving.listening() as address:
-                names = [name for name in agents.names if name]
-                _tell(reached, entered.access, address, names, list(settings.models), a2a=serves_a2a(settings, agents))
+                told = {"models": list(settings.models), "agents": list(settings.agents)}
+                told["workflows"] = list(settings.workflows)
+                _tell(reached, entered.access, address, told, a2a=serves_a2a(settings, agents))
                 log_to_stderr()
                 return ended(await serving.run())
 
 
 def _tell(
-    reached: ServeSettings, access: Access, address: str, agents: Sequence[str], models: Sequence[str], *, a2a: bool
+    reached: ServeSettings, access: Access, address: str, names: Mapping[str, Sequence[str]], *, a2a: bool
 ) -> None:
     """Say where the server is, what it serves, and who may come in."""
     terminal = Terminal()
@@ -152,10 +156,12 @@ def _tell(
     terminal.note(f"  API      {address}/v1, described at {address}/openapi.json")
     if a2a:
         terminal.note(f"  A2A      {address}/.well-known/agent-card.json")
-    if models:
-        terminal.note(f"  models   {', '.join(models)}; see docs/gateway.md for base URLs")
-    if agents:
-        terminal.note(f"  agents   {', '.join(agents)}")
+    if names["models"]:
+        terminal.note(f"  models   {', '.join(names['models'])}; see docs/gateway.md for base URLs")
+    if names["agents"]:
+        terminal.note(f"  agents   {', '.join(names['agents'])}")
+    if names["workflows"]:
+        terminal.note(f"  flows    {', '.join(names['workflows'])}; see docs/workflows.md")
     terminal.note(f"  health   {address}/healthz, {address}/readyz")
     if reached.metrics:
         terminal.note(f"  metrics  http://{reached.metrics}/metrics")

@@ -14,7 +14,7 @@ import typer
 from ..compose.agents import open_agents
 from ..compose.settings import SETTINGS_FILE, Settings
 from ..compose.task_queue import open_queue
-from ..compose.tools import load_tools
+from ..compose.workflows import open_workflows
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..triggers.settings import TriggerTable
@@ -167,10 +167,10 @@ def _tables(text: str) -> JsonObject:
 async def _fired(settings: Settings, name: str, value: Json, event: str) -> TakenEvent:
     from ..compose.triggers import open_triggers  # noqa: PLC0415  # needs actum[server]
 
-    tools = load_tools(settings, Path.cwd())
     async with (
         options.journal(settings) as opened,
         open_agents(settings, os.environ, Path.cwd(), journal=opened) as agents,
+        open_workflows(settings, os.environ, Path.cwd(), journal=opened) as workflows,
     ):
-        desk = open_triggers(settings, os.environ, tools, agents, open_queue(settings, opened), opened)
+        desk = open_triggers(settings, os.environ, workflows, agents, open_queue(settings, opened), opened)
         return await desk.fire(name, value, id=event)

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ..agents.agent import Agent
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
@@ -62,6 +63,7 @@ from .task_queue import open_queue
 from .tasks import open_tasking
 from .tools import with_labels
 from .triggers import open_triggers, trigger_secret
+from .workflows import Workflows
 
 try:
     import uvloop
@@ -86,6 +88,7 @@ def open_doors(
     dispatcher: Dispatcher | None = None,
     *,
     verifier: Verifier | None = None,
+    workflows: Workflows | None = None,
 ) -> list[Door]:
     """What is served under one address.
 
@@ -97,13 +100,15 @@ def open_doors(
         who: on whose behalf whoever comes is served where no key is wanted.
         dispatcher: is told of new tasks; None where only other processes carry tasks out.
         verifier: checks the key that each request has to show; None where no key is wanted.
+        workflows: of the settings; each is also a tool here, and `served_agents` has each as an agent. None for none.
 
     Raises:
-        UsageError: the policy can not be read, or the key that seals calls can not be kept.
+        UsageError: the policy can not be read, a workflow can not be built, or the key that seals calls can not be
+            kept.
     """
     secrets = open_secrets(os.environ)
     mcp = McpService(
-        with_labels(tools, settings.tool_labels),
+        with_labels([*tools, *(workflows.tools if workflows is not None else [])], settings.tool_labels),
         instructions=settings.instructions,
         policy=open_policy(settings),
         limits=settings.limits,
@@ -114,14 +119,14 @@ def open_doors(
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)
-    api = ApiDoor(runner, agents, tasking=tasking)
+    api = ApiDoor(runner, agents, tasking=tasking, workflows=workflows)
     executor = AgentExecutor(Api(runner, agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s))
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
     catalog = [CatalogDoor(catalog_files(os.environ).all)] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
-    if settings.triggers:
-        desk = open_triggers(settings, os.environ, tools, agents, tasking.queue, journal)
+    if settings.triggers and workflows is not None:
+        desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal)
         doors.append(TriggerDoor(desk, partial(trigger_secret, settings, os.environ), Watcher(desk, Path.cwd())))
     if serves_a2a(settings, agents):
         from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
@@ -143,8 +148,10 @@ async def served_agents(
     tools: Sequence[Toolish],
     journal: Journal,
     dispatcher: Dispatcher | None = None,
+    workflows: Workflows | None = None,
 ) -> AsyncIterator[AgentsByName]:
-    """The agents that callers may run: those of `[agents.*]`, or the one of the settings where there are no tables.
+    """The agents that callers may run: those of `[agents.*]`, or the one of the settings where there are no tables. An
+    agent for each workflow stands beside them, for doors that know agents only.
 
     The one agent has no MCP servers of the person who started the server: they would lend the person's log-ins to every
     caller. An agent of a table has the servers that its table, or the settings around the table, name.
@@ -156,22 +163,27 @@ async def served_agents(
         tools: of `load_tools`.
         journal: the one journal of the server.
         dispatcher: is told of the tasks that models begin; None where only other processes carry tasks out.
+        workflows: of the settings; None for none.
 
     Raises:
-        UsageError: an agent can not be built.
+        UsageError: an agent or a workflow can not be built, or the name of a workflow means two things.
     """
+    speaking: dict[str, Agent[object]] = {}
+    if workflows is not None:
+        await workflows.check_names(tools, tuple(settings.agents))
+        speaking = {name: workflows.agent(name) for name in workflows.names}
     if not settings.agents:
         made = make_agent(
             settings, make_model(settings), tools, journal=journal, approver=None, secrets=open_secrets(environment)
         )
         direct = made.runner.known_as(API)  # under this name other processes build it
         queue = open_queue(settings, journal, dispatcher)
-        yield GivenAgents({"": with_background(settings, made, direct, queue)})
+        yield GivenAgents({"": with_background(settings, made, direct, queue), **speaking})
         return
     async with open_agents(settings, environment, folder, journal=journal, dispatcher=dispatcher) as agents:
         for name in agents.names:
             agents.get(name)  # what is wrong with it is told at the start
-        yield agents
+        yield GivenAgents({name: agents.get(name) for name in agents.names} | speaking)
 
 
 def open_login(

@@ -106,20 +106,20 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 class WorkflowTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A workflow that is known by a name: `[workflows.NAME]`. It has the tools, the policy and the models of the
-    settings around the table, and the agents that its nodes name.
+    """A workflow that is known by a name: `[workflows.NAME]`. What is not set is taken from the settings around the
+    table.
 
     Attributes:
-        file: its definition.
-        description: what the workflow is good for; what its definition says, when it is left out.
-        users: patterns of the users who may use it.
-        roles: roles of which a user must have one. With neither users nor roles, anybody may.
+        file: the definition: `name.workflow.yaml` or JSON, from the folder of the settings.
+        tools: what the nodes may call, as `tools` in `SettingsFile`.
+        models: the models that the nodes name, each by its name in the definition: `fast = "openai:gpt-5-mini"`.
+        description: what the workflow is good for; by default the definition says so.
     """
 
     file: str
+    tools: tuple[str | ToolSource, ...] = ()
+    models: dict[str, str] = {}
     description: str = ""
-    users: tuple[str, ...] = ()
-    roles: tuple[str, ...] = ()
 
 
 BESIDE_PYTHON = ("python", "description", "users", "roles", "memory")
@@ -398,6 +398,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
         sandbox: what code and scripts may do that run as tools.
         agents: agents by their names; see `AgentTable`.
+        workflows: workflows by their names; see `WorkflowTable`.
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
         tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
             inside. A token without it is not accepted then. Empty where all users belong to one tenant.
@@ -405,7 +406,6 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         tasks: how tasks are carried out.
         models: the models that clients of `actum serve` may ask for, by their names; see `ModelTable`.
         a2a: remote agents by their names here, for `tools = ["a2a:NAME"]`; see `RemoteAgent`.
-        workflows: workflows by their names; see `WorkflowTable`.
         triggers: what begins runs by itself, by name; see `TriggerTable`.
     """
 
@@ -427,13 +427,13 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     egress: EgressRules = EgressRules()
     sandbox: SandboxTable = SandboxTable()
     agents: dict[str, AgentTable] = {}
+    workflows: dict[str, WorkflowTable] = {}
     tool_labels: dict[str, ToolLabels] = {}
     tenant_claim: str = ""
     serve: ServeSettings = ServeSettings()
     tasks: TaskSettings = TaskSettings()
     models: dict[str, ModelTable] = {}
     a2a: dict[str, RemoteAgent] = {}
-    workflows: dict[str, WorkflowTable] = {}
     triggers: dict[str, TriggerTable] = {}
 
 
@@ -487,6 +487,7 @@ def read_settings(
             merged = _merged([*layers, _Layer(layer.source, set_here), *enforced, flags], own)
             of_agents[name] = msgspec.structs.replace(merged, agent=name)
     _check_agents(around.agents)
+    _check_workflows(around)
     return msgspec.structs.replace(around, of_agents=of_agents)
 
 
@@ -522,6 +523,8 @@ def _denied(before: Mapping[str, object], later: Mapping[str, object]) -> dict[s
 
 _OF_SETTINGS = frozenset(AgentTable.__struct_fields__) & frozenset(SettingsFile.__struct_fields__) - {"agents"}
 """What an agent's table sets in the place of the settings around it."""
+_WORKFLOW_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""As the names of tools: a workflow is served as a tool."""
 _AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -572,6 +575,8 @@ def _told(settings: Settings, name: str) -> object:
     head, _, rest = name.partition(".")
     if head == "agents" and rest:
         return settings.agents.get(rest)
+    if head == "workflows" and rest:
+        return settings.workflows.get(rest)
     if head == "tools" and rest:
         return settings.tool_labels.get(json.loads(rest))
     return getattr(settings, name)
@@ -580,10 +585,11 @@ def _told(settings: Settings, name: str) -> object:
 def shown_settings(settings: Settings) -> dict[str, Json]:
     """Each setting by its name, as it may be shown: no password, no header, nothing that is called as keys are."""
     plain: dict[str, Json] = msgspec.to_builtins(settings, order="deterministic", enc_hook=str)
-    labels, agents = plain.pop("tool_labels"), plain.pop("agents")
+    labels, agents, workflows = plain.pop("tool_labels"), plain.pop("agents"), plain.pop("workflows")
     shown = {name: _hidden(name, plain[name]) for name in SettingsFile.__struct_fields__ if name in plain}
     shown |= {f"tools.{_toml_text(pattern)}": table for pattern, table in _items(labels)}
-    return shown | {f"agents.{name}": _hidden("", table) for name, table in _items(agents)}
+    shown |= {f"agents.{name}": _hidden("", table) for name, table in _items(agents)}
+    return shown | {f"workflows.{name}": _hidden("", table) for name, table in _items(workflows)}
 
 
 def _items(value: Json) -> list[tuple[str, Json]]:
@@ -661,6 +667,15 @@ def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
             told = f"The agent stands in code, with its own {beside[0]}. Beside python: {', '.join(BESIDE_PYTHON[1:])}"
             yield Fault(("agents", name, beside[0]), f"`{beside[0]}` beside `python`", told)
 
+    workflows = found.get("workflows")
+    for name in workflows if isinstance(workflows, dict) else ():
+        if not _WORKFLOW_NAME.fullmatch(name):
+            told = "a workflow's name has 1 to 64 letters, digits, `_` or `-`"
+            yield Fault(("workflows", name), f"the workflow {name!r} can not be called so", told)
+        elif isinstance(agents, dict) and name in agents:
+            told = "a name means one thing: rename one of the two"
+            yield Fault(("workflows", name), f"{name!r} is an agent, and a workflow", told)
+
 
 USE = "use"
 """In `[tools]`: the list of places, where tables stand beside it."""
@@ -702,6 +717,25 @@ def _check_agents(agents: Mapping[str, AgentTable]) -> None:
 
     for name in agents:
         follow(name, ())
+
+
+RESERVED = ("api", "mcp", "agent", "call")
+"""What runs of this program itself are called on record: no workflow is called so."""
+
+
+def _check_workflows(settings: Settings) -> None:
+    """The name of a workflow means nothing else: the files of several folders may name it.
+
+    Raises:
+        UsageError: it does.
+    """
+    for name in settings.workflows:
+        if name in settings.agents:
+            raise UsageError(f"{name!r} means two things: [agents.{name}] and [workflows.{name}]")
+        if name in settings.models:
+            raise UsageError(f"{name!r} means two things: [models.{name}] and [workflows.{name}]")
+        if name in RESERVED:
+            raise UsageError(f"[workflows.{name}]: runs of this program itself are called {name!r}: take another name")
 
 
 def _checked(found: Mapping[str, object], where: object) -> SettingsFile:

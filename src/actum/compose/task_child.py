@@ -19,25 +19,24 @@ from msgspec import Struct
 
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
+from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.record import Started
-from ..runs.runner import Runner
+from ..runs.run import Stopping
+from ..runs.runner import Begins, Emit, Runner
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
 from ..tasks.child import main
 from ..tasks.children import LocalSettings
 from ..tasks.local import LocalDispatcher
 from ..tasks.queue import TaskLimits
-from ..transport.egress import Egress
-from ..workflow.load import read_definition
-from ..workflow.workflow import Workflow
 from .agents import Agents, make_runner, open_agents
 from .journals import journal_path, read_journal_key
 from .secrets import open_secrets
 from .settings import Settings
 from .task_queue import DIRECT
 from .tools import load_tools
-from .workflows import workflow_of
+from .workflows import Workflows, open_workflows
 
 COMMAND = (sys.executable, "-m", "actum.compose.task_child")
 
@@ -65,32 +64,40 @@ class SettingsBuilder:
         folder: where the everyday tools may look at files.
         journal: where all runs are written down.
         agents: the agents of the settings.
+        workflows: the workflows of the settings; None for workflows of the builder's own.
     """
 
     def __init__(
-        self, settings: Settings, environment: Mapping[str, str], folder: Path, journal: Journal, agents: Agents
+        self,
+        settings: Settings,
+        environment: Mapping[str, str],
+        folder: Path,
+        journal: Journal,
+        agents: Agents,
+        workflows: Workflows | None = None,
     ) -> None:
         self._settings = settings
         self._environment = environment
         self._folder = folder
         self._journal = journal
         self._agents = agents
+        self._workflows = workflows or Workflows(settings, environment, folder, journal=journal)
         self._runner: Runner | None = None
-        self._workflows: dict[str, Workflow] = {}
 
     def can_build(self, name: str) -> bool:
         """Whether another process with these settings can build what runs of this name need."""
-        return name in DIRECT or name in self._agents.names
+        return name in DIRECT or name in self._agents.names or name in self._workflows.names
 
     async def build(self, started: Started) -> Resumable:
         try:
             if started.workflow:
-                return await self._workflow(started)
+                return WorkflowOfRun(self._workflows, started)
             if not started.model and started.agent in DIRECT:
                 return self._direct().known_as(started.agent)
             if not started.model:
                 return self._agents.direct(started.agent)
-            agent = self._agents.get(started.agent)
+            speaks = started.agent in self._workflows.names
+            agent = self._workflows.agent(started.agent) if speaks else self._agents.get(started.agent)
             reference = await agent.reference()
         except UnknownName as error:
             raise Unfit(str(error)) from None
@@ -103,32 +110,49 @@ class SettingsBuilder:
             )
         return agent
 
-    async def _workflow(self, started: Started) -> Workflow:
-        """The workflow by the definition with which its run began."""
-        if started.workflow not in self._workflows:
-            definition = read_definition(await self._journal.kept(started.workflow))
-            self._workflows[started.workflow] = workflow_of(
-                self._settings,
-                definition,
-                load_tools(self._settings, self._folder),
-                self._agents,
-                journal=self._journal,
-                secrets=open_secrets(self._environment),
-                egress=Egress(self._settings.egress),
-            )
-        return self._workflows[started.workflow]
-
     def _direct(self) -> Runner:
         if self._runner is None:
             self._runner = make_runner(
                 self._settings,
-                load_tools(self._settings, self._folder),
+                [*load_tools(self._settings, self._folder), *self._workflows.tools],
                 name=DIRECT[0],
                 journal=self._journal,
                 approver=None,
                 secrets=open_secrets(self._environment),
             )
         return self._runner
+
+
+class WorkflowOfRun:
+    """Goes on with a run of a workflow, of the settings or published.
+
+    Args:
+        workflows: the workflows of the settings.
+        started: the first record of the run.
+    """
+
+    def __init__(self, workflows: Workflows, started: Started) -> None:
+        self._workflows = workflows
+        self._started = started
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        emit: Emit | None = None,
+        begins: Begins | None = None,
+        stopping: Stopping | None = None,
+    ) -> RunResult:
+        """Go on with the run.
+
+        Raises:
+            Unfit: the workflow can not be built here.
+        """
+        try:
+            workflow = await self._workflows.of(run_id, self._started)
+        except UsageError as error:
+            raise Unfit(f"the workflow {self._started.agent!r} can not be built here: {error}") from None
+        return await workflow.resume(run_id, emit=emit, begins=begins, stopping=stopping)
 
 
 @asynccontextmanager
@@ -139,8 +163,11 @@ async def open_builder(setup: bytes) -> AsyncIterator[tuple[Journal, Builder]]:
     key = read_journal_key(settings.journal_key) if settings.journal_key else None
     journal = open_at(told.journal, key=key)
     try:
-        async with open_agents(settings, os.environ, folder, journal=journal) as agents:
-            yield journal, SettingsBuilder(settings, os.environ, folder, journal, agents)
+        async with (
+            open_agents(settings, os.environ, folder, journal=journal) as agents,
+            open_workflows(settings, os.environ, folder, journal=journal) as workflows,
+        ):
+            yield journal, SettingsBuilder(settings, os.environ, folder, journal, agents, workflows)
     finally:
         await journal.close()
 

@@ -32,7 +32,7 @@ def open_queue(settings: Settings, journal: Journal, dispatcher: Dispatcher | No
         journal: where tasks are on record.
         dispatcher: is told of new tasks; None where only other processes carry tasks out.
     """
-    named = {*settings.agents, *DIRECT}
+    named = {*settings.agents, *settings.workflows, *DIRECT}
     return TaskQueue(
         journal,
         clock=SystemClock(),

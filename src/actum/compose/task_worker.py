@@ -19,6 +19,7 @@ from .agents import open_agents
 from .settings import Settings
 from .task_child import COMMAND, setup_of
 from .task_queue import task_limits
+from .workflows import open_workflows
 
 if TYPE_CHECKING:
     from ..tasks.celery import CeleryDispatcher
@@ -170,7 +171,7 @@ async def check_worker(
         settings, journal, environment, folder: as for `worker_at_work`.
 
     Returns:
-        What is wrong with `broker`, `journal`, and each agent; empty text where nothing is.
+        What is wrong with `broker`, `journal`, each agent, and each workflow; empty text where nothing is.
     """
     found = {"broker": "", "journal": ""}
     try:
@@ -186,6 +187,13 @@ async def check_worker(
                 found[f"agent {name}"] = ""
             except UsageError as error:
                 found[f"agent {name}"] = str(error)
+    async with open_workflows(settings, environment, folder, journal=journal) as workflows:
+        for name in workflows.names:
+            try:
+                workflows.get(name)
+                found[f"workflow {name}"] = ""
+            except UsageError as error:
+                found[f"workflow {name}"] = str(error)
     return found
 
 

@@ -28,6 +28,7 @@ from .settings import Settings
 from .task_child import SettingsBuilder, local_dispatcher
 from .task_queue import open_queue, task_limits
 from .task_worker import celery_dispatcher
+from .workflows import Workflows
 
 log = logging.getLogger("actum.tasks")
 
@@ -93,6 +94,7 @@ async def tasks_carried_out(
     running = [asyncio.create_task(sender.run(), name="webhooks")]
     dispatcher: Dispatcher | None = None
     agents = Agents(settings, environment, folder, journal=journal)
+    workflows = Workflows(settings, environment, folder, journal=journal)
     if settings.tasks.dispatcher == "local":
         local = LocalSettings(
             workers=settings.tasks.workers,
@@ -106,7 +108,7 @@ async def tasks_carried_out(
             folder,
             local=local,
             limits=task_limits(settings),
-            builder=SettingsBuilder(settings, environment, folder, journal, agents),
+            builder=SettingsBuilder(settings, environment, folder, journal, agents, workflows),
         )
     elif settings.tasks.dispatcher == "celery":
         dispatcher = celery_dispatcher(settings, journal)
@@ -125,6 +127,7 @@ async def tasks_carried_out(
             await asyncio.wait(running)
         await fetcher.aclose()
         await agents.close()
+        await workflows.close()
 
 
 def _tell_failure(ended: asyncio.Task[None]) -> None:

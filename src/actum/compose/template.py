@@ -152,6 +152,13 @@ TEMPLATE = """\
 #users = ["ann", "*@example.com"]
 #roles = ["clerk"]
 
+# Workflows by name: actum workflow run booking; `actum serve` serves each; see docs/workflows.md.
+#[workflows.booking]
+#file = "booking.workflow.yaml"
+#tools = ["flights.py"]
+#models = {fast = "openai:gpt-5-mini"}   # the models that its nodes name
+#description = "Books flights."
+
 # An agent that stands in code.
 #[agents.books]
 #python = "books.py:agent"

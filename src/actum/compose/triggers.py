@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Protocol
 
+from ..agents.agent import Agent
 from ..core.clock import SystemClock
-from ..core.errors import UsageError
+from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
+from ..core.shelf import reference
 from ..core.task import TaskLine, TaskOptions
 from ..core.user import User
-from ..runs.given_tools import Toolish
 from ..tasks.queue import TaskQueue
-from ..transport.egress import Egress
 from ..triggers.desk import Targets, TriggerDesk, whose
 from ..triggers.settings import TriggerTable
 from .secrets import open_secrets
 from .settings import Settings
-from .workflows import NamedAgents, load_workflow
+from .workflows import Workflows
 
 log = logging.getLogger("actum.triggers")
+
+
+class NamedAgents(Protocol):
+    """Agents by their names."""
+
+    def get(self, name: str) -> Agent[object]:
+        """The agent of a name.
+
+        Raises:
+            UnknownName: there is none.
+        """
 
 
 def open_triggers(
     settings: Settings,
     environment: Mapping[str, str],
-    tools: Sequence[Toolish],
+    workflows: Workflows,
     agents: NamedAgents,
     queue: TaskQueue,
     journal: Journal,
@@ -37,26 +49,35 @@ def open_triggers(
     Args:
         settings: as read.
         environment: variables, which may hold secrets.
-        tools: of `load_tools`.
+        workflows: those of the settings, and the published ones.
         agents: by their names.
         queue: accepts tasks.
         journal: where runs are written down.
 
     Raises:
-        UsageError: a trigger can not be, or names an agent or a workflow that there is not.
+        UsageError: a trigger can not be, or names an agent that there is not.
     """
-    secrets, egress = open_secrets(environment), Egress(settings.egress)
 
     async def workflow(name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions) -> TaskLine:
-        # Read for each event: a workflow that was changed is the changed one from the next event on.
-        made = load_workflow(settings, table.workflow, tools, agents, journal=journal, secrets=secrets, egress=egress)
         principal, tenant = whose(name, table)
-        try:
-            return await queue.accept_workflow(
-                made, inputs, options, given_by="event", principal=principal, tenant=tenant, roles=table.roles
-            )
-        finally:
-            await made.aclose()
+        is_published = table.workflow not in workflows.names
+        if is_published:
+            shelf = await workflows.shelf(tenant)
+            if shelf is None:
+                raise UnknownName(f"there is no workflow {table.workflow!r}")
+            made = await shelf.open(*reference(table.workflow))  # the latest one, at each event
+        else:
+            made = workflows.get(table.workflow)
+        return await queue.accept_workflow(
+            made,
+            inputs,
+            options,
+            given_by="event",
+            is_published=is_published,
+            principal=principal,
+            tenant=tenant,
+            roles=table.roles,
+        )
 
     async def agent(name: str, table: TriggerTable, words: UserMessage, options: TaskOptions) -> TaskLine:
         principal, tenant = whose(name, table)
@@ -66,13 +87,13 @@ def open_triggers(
     desk = TriggerDesk(settings.triggers, Targets(workflow, agent), queue, journal, SystemClock())
     for name, table in settings.triggers.items():
         try:
-            if table.workflow:
-                load_workflow(settings, table.workflow, tools, agents, journal=journal, secrets=secrets, egress=egress)
+            if table.workflow in workflows.names:
+                workflows.get(table.workflow)
             elif table.agent:
                 agents.get(table.agent)
         except UsageError as error:
             raise UsageError(f"[triggers.{name}]: {error}") from None
-        if table.is_webhook and table.secret and trigger_secret(settings, environment, name) == "":
+        if table.is_webhook and table.secret and not trigger_secret(settings, environment, name):
             log.warning("trigger %s: there is no secret %r yet: actum secrets set %s", name, table.secret, table.secret)
     return desk
 

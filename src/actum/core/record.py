@@ -142,6 +142,9 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         inputs: what the workflow was given; empty where `inputs_kept` is set.
         inputs_kept: the digest under which the journal keeps inputs that are larger than `NODE_VALUE_BYTES_MAX`.
         given_by: where the inputs came from.
+        version: the number of the publication that a workflow carries out; 0 where the definition was not published.
+        uses: the publications that the `workflow` nodes stand for, and those of the workflows in them: the number by
+            the name as it is written, such as `price` or `price@3`. The run goes on with these.
     """
 
     agent: str
@@ -179,6 +182,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     inputs: JsonObject = {}
     inputs_kept: str = ""
     given_by: Source = "user"
+    version: int = 0
+    uses: dict[str, int] = {}
 
     @property
     def belongs_to(self) -> str:
@@ -660,12 +665,23 @@ class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):
 
 
 class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
-    """The run ended, or paused until it is resumed."""
+    """The run ended, or paused until it is resumed.
+
+    Attributes:
+        status: how.
+        text: the answer, or what the user should be told.
+        reason: why the run was stopped or failed.
+        usage: the tokens that the model used.
+        outputs: what a workflow gave; None for other runs, and where `outputs_kept` is set.
+        outputs_kept: the digest under which the journal keeps outputs that are larger than `NODE_VALUE_BYTES_MAX`.
+    """
 
     status: Literal["done", "paused", "stopped", "failed"]
     text: str = ""
     reason: str = ""
     usage: Usage = Usage()
+    outputs: JsonObject | None = None
+    outputs_kept: str = ""
 
 
 class TaskQueued(Struct, frozen=True, kw_only=True, tag="task_queued", omit_defaults=True):

@@ -44,6 +44,7 @@ from ..core.record import (
 from ..core.sealed import SealedWords, open_words, seal_words
 from .keys import MemoryKeys
 from .sessions import MemorySessions
+from .shelf import MemoryShelf
 
 
 class MemoryJournal:
@@ -76,6 +77,7 @@ class MemoryJournal:
         self.keys = MemoryKeys()
         self.sessions = MemorySessions()
         self.objects = MemoryObjects()
+        self.shelf = MemoryShelf(self._now)
 
     @property
     def counts(self) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
-from ..core.json import whole_text
-from ..core.record import Entry, Intended, Started, verify
+from ..core.json import JsonObject, whole_text
+from ..core.record import Ended, Entry, Intended, Started, verify
 from ..journal.recording import RunState
 
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")
@@ -102,3 +104,16 @@ def check_bound(run_id: str, started: Started, *, is_free: bool) -> None:
             f"run {run_id!r} is bound by the policy of {', '.join(map(repr, started.bound))}, which only the run that "
             f"started it knows: resume {started.parent!r}"
         )
+
+
+async def outputs_of(journal: Journal, ended: Ended | None) -> JsonObject | None:
+    """What a workflow gave; None where nothing is on record.
+
+    Args:
+        journal: which keeps large outputs.
+        ended: how the run ended; None where it has not.
+    """
+    if ended is None or not ended.outputs_kept:
+        return ended.outputs if ended is not None else None
+    found: JsonObject = msgspec.json.decode(await journal.kept(ended.outputs_kept), type=dict)
+    return found

@@ -7,10 +7,12 @@ run keeps the record, the time limit, the limits of its user, and asks persons w
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Literal, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from ..call.asking.asker import LiveApprover
@@ -22,9 +24,10 @@ from ..core.call import Failure, ToolCall, ToolResult
 from ..core.errors import ActumError, CallError, JournalError, ReplayDiverged
 from ..core.event import Event, RunFinished, RunResult
 from ..core.interfaces import Journal
+from ..core.json import JsonObject
 from ..core.message import Transcript, Usage
 from ..core.pending import Pending
-from ..core.record import Ended
+from ..core.record import NODE_VALUE_BYTES_MAX, Ended
 from ..journal.recording import CallRef, RunState
 from ..policy.origins import Lookup
 from .cancel_watch import CancelWatch
@@ -61,13 +64,15 @@ class Stopping(Struct):
 
 
 class Finish(Struct, frozen=True, kw_only=True):
-    """How the work of a run ended; the fields are those of `RunResult`."""
+    """How the work of a run ended; the fields are those of `RunResult`, and `outputs` for the record: what a workflow
+    gave."""
 
     status: Literal["done", "paused", "stopped"]
     text: str = ""
     output: object = None
     stop_reason: str = ""
     pending: tuple[Pending, ...] = ()
+    outputs: JsonObject | None = None
 
 
 class Run:
@@ -178,7 +183,7 @@ class Run:
             self._take_back()
             if self._counted:
                 await self._under_way.aclose()
-        self._write_end(finish.status, finish.text, finish.stop_reason)
+        self._write_end(finish.status, finish.text, finish.stop_reason, finish.outputs)
         self.is_paused = finish.status == "paused"
         await self.context.journal.sync(self.context.run_id)
         return finish
@@ -339,8 +344,19 @@ class Run:
             self._write_end("failed", str(error) if isinstance(error, ActumError) else "", type(error).__name__)
         await self.context.journal.sync(self.context.run_id)
 
-    def _write_end(self, status: Literal["done", "paused", "stopped", "failed"], text: str, reason: str = "") -> None:
-        ended = Ended(status, text, reason, self.usage)
+    def _write_end(
+        self,
+        status: Literal["done", "paused", "stopped", "failed"],
+        text: str,
+        reason: str = "",
+        outputs: JsonObject | None = None,
+    ) -> None:
+        kept = ""
+        encoded = b"" if outputs is None else msgspec.json.encode(outputs)
+        if len(encoded) > NODE_VALUE_BYTES_MAX:
+            outputs, kept = None, hashlib.sha256(encoded).hexdigest()
+            self.context.journal.keep(kept, encoded)
+        ended = Ended(status, text, reason, self.usage, outputs, kept)
         if status == "done" and ended == self.state.ended:
             return  # a run that was done is told again
         self.context.write(ended)

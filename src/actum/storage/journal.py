@@ -68,6 +68,7 @@ from .objects import DatabaseObjects
 from .passed import DatabasePassed
 from .positions import DatabasePositions
 from .sessions import DatabaseSessions
+from .shelf import DatabaseShelf
 from .tasks import DatabaseTasks, tell_task
 from .webhooks import tell_webhook
 from .writer import Writer
@@ -122,6 +123,7 @@ class DatabaseJournal:
         passed: a line of each request for a model that was passed on to an upstream.
         objects: small objects that a server keeps for its callers.
         positions: how far triggers have come.
+        shelf: texts that people write and publish, such as workflows.
     """
 
     def __init__(
@@ -154,6 +156,7 @@ class DatabaseJournal:
         self.passed = DatabasePassed(self._writer, self._check_format)
         self.objects = DatabaseObjects(self._writer, self._check_format)
         self.positions = DatabasePositions(self._writer, self._check_format)
+        self.shelf = DatabaseShelf(self._writer, self._check_format, now)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)
 

@@ -232,6 +232,18 @@ SQLITE: Migrations = (
     (  # how far triggers have come; see `core.position`
         "CREATE TABLE positions (name TEXT PRIMARY KEY, position TEXT NOT NULL)",
     ),
+    (  # texts that people write and publish, such as workflows; see `core.shelf`
+        """CREATE TABLE drafts (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, text BLOB NOT NULL,
+            revision INTEGER NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL, author TEXT NOT NULL,
+            published INTEGER NOT NULL, PRIMARY KEY (tenant, kind, name)
+        )""",
+        """CREATE TABLE publications (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
+            text BLOB NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL, author TEXT NOT NULL,
+            again INTEGER NOT NULL, PRIMARY KEY (tenant, kind, name, number)
+        )""",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -421,6 +433,18 @@ POSTGRES: Migrations = (
     ),
     (  # how far triggers have come; see `core.position`
         "CREATE TABLE positions (name TEXT PRIMARY KEY, position TEXT NOT NULL)",
+    ),
+    (  # texts that people write and publish, such as workflows; see `core.shelf`
+        """CREATE TABLE drafts (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, text BYTEA NOT NULL,
+            revision BIGINT NOT NULL, digest TEXT NOT NULL, at DOUBLE PRECISION NOT NULL, author TEXT NOT NULL,
+            published BIGINT NOT NULL, PRIMARY KEY (tenant, kind, name)
+        )""",
+        """CREATE TABLE publications (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, number BIGINT NOT NULL,
+            text BYTEA NOT NULL, digest TEXT NOT NULL, at DOUBLE PRECISION NOT NULL, author TEXT NOT NULL,
+            again BIGINT NOT NULL, PRIMARY KEY (tenant, kind, name, number)
+        )""",
     ),
 )
 

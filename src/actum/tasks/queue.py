@@ -35,6 +35,7 @@ from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, Ta
 from ..core.task_line import attempts_of, line_of, task_line
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
+from ..runs.recorded import outputs_of
 from ..runs.runner import Runner
 from .attempt import verdict
 from .dispatcher import Dispatcher
@@ -75,34 +76,6 @@ class TaskLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kept_s: float = 30 * DAY_S
 
 
-class QueuesRuns(Protocol):
-    """A workflow, as far as a queue needs it: `tasks` stands below `workflow`."""
-
-    @property
-    def name(self) -> str:
-        """What the workflow is called."""
-
-    @property
-    def digest(self) -> str:
-        """The digest of its definition."""
-
-    async def queue(
-        self,
-        inputs: JsonObject | None,
-        task: TaskQueued,
-        *,
-        given_by: Source,
-        principal: str,
-        tenant: str,
-        roles: Sequence[str],
-        key_id: str,
-        trace: str,
-        run_id: str | None,
-        request: str,
-    ) -> str:
-        """Put a run on record as a task."""
-
-
 class TaskView(Struct, frozen=True, kw_only=True):
     """How a task stands, as its record says.
 
@@ -114,6 +87,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
         result: of a direct call, its result; None while there is none.
         text: the answer of an agent, or what is told of the end.
         tool: of a direct call, the name of the tool.
+        outputs: what a workflow gave; None for other tasks, and while there are none.
     """
 
     line: TaskLine
@@ -123,6 +97,36 @@ class TaskView(Struct, frozen=True, kw_only=True):
     result: ToolResult | None = None
     text: str = ""
     tool: str = ""
+    outputs: JsonObject | None = None
+
+
+class QueuedWorkflow(Protocol):
+    """What a workflow must be able to do to become a task; `actum.workflow.Workflow` can."""
+
+    @property
+    def name(self) -> str:
+        """What the runs are called on record."""
+
+    def check_inputs(self, inputs: JsonObject) -> None:
+        """Raises:
+        InvalidArguments: the inputs do not fit.
+        """
+
+    async def queue(
+        self,
+        inputs: JsonObject | None,
+        task: TaskQueued,
+        *,
+        given_by: Source = ...,
+        principal: str = ...,
+        tenant: str = ...,
+        roles: Sequence[str] = ...,
+        key_id: str = ...,
+        trace: str = ...,
+        run_id: str | None = ...,
+        request: str = ...,
+    ) -> str:
+        """Put a run on record as a task."""
 
 
 class TaskQueue:
@@ -282,25 +286,27 @@ class TaskQueue:
 
     async def accept_workflow(
         self,
-        workflow: QueuesRuns,
+        workflow: QueuedWorkflow,
         inputs: JsonObject,
         options: TaskOptions,
         *,
-        given_by: Source = "user",
+        given_by: Source = "client",
+        is_published: bool = False,
         principal: str = "",
         tenant: str = "",
         roles: Sequence[str] = (),
         key_id: str = "",
         trace: str = "",
     ) -> TaskLine:
-        """Accept a run of a workflow. Its definition is on record with it, so that any process can build it.
+        """Accept a run of a workflow.
 
         Args:
             workflow: the workflow, which writes to this queue's journal.
-            inputs: what the workflow is given.
+            inputs: what the workflow is given; the inputs are judged before anything is written.
             options: what was asked for beside the inputs.
-            given_by: where the inputs came from.
-            principal, tenant, roles, key_id, trace: as for `Workflow.run`.
+            given_by, principal, tenant, roles, key_id, trace: as for `Workflow.run`.
+            is_published: the workflow was published, so that other processes build it of the definition that the
+                journal keeps. Otherwise they have to know its name.
 
         Returns:
             The task; the same task for the same unique key.
@@ -310,6 +316,9 @@ class TaskQueue:
             InvalidArguments: the inputs do not fit.
             JournalError: nothing can be written.
         """
+        workflow.check_inputs(inputs)
+        if not is_published:
+            self._check_buildable(workflow.name)
 
         async def begin(run_id: str, task: TaskQueued) -> None:
             await workflow.queue(
@@ -325,7 +334,7 @@ class TaskQueue:
                 request=task.digest,
             )
 
-        said = [workflow.name, workflow.digest, inputs]
+        said = ["workflow", workflow.name, inputs]
         return await self._accept(User(tenant, principal), workflow.name, options, said, begin)
 
     def _check_buildable(self, name: str) -> None:
@@ -484,7 +493,10 @@ class TaskQueue:
         """
         entries = await self._entries(run_id, tenant, principal)
         index = self._journal.tasks
-        return view_of(run_id, entries, await index.progress(run_id) if index is not None else None)
+        view = view_of(run_id, entries, await index.progress(run_id) if index is not None else None)
+        if view.line.state != "succeeded":
+            return view
+        return replace(view, outputs=await outputs_of(self._journal, RunState(entries).ended))
 
     async def keyed(self, key: str, *, tenant: str, principal: str) -> TaskLine | None:
         """The task of a unique key of a user; None where there is none."""

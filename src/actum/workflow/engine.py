@@ -47,8 +47,8 @@ from .asking import NodeAnswer, answer, form_of
 from .expression import NoValue
 from .flow import Due, Flow, NodeOutcome
 from .functions import told
-from .graph import Definition
-from .lineage import DEVELOPER, OF_MODEL, Built, From, Lineage, OfTool, is_models, origins_in
+from .graph import Definition, is_foreign
+from .lineage import DEVELOPER, OF_MODEL, Built, From, Lineage, OfTool, as_foreign, is_models, origins_in
 from .nodes import seconds_of
 from .pure import NodeFailed, compute, failed
 from .settings import (
@@ -77,6 +77,7 @@ NODES_WITHOUT_A_BREATH = 64
 """After so many nodes in a row the event loop gets its turn: tools that never wait would keep it busy otherwise."""
 
 _HELD = "a value of an http node names a secret that the definition does not name there"
+_NOT_PUBLISHED = "an imported workflow gets no secret before a person has published the workflow"
 
 
 class WorkflowEngine:
@@ -110,6 +111,7 @@ class WorkflowEngine:
         about: JsonObject = {"id": run.run_id, "user": started.principal, "tenant": started.tenant}
         self._run = run
         self._definition = definition
+        self._is_foreign = is_foreign(definition, started.version)
         self._flow = Flow(definition, inputs, given_by, about)
         self._models = models
         self._heard = heard
@@ -162,7 +164,7 @@ class WorkflowEngine:
             outputs, _ = flow.outputs()
         except NoValue as none:
             raise WorkflowFailed("no_value", f"outputs: {none}") from None
-        return Finish(status="done", text="\n".join(self._said) or dumps(outputs), output=outputs)
+        return Finish(status="done", text="\n".join(self._said) or dumps(outputs), output=outputs, outputs=outputs)
 
     # Replay -----------------------------------------------------------------------------------------------------------
 
@@ -470,6 +472,8 @@ class WorkflowEngine:
                 said: JsonObject = {"language": settings.language, "code": settings.code, "inputs": inputs}
                 return given, ToolCall(due.path, CODE_TOOL, said)
             case HttpNode():
+                if self._is_foreign and placeholders(given):
+                    raise NodeFailed("secret", _NOT_PUBLISHED)
                 if placeholders(given) != placeholders([settings.url, settings.query, settings.headers, settings.body]):
                     raise NodeFailed("secret", _HELD)
                 name = HTTP_READ_TOOL if settings.method in READING else HTTP_SEND_TOOL
@@ -496,7 +500,12 @@ class WorkflowEngine:
 
         def origins(arguments: JsonObject) -> Origins:
             """The exact origins; words of a model, and what a person put in its place, are looked up."""
-            exact, before = origins_in(arguments, lineage), origins_in(given, lineage)
+            before = origins_in(given, lineage)
+            if arguments != given and list(arguments) == ["value"]:  # a condition of a policy asks for one plain value
+                known = [each for path, each in before.items() if _same(_at(given, path), arguments["value"])]
+                exactly = tuple(origin for each in known for origin in each)
+                return {"value": exactly} if exactly and not is_models(exactly) else self._run.path.looked_up(arguments)
+            exact = origins_in(arguments, lineage)
             changed = arguments != given
             unknown = {
                 path
@@ -508,7 +517,7 @@ class WorkflowEngine:
             looked = self._run.path.looked_up(arguments)
             return {path: looked.get(path, known) if path in unknown else known for path, known in exact.items()}
 
-        return origins
+        return (lambda arguments: as_foreign(origins(arguments))) if self._is_foreign else origins
 
     async def _make(self, due: Due, number: int, call: ToolCall) -> None:
         """Make the call of a node."""
@@ -791,3 +800,8 @@ def _first(several: BaseExceptionGroup) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Whether two plain values are the same; 1 and true are not."""
+    return type(one) is type(other) and one == other

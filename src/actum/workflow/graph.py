@@ -110,6 +110,7 @@ class Definition(Struct, frozen=True, dict=True):
         outputs: what the workflow gives, by name.
         text: the definition as JSON, without `view`; a run keeps it under `digest`.
         digest: SHA-256 of `text`.
+        imported: from which format a program made the definition; empty where a person wrote the definition.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Definition(Struct, frozen=True, dict=True):
     outputs: dict[str, Expression]
     text: bytes
     digest: str
+    imported: str = ""
 
 
 def nodes_in(graph: Graph) -> list[GraphNode]:
@@ -132,3 +134,14 @@ def nodes_in(graph: Graph) -> list[GraphNode]:
         found += each.nodes.values()
         graphs += [node.body for node in each.nodes.values() if node.body is not None]
     return found
+
+
+def is_foreign(definition: Definition, version: int) -> bool:
+    """Whether the literals of a definition are a stranger's: a program imported the definition, and no person has
+    published it.
+
+    Args:
+        definition: the workflow.
+        version: the number under which the definition was published; 0 where it was not.
+    """
+    return bool(definition.imported) and not version

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.json import Json, JsonObject
 from ..core.provenance import Origin, Origins
@@ -61,6 +61,8 @@ Lineage = From | OfTool | Built | Mixed
 
 DEVELOPER = From((Origin("developer"),))
 OF_MODEL = From((MODEL,))
+FOREIGN = Origin("tool", "imported file")
+"""The origin of the literals of an imported definition that no person has published. No tool can have this name."""
 
 
 def part_of(lineage: Lineage, steps: Steps) -> Lineage:
@@ -109,6 +111,16 @@ def origins_in(arguments: JsonObject, lineage: Lineage) -> Origins:
         path, origins = path_of(steps), origins_of(part_of(lineage, steps))
         found[path] = (*found[path], *origins) if path in found else origins
     return found
+
+
+def as_foreign(origins: Origins) -> Origins:
+    """The origins of arguments where the literals of the definition are not the developer's."""
+    return {
+        path: tuple(
+            structs.replace(FOREIGN, part=origin.part) if origin.source == "developer" else origin for origin in each
+        )
+        for path, each in origins.items()
+    }
 
 
 def _leaves(value: Json, steps: Steps) -> Iterator[Steps]:

@@ -19,6 +19,7 @@ from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.redaction import DEFAULT_REDACTION
 from ..core.secret_values import secret_paths
+from ..core.shelf import reference
 from ..schema.schema import compile_schema
 from .expression import ROOTS, Expression, Named, compile_value
 from .graph import Definition, Edge, Graph, GraphNode
@@ -34,6 +35,7 @@ from .settings import (
     LoopNode,
     MergeNode,
     WorkflowLimits,
+    WorkflowNode,
     WorkflowText,
 )
 from .text import BadWorkflow, Place, SourceText, TextProblem, read_text
@@ -92,6 +94,7 @@ class _Check:
         self.source = source
         self.problems = list(source.problems)
         self._left = NODES_MAX
+        self._workflows: dict[str, dict[str, Place]] = {}
 
     def checked(self) -> CheckedText:
         definition = self._definition()
@@ -137,6 +140,7 @@ class _Check:
         if nodes is not None and not isinstance(nodes, dict):
             self.say("nodes is an object: each node by its name", ("nodes",))
         outputs = self._outputs(cast("dict[str, Json]", found.get("outputs", {})), graph, outside)
+        self._two_versions()
         if self.problems or graph is None:
             return None
         text = msgspec.json.encode({name: given for name, given in value.items() if name not in _VIEW_FIELDS})
@@ -151,6 +155,7 @@ class _Check:
             outputs=outputs,
             text=text,
             digest=hashlib.sha256(text).hexdigest(),
+            imported=cast(str, found.get("imported", "")),
         )
 
     def _unknown(self, value: JsonObject, known: Collection[str], place: Place) -> None:
@@ -340,12 +345,31 @@ class _Check:
             if names_secret and not literal_origin(settings.url):
                 hint = "write the host of the url in the definition"
                 self.say(f"{node.name}: a secret is not sent to a host that a value decides", (*place, "url"), hint)
+        if isinstance(settings, WorkflowNode):
+            self._names_workflow(node.name, settings.workflow, (*place, "workflow"))
         if isinstance(settings, HumanNode):
             for path in secret_paths(settings.form or {}):
                 told = f"{node.name}: {'.'.join(path)} is a secret, and answers stand on record"
                 self.say(told, (*place, "form"), _SECRET_HINT)
         if isinstance(settings.on_error, Default):
             self._compile_nothing(settings.on_error.default, (*place, "on_error"))
+
+    def _names_workflow(self, node: str, written: str, place: Place) -> None:
+        """Note which workflow a node names, and whether `name@3` is written rightly."""
+        self._workflows.setdefault(written.partition("@")[0], {})[written] = place
+        if "@" in written:
+            try:
+                reference(written)
+            except UsageError as error:
+                self.say(f"{node}: {error}", place)
+
+    def _two_versions(self) -> None:
+        """A workflow uses one version of another workflow, so that policies know the other workflow by its name."""
+        for name, versions in self._workflows.items():
+            for written in list(versions)[1:]:
+                first = next(iter(versions))
+                told = f"{written}: {first} is used already, and two versions of {name} can not be told apart"
+                self.say(told, versions[written], f"write {first} here, too")
 
     def _assigned(self, node: GraphNode, place: Place, known: _Outside) -> None:
         """Whether the variables that a `set` node changes are there."""

@@ -87,7 +87,7 @@ class AgentNode(NodeSettings, frozen=True, kw_only=True, tag="agent"):
 
 
 class WorkflowNode(NodeSettings, frozen=True, kw_only=True, tag="workflow"):
-    """Runs another workflow: `name` or `name@version`."""
+    """Runs another workflow: a tool of the program, or what is published under `name` or `name@3`."""
 
     TEMPLATES = ("with_",)
     workflow: str
@@ -351,12 +351,23 @@ class WorkflowLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     parallel: Annotated[int, Meta(ge=1, le=1_000)] = 16
 
 
+Imported = Annotated[
+    str,
+    Meta(
+        description="From which format a program made this file, such as dify; empty where a person wrote the file. "
+        "The literals of an imported file are a stranger's until a person has published the file.",
+        max_length=64,
+    ),
+]
+
+
 class WorkflowText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A definition as it is written, before its nodes are read."""
 
     actum: Literal["workflow/1"]
-    name: Annotated[str, Meta(pattern=r"^[A-Za-z_][\w-]{0,63}$")]
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z_][\w-]{0,63}$(?!\n)")]
     description: str = ""
+    imported: Imported = ""
     inputs: JsonObject = {}
     env: JsonObject = {}
     vars: JsonObject = {}

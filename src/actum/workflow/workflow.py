@@ -49,7 +49,7 @@ from ..schema.schema import compile_schema
 from ..transport.egress import Egress
 from .engine import WorkflowEngine
 from .expression import Literal
-from .graph import Definition, Graph, GraphNode, nodes_in
+from .graph import Definition, Graph, GraphNode, is_foreign, nodes_in
 from .lineage import From
 from .load import CheckedText, check_text, read_definition
 from .settings import AgentNode, ClassifyNode, ExtractNode, HttpNode, KnowledgeNode, ModelNode, ToolNode, WorkflowNode
@@ -82,18 +82,23 @@ class Workflow:
 
     Args:
         definition: the graph, as `Workflow.load` reads it.
+        name: what the runs are called on record; by default the name in the definition.
         tools: what the nodes may call: as for `Agent`, and agents and workflows.
         models: the models that the nodes name; a name that is not here is opened as for `Agent`.
         policy, limits, prices, journal, approver, secrets, redaction, clock: as for `Agent`. How many nodes a run has,
             and how long it takes, is limited by the definition.
         jail: what the code of `code` nodes may do.
         egress: the operator's rules for the requests of `http` nodes.
+        version: the number under which the definition was published; 0 where it was not.
+        uses: the publications that `workflow` nodes stand for; see `published.PublishedWorkflows`, which fills in both.
 
     Attributes:
         definition: the graph.
+        name: what the runs are called on record.
+        version, uses: as given.
 
     Raises:
-        UsageError: two tools have one name, or a schema is bad.
+        UsageError: two tools have one name, a schema is bad, or a node names a version that is not in `uses`.
     """
 
     def __init__(
@@ -101,6 +106,7 @@ class Workflow:
         definition: Definition,
         tools: Sequence[Toolish] = (),
         *,
+        name: str = "",
         models: Mapping[str, Modelish] | None = None,
         policy: Policy | None = None,
         limits: Limits | None = None,
@@ -112,18 +118,28 @@ class Workflow:
         clock: Clock | None = None,
         jail: Jail | None = None,
         egress: Egress | None = None,
+        version: int = 0,
+        uses: Mapping[str, int] | None = None,
     ) -> None:
         self.definition = definition
+        self.name = name or definition.name
+        self.version = version
+        self.uses = dict(uses or {})
         nodes = nodes_in(definition.graph)
+        missing = sorted(name for name in workflow_names(definition) if "@" in name and name not in self.uses)
+        if missing:
+            raise UsageError(
+                f"{definition.name} uses {missing[0]}, a published version: open the workflow with PublishedWorkflows"
+            )
         kinds = {node.type.name for node in nodes}
         own: list[Toolish] = []
         if kinds & {"code", "http"}:
             urls = [node.settings.url for node in nodes if isinstance(node.settings, HttpNode)]
-            named = sorted({literal_origin(url) for url in urls} - {""})
+            named = [] if is_foreign(definition, version) else sorted({literal_origin(url) for url in urls} - {""})
             own.append(WorkflowTools(kinds, named=named, jail=jail, egress=egress))
         self.runner = Runner(
             [*tools, *own],
-            name=definition.name,
+            name=self.name,
             policy=policy,
             limits=limits or Limits(steps=None, calls=None, seconds=definition.limits.seconds),
             prices=prices,
@@ -177,16 +193,6 @@ class Workflow:
             jail=jail,
             egress=egress,
         )
-
-    @property
-    def name(self) -> str:
-        """What the workflow is called."""
-        return self.definition.name
-
-    @property
-    def digest(self) -> str:
-        """The digest of the definition."""
-        return self.definition.digest
 
     @property
     def journal(self) -> Journal:
@@ -246,6 +252,42 @@ class Workflow:
             result = await self._begin(run_id, started, setting)
         return await self._with_posted(result, setting)
 
+    async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
+        """Put a run on record as a task, to be carried out later: by `resume`, in this process or another.
+
+        Args:
+            inputs: what the workflow is given.
+            task: what was asked for beside the inputs.
+            options: as for `run`; `context`, `approver`, `peer` and `holder` are not on record, and are not used.
+
+        Returns:
+            The id of the run, which is also the task's.
+
+        Raises:
+            InvalidArguments: the inputs do not fit.
+            UsageError: a run of this id exists.
+            Busy: somebody is beginning a run of this id.
+        """
+        given = options.get("run_id")
+        run_id = new_id("run") if given is None else checked_id(given)
+        started = await self._started(inputs, options)
+        async with self.journal.claim(run_id):
+            if given is not None and await self.journal.read(run_id):
+                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+            self._keep_definition(self.journal)
+            await self.runner.start(run_id, started, self.runner.setting(agent=self))
+            self.journal.append(run_id, task)
+            await self.journal.sync(run_id)
+        return run_id
+
+    def check_inputs(self, inputs: JsonObject) -> None:
+        """Raises:
+        InvalidArguments: the inputs do not fit; nothing is begun.
+        """
+        checked = self._inputs.check(inputs, coerce=True)
+        if checked.problems:
+            raise InvalidArguments(checked.problems)
+
     def run_sync(self, inputs: JsonObject | None = None, **options: Unpack[WorkflowOptions]) -> RunResult[JsonObject]:
         """`run` for programs without an event loop.
 
@@ -261,34 +303,6 @@ class Workflow:
         async with aclosing(streamed(lambda emit: self.run(inputs, emit=emit, **options))) as events:
             async for event in events:
                 yield event
-
-    async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
-        """Put a run on record as a task, to be carried out later: by `resume`, in this process or another.
-
-        Args:
-            inputs: what the workflow is given.
-            task: what was asked for beside the inputs.
-            options: as for `run`; `context`, `approver`, `peer` and `holder` are not on record, and are not used.
-
-        Returns:
-            The id of the run, which is also the task's.
-
-        Raises:
-            InvalidArguments: the inputs do not fit.
-            UsageError: a run of this id exists.
-            Busy: somebody else is beginning a run of this id.
-        """
-        given = options.get("run_id")
-        run_id = new_id("run") if given is None else checked_id(given)
-        started = await self._started(inputs, options)
-        async with self.journal.claim(run_id):
-            if given is not None and await self.journal.read(run_id):
-                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-            self._keep_definition(self.journal)
-            await self.runner.start(run_id, started, self.runner.setting(agent=self))
-            self.journal.append(run_id, task)
-            await self.journal.sync(run_id)
-        return run_id
 
     async def resume(
         self,
@@ -336,6 +350,7 @@ class Workflow:
         new_run: str | None = None,
         principal: str | None = None,
         tenant: str | None = None,
+        request: str = "",
     ) -> str:
         """Begin a run that branches off from another, for `resume`; the arguments are those of `Agent.fork`.
 
@@ -356,10 +371,13 @@ class Workflow:
                 records[0],
                 tools=catalog.digest,
                 workflow=self.definition.digest,
+                version=self.version,
+                uses=self.uses,
                 parent="",
                 bound=(),
                 forked=run_id,
                 fork_at=at,
+                request=request,
             )
             words = await words_of(self.journal, run_id, records)
             for record in (started, *records[1:]):
@@ -367,13 +385,27 @@ class Workflow:
             await self.journal.sync(new)
         return new
 
-    def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
-        """This workflow as a tool, for an agent or for another workflow. Its parameters are `inputs`."""
-        text = description or self.definition.description or f"Run the workflow {self.name!r}."
-        return WorkflowTool(self, name or self.name, text)
+    def as_tool(self, name: str | None = None, description: str = "", *, given_by: Source = "agent") -> Toolset:
+        """This workflow as a tool, for an agent or for another workflow. Its parameters are `inputs`.
 
-    async def run_child(self, inputs: JsonObject, run_id: str, context: Context) -> RunResult[JsonObject]:
+        Args:
+            name: the tool's name; by default the workflow's.
+            description: what the workflow is good for; by default the definition says so.
+            given_by: where the arguments of the calls come from: `client` for a tool that a server offers to programs.
+        """
+        text = description or self.definition.description or f"Run the workflow {self.name!r}."
+        return WorkflowTool(self, name or self.name, text, given_by)
+
+    async def run_child(
+        self, inputs: JsonObject, run_id: str, context: Context, *, given_by: Source = "agent"
+    ) -> RunResult[JsonObject]:
         """Start the run of this id on behalf of a call, or go on with it.
+
+        Args:
+            inputs: what the workflow is given.
+            run_id: the id of the run.
+            context: of the call.
+            given_by: where the inputs came from.
 
         Raises:
             UsageError: the context belongs to no run.
@@ -392,7 +424,7 @@ class Workflow:
         if await journal.read(run_id, tenant=context.tenant):
             return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
         options: WorkflowOptions = {
-            "given_by": "agent",
+            "given_by": given_by,
             "principal": context.principal,
             "tenant": context.tenant,
             "roles": context.roles,
@@ -447,6 +479,8 @@ class Workflow:
             inputs={} if kept else checked.arguments,
             inputs_kept=kept,
             given_by=options.get("given_by", "user"),
+            version=self.version,
+            uses=self.uses,
         )
 
     async def _with_posted(self, result: RunResult[JsonObject], setting: Setting) -> RunResult[JsonObject]:
@@ -470,6 +504,12 @@ class Workflow:
         def check(state: RunState) -> None:
             if not state.beginning().workflow:
                 raise UsageError(f"run {run_id!r} is none of a workflow: go on with it by its agent")
+            if state.beginning().uses != self.uses:
+                began = ", ".join(f"{name} {number}" for name, number in sorted(state.beginning().uses.items()))
+                raise UsageError(
+                    f"run {run_id!r} began with other versions of the workflows that it uses ({began or 'none'}): open "
+                    "the workflow with PublishedWorkflows.of_run"
+                )
 
         async with self.runner.taken_up(run_id, answers, setting, check) as state:
             return await self._carry_out(run_id, state, setting)
@@ -517,12 +557,14 @@ class WorkflowTool:
         workflow: the workflow.
         name: the tool's name.
         description: what the workflow is good for.
+        given_by: where the arguments of the calls come from.
     """
 
     generation = 0
     ends_when_cancelled = True
 
-    def __init__(self, workflow: Workflow, name: str, description: str) -> None:
+    def __init__(self, workflow: Workflow, name: str, description: str, given_by: Source = "agent") -> None:
+        self._given_by = given_by
         self._workflow = workflow
         self._name = name
         self._description = description
@@ -559,7 +601,7 @@ class WorkflowTool:
         """
         run_id = child_id(context.key)
         try:
-            result = await self._workflow.run_child(call.arguments, run_id, context)
+            result = await self._workflow.run_child(call.arguments, run_id, context, given_by=self._given_by)
         except WorkflowFailed as failure:
             raise ToolError(f"{call.name} failed: {failure}", reference=run_id) from None
         if result.status == "paused":
@@ -578,6 +620,13 @@ def tool_names(settings: object) -> tuple[str, ...]:
             return (name.partition("@")[0],)
         case _:
             return ()
+
+
+def workflow_names(definition: Definition) -> list[str]:
+    """The workflows that the nodes of a definition name, as they are written: `name` or `name@3`."""
+    nodes = nodes_in(definition.graph)
+    names = (node.settings.workflow for node in nodes if isinstance(node.settings, WorkflowNode))
+    return list(dict.fromkeys(names))
 
 
 def model_names(settings: object) -> tuple[str, ...]:
@@ -637,7 +686,11 @@ def _of_tool(node: GraphNode, known: Mapping[str, Tool]) -> list[tuple[str, Plac
         )
         if tool is None:
             problems.append(
-                (f"{node.name}: there is no tool {name!r}", (field,), f"there are: {', '.join(sorted(known))[:200]}")
+                (
+                    f"{node.name}: there is no {_said(node, name)}",
+                    (field,),
+                    f"there are: {', '.join(sorted(known))[:200]}",
+                )
             )
             continue
         given = getattr(node.settings, "with_", None)
@@ -665,6 +718,12 @@ def _of_tool(node: GraphNode, known: Mapping[str, Tool]) -> list[tuple[str, Plac
                 if each.rule != "required"
             ]
     return problems
+
+
+def _said(node: GraphNode, name: str) -> str:
+    """What a node names, in the words of an error."""
+    settings = node.settings
+    return f"workflow {settings.workflow!r}" if isinstance(settings, WorkflowNode) else f"tool {name!r}"
 
 
 def _chosen(state: RunState, answers: Mapping[str, Answer | str]) -> dict[str, Answer | str]:

@@ -23,13 +23,14 @@ from actum.core.message import Reply
 from actum.core.tool import Tool
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
-from actum.server.api.api import GivenAgents, Tasking
+from actum.server.api.api import GivenAgents, GivenWorkflows, Tasking
 from actum.server.api.door import ApiDoor
 from actum.server.api.problem import Refusal, encoded
 from actum.server.door import IDENTITY
 from actum.server.identity import Identity
 from actum.server.scopes import ALL_SCOPES
 from actum.testing import ScriptedModel
+from actum.workflow import Workflow
 from tests.web import serving
 
 ANN = Identity(principal="ann", key_id="k-ann", scopes=("tools", "runs"))
@@ -217,12 +218,19 @@ async def house(
     limits: Limits | None = None,
     drain_s: float = 0.1,
     tasking: Tasking | None = None,
+    workflows: Mapping[str, Workflow] | None = None,
 ) -> AsyncIterator[House]:
     """A server with some tools and an agent called `desk`."""
     bank = bank or Bank()
     journal = journal or MemoryJournal()
     runner = Runner(bank.tools, name="api", policy=policy or NoDrop(), limits=limits, journal=journal)  # type: ignore[arg-type]
     agent = Agent(model or answering("Hello."), bank.tools, name="desk", policy=policy or NoDrop(), journal=journal)  # type: ignore[arg-type]
-    door = ApiDoor(runner, GivenAgents({"desk": agent}), drain_s=drain_s, tasking=tasking)
+    door = ApiDoor(
+        runner,
+        GivenAgents({"desk": agent}),
+        drain_s=drain_s,
+        tasking=tasking,
+        workflows=GivenWorkflows(workflows or {}),
+    )
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=20.0) as client:
         yield House(bank, journal, door, client, url)

@@ -80,6 +80,8 @@ def failure_of(error: Exception) -> A2AError:
         return InvalidParamsError(str(error))
     if isinstance(error, Refusal | HttpRefusal):
         status = error.details.status if isinstance(error, Refusal) else error.status
+        if status == 422 and isinstance(error, Refusal):  # its words are for the caller
+            return InvalidParamsError(error.details.detail)
         kind, words = _OF_REFUSAL.get(status, (InternalError, ""))
         return kind(words or None)
     for known, kind, words in _TOLD:

@@ -189,6 +189,7 @@ class TaskService:
         if client_id:
             door["client"] = client_id
         question = UserMessage(content_of(message.parts), "user" if who.speaks_for == "user" else "agent")
+        self.api.check_question(agent, question)
         listener = self.live.listen(start.run_id)
         context = message.context_id or f"ctx_{drawn}"
 
@@ -445,7 +446,7 @@ class TaskService:
         except JournalError:
             return None
         is_own = started.user == who.user and started.agent == agent.name and not started.parent
-        return recorded if is_own and not recorded.state.requested else None
+        return recorded if is_own and not recorded.state.requested and not started.workflow else None
 
     async def find(self, asked: A2ARequest, client_id: str) -> Recorded | None:
         """The latest task that the client calls so; None where there is none."""

@@ -17,9 +17,10 @@ import msgspec
 from msgspec import Struct
 
 from ...agents.agent import Agent
-from ...core.errors import Busy, JournalError, UnknownName, UsageError
+from ...core.errors import Busy, InvalidArguments, JournalError, UnknownName, UsageError, tell_problem
 from ...core.event import RunResult
 from ...core.interfaces import Clock, Facts
+from ...core.message import UserMessage
 from ...core.record import Started, new_id
 from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...core.tool import Tool
@@ -29,6 +30,9 @@ from ...runs.recorded import done_after
 from ...runs.runner import Emit, Runner
 from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
+from ...workflow.published import PublishedWorkflows
+from ...workflow.speaker import WorkflowModel
+from ...workflow.workflow import Workflow
 from ..identity import Identity, Usable
 from .bodies import RunBegun
 from .events import Streams
@@ -96,6 +100,94 @@ class GivenAgents:
         return self._agents[name]
 
 
+class WorkflowsByName(Protocol):
+    """The workflows of a server."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the workflows that the operator set up."""
+
+    def get(self, name: str) -> Workflow:
+        """The workflow of a name.
+
+        Raises:
+            UnknownName: there is none.
+        """
+
+    def description(self, name: str) -> str:
+        """What the workflow of a name is good for."""
+
+    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
+        """The published workflows of a tenant; None where there are none."""
+
+    async def default_tools(self) -> Sequence[Tool]:
+        """The tools that published workflows may call."""
+
+    async def of(self, run_id: str, started: Started) -> Workflow:
+        """The workflow that can go on with a run, whose first record is `started`.
+
+        Raises:
+            UsageError: there is none.
+        """
+
+
+class GivenWorkflows:
+    """Workflows that a program has made.
+
+    Args:
+        workflows: the workflows by name.
+        shelf: the published workflows of a tenant; None where none are published.
+        tools: what published workflows may call.
+    """
+
+    def __init__(
+        self,
+        workflows: Mapping[str, Workflow],
+        shelf: Callable[[str], PublishedWorkflows] | None = None,
+        tools: Sequence[Tool] = (),
+    ) -> None:
+        self._workflows = workflows
+        self._shelf = shelf
+        self._tools = tools
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the workflows."""
+        return tuple(self._workflows)
+
+    def get(self, name: str) -> Workflow:
+        """The workflow of a name.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        if name not in self._workflows:
+            raise UnknownName(f"there is no workflow {name!r}")
+        return self._workflows[name]
+
+    def description(self, name: str) -> str:
+        """What the workflow of a name is good for."""
+        return self.get(name).definition.description
+
+    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
+        """The published workflows of a tenant; None where there are none."""
+        return self._shelf(tenant) if self._shelf is not None else None
+
+    async def default_tools(self) -> Sequence[Tool]:
+        """The tools that published workflows may call."""
+        return self._tools
+
+    async def of(self, run_id: str, started: Started) -> Workflow:
+        """The workflow that can go on with a run, whose first record is `started`.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if started.version and self._shelf is not None:
+            return await self._shelf(started.tenant).of_run(run_id)
+        return self.get(started.agent)
+
+
 class Tasking(Struct, frozen=True):
     """How a server takes tasks on.
 
@@ -119,10 +211,19 @@ class Api:
         agents: the agents; all have to write to the journal of the runner.
         clock: the time.
         tasking: accepts tasks; None where nothing carries tasks out.
+        workflows: the workflows, which write to the journal of the runner; None for none.
     """
 
-    def __init__(self, runner: Runner, agents: AgentsByName, clock: Clock, tasking: Tasking | None = None) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        agents: AgentsByName,
+        clock: Clock,
+        tasking: Tasking | None = None,
+        workflows: WorkflowsByName | None = None,
+    ) -> None:
         self.runner = runner
+        self.workflows: WorkflowsByName = workflows or GivenWorkflows({})
         self.agents = agents
         self.clock = clock
         self.journal = runner.journal
@@ -193,8 +294,24 @@ class Api:
             raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
         return agent
 
+    def check_question(self, agent: Agent[object], question: UserMessage) -> None:
+        """A message to an agent that stands for a workflow holds what the workflow takes.
+
+        Raises:
+            Refusal: it does not; each problem says which input it is about.
+        """
+        if not isinstance(agent.model, WorkflowModel):
+            return
+        try:
+            agent.model.inputs_of(question.text)
+        except InvalidArguments as error:
+            told = "; ".join(map(tell_problem, error.problems))
+            raise Refusal(422, "inputs", f"The message does not fit: {told}", problems=error.problems) from None
+
     def agent_of(self, started: Started) -> Agent[object] | None:
-        """The agent that can go on with a run; None where this server has none."""
+        """The agent that can go on with a run; None where this server has none, and for a run of a workflow."""
+        if started.workflow:
+            return None
         names = self.agents.names
         name = started.agent if started.agent in names else ""
         agent = self.agents.get(name) if name in names else None
@@ -339,12 +456,20 @@ class Api:
                 recorded.started.request,
                 lambda emit: runner.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit),
             )
-        agent = self.agent_of(recorded.started)
+        started = recorded.started
+        if started.workflow:
+
+            async def carry_out(emit: Emit) -> RunResult:
+                workflow = await self.workflows.of(run_id, started)
+                return await workflow.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit)
+
+            return self.work.start(run_id, started.request, carry_out)
+        agent = self.agent_of(started)
         if agent is None:
             raise no_agent(recorded)
         return self.work.start(
             run_id,
-            recorded.started.request,
+            started.request,
             lambda emit: agent.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit),
         )
 

@@ -30,7 +30,7 @@ from ...runs.runner import Runner
 from ..door import identity_of
 from ..identity import Identity
 from ..scopes import allows
-from .api import AgentsByName, Api, GivenAgents, Tasking
+from .api import AgentsByName, Api, GivenAgents, Tasking, WorkflowsByName
 from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
 from .operation import AnswerKind, ApiReply, ApiRequest, Operation
 from .problem import Refusal, encoded, not_found
@@ -59,6 +59,7 @@ class ApiDoor:
         clock: the time.
         drain_s: so long runs may go on when the server stops; those that take longer are cancelled.
         tasking: how tasks are taken on; None where nothing carries tasks out, and each is refused.
+        workflows: the workflows that callers may run; None for none.
     """
 
     def __init__(
@@ -69,8 +70,9 @@ class ApiDoor:
         clock: Clock | None = None,
         drain_s: float = DRAIN_S,
         tasking: Tasking | None = None,
+        workflows: WorkflowsByName | None = None,
     ) -> None:
-        self._api = Api(runner, agents or GivenAgents({}), clock or SystemClock(), tasking)
+        self._api = Api(runner, agents or GivenAgents({}), clock or SystemClock(), tasking, workflows)
         self._drain_s = drain_s
         self._document = whole_document()
         self._routes: list[BaseRoute] = [

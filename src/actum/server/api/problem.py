@@ -37,6 +37,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
         effect: for a call, what the call may have changed in the world.
         reference: the id under which the log of the server has the cause.
         retry_after: the number of seconds after which another try makes sense.
+        current: the text as it is now, where somebody else has changed the text since.
     """
 
     type: str
@@ -51,6 +52,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     effect: Effect | None = None
     reference: str = ""
     retry_after: float | None = None
+    current: str = ""
 
 
 class Refusal(Exception):
@@ -60,7 +62,7 @@ class Refusal(Exception):
         status: the HTTP status.
         code: as in `ProblemDetails`.
         detail: as in `ProblemDetails`.
-        problems, scope, run, state, effect, reference, retry_after: as in `ProblemDetails`.
+        problems, scope, run, state, effect, reference, retry_after, current: as in `ProblemDetails`.
         headers: headers of the answer, beside those of the body and `Retry-After`.
     """
 
@@ -77,6 +79,7 @@ class Refusal(Exception):
         effect: Effect | None = None,
         reference: str = "",
         retry_after: float | None = None,
+        current: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
@@ -93,6 +96,7 @@ class Refusal(Exception):
             effect=effect,
             reference=reference,
             retry_after=retry_after,
+            current=current,
         )
         self.headers = dict(headers or {})
         if retry_after is not None:

@@ -11,6 +11,7 @@ from ...core.claim import claim_of_cancel
 from ...core.errors import Busy
 from ...core.message import UserMessage
 from ...core.record import Ended
+from ...runs.recorded import outputs_of
 from ..identity import Identity
 from ..scopes import allows
 from . import tasks, views
@@ -33,6 +34,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     start = api.start(asked)
     # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
     question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
+    api.check_question(agent, question)
     await api.begin(
         start,
         lambda emit: agent.run(
@@ -123,11 +125,26 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
     who, body = asked.who, asked.body
     recorded = await api.records.run(asked.names["id"], who)
     agent = api.agent_of(recorded.started)
-    if agent is None:
+    if agent is None and not recorded.started.workflow:
         raise no_agent(recorded)
     await api.check_go_on(who, recorded)
     start = api.start(asked)
-    if not start.request or not await api.was_begun(start):
+    if agent is None and (body.question or body.session):
+        raise Refusal(422, "invalid", "A run of a workflow has no question and no session: leave both out.")
+    if start.request and await api.was_begun(start):
+        pass
+    elif agent is None:
+        workflow = await api.workflows.of(recorded.run_id, recorded.started)
+        await workflow.fork(
+            recorded.run_id,
+            body.at,
+            result=body.result,
+            new_run=start.run_id,
+            principal=recorded.started.principal,
+            tenant=who.tenant,
+            request=start.request,
+        )
+    else:
         await agent.fork(
             recorded.run_id,
             body.at,
@@ -156,7 +173,8 @@ async def follow_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply | ASGI
 
 async def shown(api: Api, recorded: Recorded) -> ApiReply:
     """A run as it stands."""
-    return ApiReply(views.run(await api.records.summary(recorded), recorded))
+    outputs = await outputs_of(api.journal, recorded.state.ended)
+    return ApiReply(views.run(await api.records.summary(recorded), recorded, outputs))
 
 
 def wants(scope: str, what: str) -> Refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import approvals, audit, runs, sessions, tasks, tools
+from . import approvals, audit, runs, sessions, tasks, tools, versions, workflows
 from .bodies import (
     AnswerBody,
     Answered,
@@ -14,9 +14,13 @@ from .bodies import (
     CallBody,
     CallWaits,
     CancelBody,
+    DraftBody,
+    DraftText,
     ForkBody,
     OwnerQuery,
+    PublishBody,
     ResumeBody,
+    RollbackBody,
     RunBegun,
     RunBody,
     RunDetails,
@@ -36,6 +40,17 @@ from .bodies import (
     ToolPage,
     ToolSchema,
     ToolsQuery,
+    WorkflowChecked,
+    WorkflowDetails,
+    WorkflowDifference,
+    WorkflowDiffQuery,
+    WorkflowPage,
+    WorkflowRunBody,
+    WorkflowsQuery,
+    WorkflowText,
+    WorkflowVersion,
+    WorkflowVersionQuery,
+    WorkflowVersions,
 )
 from .operation import AnswerKind, Operation
 
@@ -137,6 +152,29 @@ _REPLY_ACCEPTED = AnswerKind(
     has_location=True,
 )
 _RUN_NAME = {"id": "The id of a run."}
+_WORKFLOW_NAME = {"name": "The name of a workflow."}
+_WORKFLOW = {
+    "name": "booking",
+    "description": "Books flights.",
+    "version": 0,
+    "digest": "4a5c0f",
+}
+_DRAFT = {
+    "name": "booking",
+    "text": "actum: workflow/1\nname: booking\nnodes: {}\n",
+    "revision": 1,
+    "at": _ASKED_AT,
+    "by": "root",
+    "published": 0,
+}
+_VERSION = {"number": 1, "digest": "4a5c0f", "at": _ASKED_AT, "by": "root", "again": 0}
+_ADMIN = ("admin",)
+_WORKFLOW_WHOLE = _WORKFLOW | {
+    "inputs": {"type": "object", "required": ["budget"], "properties": {"budget": {"type": "integer"}}},
+    "outputs": ["booked"],
+    "nodes": [{"name": "find", "type": "tool"}, {"name": "book", "type": "tool"}],
+    "definition": None,
+}
 
 _TOOLS, _RUNS = ("tools",), ("runs",)
 _RUNS_OR_TOOLS = ("runs", "tools")
@@ -353,6 +391,169 @@ OPERATIONS: tuple[Operation, ...] = (
         replies={202: _REPLY_BEGUN},
         errors=(409,),
         handler=runs.fork_run,
+    ),
+    Operation(
+        id="listWorkflows",
+        method="get",
+        path="/v1/workflows",
+        tag="workflows",
+        summary="List the workflows that you may run.",
+        scopes=_RUNS,
+        query=WorkflowsQuery,
+        replies={
+            200: AnswerKind(means="The workflows.", body=WorkflowPage, example={"items": [_WORKFLOW], "next": None})
+        },
+        handler=workflows.list_workflows,
+    ),
+    Operation(
+        id="getWorkflow",
+        method="get",
+        path="/v1/workflows/{name}",
+        tag="workflows",
+        summary="Get a workflow: what it is given, what it gives, and its nodes.",
+        scopes=_RUNS,
+        names=_WORKFLOW_NAME,
+        query=WorkflowVersionQuery,
+        replies={200: AnswerKind(means="The workflow.", body=WorkflowDetails, example=_WORKFLOW_WHOLE)},
+        handler=workflows.get_workflow,
+    ),
+    Operation(
+        id="checkWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/check",
+        tag="workflows",
+        summary="Check a definition: everything that is wrong with it, with line, column and a hint.",
+        description="Nothing is saved. The tools are those of the workflow of this name.",
+        scopes=_RUNS,
+        names=_WORKFLOW_NAME,
+        body=WorkflowText,
+        body_is_optional=True,
+        example={"text": "actum: workflow/1\nname: booking\nnodes: {}\n"},
+        replies={200: AnswerKind(means="What the check found.", body=WorkflowChecked, example={"problems": []})},
+        handler=workflows.check_workflow,
+    ),
+    Operation(
+        id="runWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/run",
+        tag="workflows",
+        summary="Run a workflow.",
+        description=(
+            "The answer comes as soon as the run is on record. The run is a run like those of agents: "
+            "`GET /v1/runs/{id}` tells how the run stands and what it gave, and `GET /v1/runs/{id}/events` tells what "
+            "happens in it. A client that hangs up does not end the run."
+        ),
+        scopes=_RUNS,
+        names=_WORKFLOW_NAME,
+        body=WorkflowRunBody,
+        takes_key=True,
+        example={"inputs": {"budget": 2000}},
+        replies={
+            202: AnswerKind(
+                means="The run is on record and under way, and `Location` names it. With `execute_async` the run is a "
+                "task, and `Location` names the task.",
+                body=RunBegun,
+                other=TaskAccepted,
+                example=_BEGUN,
+                has_location=True,
+            )
+        },
+        errors=(409,),
+        links=_LINKS_OF_RUN,
+        handler=workflows.run_workflow,
+    ),
+    Operation(
+        id="getDraft",
+        method="get",
+        path="/v1/workflows/{name}/draft",
+        tag="workflows",
+        summary="Get the draft of a workflow.",
+        scopes=_ADMIN,
+        names=_WORKFLOW_NAME,
+        replies={200: AnswerKind(means="The draft.", body=DraftText, example=_DRAFT)},
+        handler=versions.get_draft,
+    ),
+    Operation(
+        id="saveDraft",
+        method="post",
+        path="/v1/workflows/{name}/draft",
+        tag="workflows",
+        summary="Save the draft of a workflow.",
+        description=(
+            "409 with the code `stale`: somebody else has saved the draft since; `current` is the text as it is now. "
+            "409 with the code `name_taken`: the name means something else on this server."
+        ),
+        scopes=_ADMIN,
+        names=_WORKFLOW_NAME,
+        body=DraftBody,
+        example={"text": "actum: workflow/1\nname: booking\nnodes: {}\n", "revision": 0},
+        replies={200: AnswerKind(means="The draft as it was saved.", body=DraftText, example=_DRAFT)},
+        errors=(409,),
+        handler=versions.save_draft,
+    ),
+    Operation(
+        id="publishWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/publish",
+        tag="workflows",
+        summary="Publish the draft of a workflow under the next number.",
+        description="A definition in which something is wrong is not published: 422. Runs keep their versions.",
+        scopes=_ADMIN,
+        names=_WORKFLOW_NAME,
+        body=PublishBody,
+        body_is_optional=True,
+        example={"revision": 1},
+        replies={200: AnswerKind(means="The publication in use.", body=WorkflowVersion, example=_VERSION)},
+        errors=(409,),
+        handler=versions.publish,
+    ),
+    Operation(
+        id="rollbackWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/rollback",
+        tag="workflows",
+        summary="Publish an older publication of a workflow anew, under the next number.",
+        scopes=_ADMIN,
+        names=_WORKFLOW_NAME,
+        body=RollbackBody,
+        example={"number": 1},
+        replies={200: AnswerKind(means="The publication in use.", body=WorkflowVersion, example=_VERSION)},
+        errors=(409,),
+        handler=versions.rollback,
+    ),
+    Operation(
+        id="listVersions",
+        method="get",
+        path="/v1/workflows/{name}/versions",
+        tag="workflows",
+        summary="List the publications of a workflow, the latest first.",
+        scopes=_RUNS,
+        names=_WORKFLOW_NAME,
+        replies={200: AnswerKind(means="The publications.", body=WorkflowVersions, example={"items": [_VERSION]})},
+        handler=versions.list_versions,
+    ),
+    Operation(
+        id="compareVersions",
+        method="get",
+        path="/v1/workflows/{name}/diff",
+        tag="workflows",
+        summary="Get what differs between two versions of a workflow: nodes, edges and fields.",
+        scopes=_ADMIN,
+        names=_WORKFLOW_NAME,
+        query=WorkflowDiffQuery,
+        replies={
+            200: AnswerKind(
+                means="The differences.",
+                body=WorkflowDifference,
+                example={
+                    "changes": [
+                        {"kind": "added", "what": "node", "place": "book", "node": "", "old": None, "new": "tool"}
+                    ]
+                },
+            )
+        },
+        errors=(422,),
+        handler=versions.compare,
     ),
     Operation(
         id="listTasks",

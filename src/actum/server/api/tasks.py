@@ -13,6 +13,7 @@ from ...core.task import TaskLine, TaskOptions
 from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...journal.lists import read_cursor, write_cursor
 from ...tasks.queue import RESULT_BYTES_MAX, TaskView
+from ...workflow.workflow import Workflow
 from ..identity import Identity
 from ..scopes import allows
 from . import views
@@ -31,6 +32,7 @@ from .bodies import (
     TaskResult,
     TasksQuery,
     TaskTry,
+    WorkflowRunBody,
 )
 from .operation import ApiReply, ApiRequest
 from .problem import Refusal, not_found
@@ -76,6 +78,7 @@ async def accept_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     agent = api.agent(who, body.agent)
     options = _options(api, asked, NO_DEFAULTS)
     question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
+    api.check_question(agent, question)
     try:
         line = await api.tasks.accept_run(
             agent,
@@ -97,6 +100,29 @@ async def accept_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     return _accepted(line)
 
 
+async def accept_workflow(
+    api: Api, asked: ApiRequest[None, WorkflowRunBody], workflow: Workflow, *, is_published: bool
+) -> ApiReply:
+    """Accept a run of a workflow as a task."""
+    who = asked.who
+    options = _options(api, asked, NO_DEFAULTS)
+    try:
+        line = await api.tasks.accept_workflow(
+            workflow,
+            asked.body.inputs,
+            options,
+            given_by="user" if who.speaks_for == "user" else "client",
+            is_published=is_published,
+            principal=who.principal,
+            tenant=who.tenant,
+            roles=who.roles,
+            key_id=who.key_id,
+        )
+    except TaskRefused as refused:
+        raise refusal_of(refused) from None
+    return _accepted(line)
+
+
 def check_no_task(body: TaskBody) -> None:
     """Raises:
     Refusal: a request that asks for no task says something of a task.
@@ -106,9 +132,7 @@ def check_no_task(body: TaskBody) -> None:
         raise Refusal(409, "no_task", f"Only a task has these: {words}. Ask for a task by execute_async: true.")
 
 
-def _options(
-    api: Api, asked: ApiRequest[None, CallBody] | ApiRequest[None, RunBody], defaults: TaskDefaults
-) -> TaskOptions:
+def _options(api: Api, asked: ApiRequest[None, TaskBody], defaults: TaskDefaults) -> TaskOptions:
     """What a request wants of its task.
 
     Raises:
@@ -275,6 +299,8 @@ async def _details(api: Api, view: TaskView, who: Identity) -> TaskDetails:
 
 
 def _result(view: TaskView) -> Json:
+    if view.outputs is not None:
+        return view.outputs
     if view.result is not None:
         return views.value(view.result)
     return view.text if view.line.state == "succeeded" and not view.tool else None

@@ -28,6 +28,8 @@ from ...core.record import (
     InputRequested,
     Intended,
     ModelReplied,
+    NodeBegan,
+    NodeLeft,
     PrecheckDone,
     Record,
     RunSummary,
@@ -70,7 +72,12 @@ _STATUSES: Mapping[str, RunStatus] = {
 }
 
 
-_KINDS: Mapping[str, RunKind] = {"agent": "agent", "call": "call", "administration": "administration"}
+_KINDS: Mapping[str, RunKind] = {
+    "agent": "agent",
+    "call": "call",
+    "administration": "administration",
+    "workflow": "workflow",
+}
 
 
 def tool_info(tool: Tool) -> ToolInfo:
@@ -157,8 +164,14 @@ def run_info(line: RunSummary) -> RunInfo:
     )
 
 
-def run(line: RunSummary, recorded: Recorded) -> RunDetails:
-    """A run, with its calls and what it waits for."""
+def run(line: RunSummary, recorded: Recorded, outputs: JsonObject | None = None) -> RunDetails:
+    """A run, with its calls and what it waits for.
+
+    Args:
+        line: the run in the list of runs.
+        recorded: the run.
+        outputs: what a workflow gave.
+    """
     info, state, ended = run_info(line), recorded.state, recorded.state.ended
     is_under_way = ended is None or info.status in ("running", "waiting", "interrupted")
     return RunDetails(
@@ -183,6 +196,7 @@ def run(line: RunSummary, recorded: Recorded) -> RunDetails:
         ),
         approvals=waiting_in(line, recorded),
         forked=recorded.started.forked,
+        outputs=outputs,
     )
 
 
@@ -276,6 +290,11 @@ class EventFold:
             case InputGiven():
                 event = self._event(entry, "input_given", text=record.text, arguments=record.arguments)
                 return structs.replace(event, approval=record.id, verdict=record.verdict, by=record.by)
+            case NodeBegan():
+                return structs.replace(self._event(entry, "node_began"), node=record.path)
+            case NodeLeft():
+                event = self._event(entry, "node_left", text="" if record.error is None else record.error.message)
+                return structs.replace(event, node=record.path, status=record.status, port=record.port)
             case Ended():
                 event = self._event(entry, "ended", text=_words(record), usage=record.usage)
                 return structs.replace(event, status=record.status, reason=record.reason)

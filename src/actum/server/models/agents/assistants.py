@@ -374,6 +374,7 @@ class Assistants:
     async def _begin(self, thread: str, body: JsonObject, who: Identity) -> Response:
         wanted = await self._wanted(thread, body, who)
         agent = await self._carrier.with_tools(self._api.agents.get(wanted.agent), wanted.tools)
+        self._api.check_question(agent, wanted.words[-1])
         start, events = Start(new_id("run")), Events() if body.get("stream") is True else None
         settings = read_settings(wanted)
         # Before the run begins: where the server is killed in between, the messages are only new to the next run.

@@ -247,6 +247,7 @@ class AgentExecutor:
     ) -> RunJob | None:
         """Begin a run, unless the same request has begun it before."""
         who, agent = asked.identity, self._api.agents.get(name)
+        self._api.check_question(agent, place.question)
         agent = await self.with_tools(agent, turn.tools, turn.answer_schema)
 
         def carry_out(emit: Emit) -> Coroutine[object, object, RunResult]:

@@ -1,0 +1,152 @@
+"""The shelf in memory, beside the journal in memory. It is gone when the process ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import structs
+
+from ..core.shelf import (
+    Publication,
+    ShelfDraft,
+    ShelfKind,
+    ShelfName,
+    ShelfVersion,
+    StaleDraft,
+    check_shelf_room,
+    checked_kind,
+    checked_name,
+    checked_shelf_text,
+    checked_user,
+    no_draft,
+    no_publication,
+    text_digest,
+)
+
+_Place = tuple[str, str, str]
+
+
+class MemoryShelf:
+    """A `ShelfStore` that lives as long as its process.
+
+    Args:
+        now: the time, in seconds since 1970.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._drafts: dict[_Place, ShelfDraft] = {}
+        self._publications: dict[_Place, list[Publication]] = {}
+
+    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> ShelfDraft | None:
+        return self._drafts.get(_place(tenant, kind, name))
+
+    async def save(
+        self, kind: ShelfKind, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
+    ) -> ShelfDraft:
+        place, payload = _place(tenant, kind, name), checked_shelf_text(text)
+        checked_user("by", by)
+        current = self._drafts.get(place)
+        if current is not None and current.text == text:
+            return current
+        if revision != (current.revision if current is not None else 0):
+            raise StaleDraft(current, revision, text)
+        before = len(current.text.encode()) if current is not None else 0
+        names = sum(1 for each in self._drafts if each[0] == tenant) + (current is None)
+        check_shelf_room(names, 0, self._size(tenant) - before + len(payload))
+        saved = ShelfDraft(
+            kind=kind,
+            name=name,
+            text=text,
+            revision=revision + 1,
+            digest=text_digest(payload),
+            at=self._now(),
+            by=by,
+            published=current.published if current is not None else 0,
+        )
+        self._drafts[place] = saved
+        return saved
+
+    async def publish(
+        self, kind: ShelfKind, name: str, *, revision: int | None = None, tenant: str = "", by: str = ""
+    ) -> Publication:
+        place = _place(tenant, kind, name)
+        checked_user("by", by)
+        draft = self._drafts.get(place)
+        if draft is None:
+            raise no_draft(kind, name)
+        if revision is not None and revision != draft.revision:
+            raise StaleDraft(draft, revision)
+        return self._publish(place, draft.text, draft.digest, by, again=0)
+
+    async def rollback(self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "") -> Publication:
+        place = _place(tenant, kind, name)
+        checked_user("by", by)
+        older = await self.published(kind, name, number, tenant=tenant)
+        if older is None:
+            raise no_publication(kind, name, number)
+        return self._publish(place, older.text, older.digest, by, again=number)
+
+    async def published(
+        self, kind: ShelfKind, name: str, number: int | None = None, *, tenant: str = ""
+    ) -> Publication | None:
+        found = self._publications.get(_place(tenant, kind, name), [])
+        number = len(found) if number is None else number
+        return found[number - 1] if 1 <= number <= len(found) else None
+
+    async def versions(self, kind: ShelfKind, name: str, *, tenant: str = "") -> list[ShelfVersion]:
+        found = self._publications.get(_place(tenant, kind, name), [])
+        fields = [each.name for each in structs.fields(ShelfVersion)]
+        return [ShelfVersion(**{field: getattr(each, field) for field in fields}) for each in reversed(found)]
+
+    async def names(self, kind: ShelfKind, *, tenant: str = "") -> list[ShelfName]:
+        checked_kind(kind)
+        checked_user("tenant", tenant)
+        lines: list[ShelfName] = []
+        for (owner, of_kind, name), draft in sorted(self._drafts.items()):
+            if (owner, of_kind) == (tenant, kind):
+                latest = self._publications.get((owner, of_kind, name), [])[-1:]
+                changed = not latest or latest[0].digest != draft.digest
+                lines.append(
+                    ShelfName(
+                        kind=kind,
+                        name=name,
+                        revision=draft.revision,
+                        published=draft.published,
+                        changed=changed,
+                        at=draft.at,
+                        by=draft.by,
+                    )
+                )
+        return lines
+
+    def _publish(self, place: _Place, text: str, digest: str, by: str, *, again: int) -> Publication:
+        """Put a text under the next number, unless the publication in use has this text."""
+        before = self._publications.setdefault(place, [])
+        if before and before[-1].digest == digest:
+            return before[-1]
+        check_shelf_room(0, len(before) + 1, self._size(place[0]) + len(text.encode()))
+        draft = self._drafts[place]
+        made = Publication(
+            kind=draft.kind,
+            name=draft.name,
+            number=len(before) + 1,
+            digest=digest,
+            text=text,
+            at=self._now(),
+            by=by,
+            again=again,
+        )
+        before.append(made)
+        self._drafts[place] = structs.replace(draft, published=made.number)
+        return made
+
+    def _size(self, tenant: str) -> int:
+        """How many bytes a tenant has on the shelf."""
+        drafts = [each.text for place, each in self._drafts.items() if place[0] == tenant]
+        made = [each.text for place, all_ in self._publications.items() if place[0] == tenant for each in all_]
+        return sum(len(text.encode()) for text in (*drafts, *made))
+
+
+def _place(tenant: str, kind: ShelfKind, name: str) -> _Place:
+    return checked_user("tenant", tenant), checked_kind(kind), checked_name(name)

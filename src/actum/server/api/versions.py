@@ -1,0 +1,181 @@
+"""Versions of workflows at `/v1/workflows`: drafts, publications, rollback, and what differs between two of them.
+
+Whoever publishes decides what the server does on behalf of others: this needs the scope `admin`. Each tenant has
+workflows of its own.
+"""
+
+from __future__ import annotations
+
+from ...core.call import Problem
+from ...core.errors import UnknownName, UsageError
+from ...core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name, shelf_of
+from ...workflow.difference import difference
+from ...workflow.published import PublishedWorkflows
+from ...workflow.text import BadWorkflow
+from ..identity import Identity
+from .api import Api
+from .bodies import (
+    DraftBody,
+    DraftText,
+    PublishBody,
+    RollbackBody,
+    WorkflowChange,
+    WorkflowDifference,
+    WorkflowDiffQuery,
+    WorkflowVersion,
+    WorkflowVersions,
+)
+from .operation import ApiReply, ApiRequest
+from .problem import Refusal, not_found
+
+
+async def get_draft(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """The draft of a workflow."""
+    store, _ = await _shelf(api, asked.who, asked.names["name"])
+    return ApiReply(_draft(await _drafted(store, asked.who, asked.names["name"])))
+
+
+async def save_draft(api: Api, asked: ApiRequest[None, DraftBody]) -> ApiReply:
+    """Save the draft of a workflow, mistakes included."""
+    who, name = asked.who, asked.names["name"]
+    store, _ = await _shelf(api, who, name)
+    await _check_free(api, name)
+    try:
+        saved = await store.save(
+            "workflow", name, asked.body.text, asked.body.revision, tenant=who.tenant, by=who.principal
+        )
+    except StaleDraft as stale:
+        raise _stale(stale) from None
+    return ApiReply(_draft(saved))
+
+
+async def publish(api: Api, asked: ApiRequest[None, PublishBody]) -> ApiReply:
+    """Publish the draft of a workflow."""
+    who, name = asked.who, asked.names["name"]
+    _, shelf = await _shelf(api, who, name)
+    await _check_free(api, name)
+    try:
+        made = await shelf.publish(
+            name,
+            await api.workflows.default_tools(),
+            revision=asked.body.revision,
+            by=who.principal,
+            key_id=who.key_id,
+        )
+    except StaleDraft as stale:
+        raise _stale(stale) from None
+    except BadWorkflow as bad:
+        raise bad_definition(bad) from None
+    except UnknownName:
+        raise not_found("draft") from None
+    return ApiReply(_version(made))
+
+
+async def rollback(api: Api, asked: ApiRequest[None, RollbackBody]) -> ApiReply:
+    """Publish an older publication anew."""
+    who, name = asked.who, asked.names["name"]
+    _, shelf = await _shelf(api, who, name)
+    await _check_free(api, name)
+    tools = await api.workflows.default_tools()
+    try:
+        made = await shelf.rollback(name, asked.body.number, tools, by=who.principal, key_id=who.key_id)
+    except BadWorkflow as bad:
+        raise bad_definition(bad) from None
+    except UnknownName:
+        raise not_found("publication") from None
+    return ApiReply(_version(made))
+
+
+async def list_versions(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """The publications of a workflow, the latest first."""
+    who, name = asked.who, asked.names["name"]
+    store, _ = await _shelf(api, who, name)
+    found = await store.versions("workflow", name, tenant=who.tenant)
+    if not found:
+        raise not_found("workflow")
+    return ApiReply(WorkflowVersions(items=tuple(map(_version, found))))
+
+
+async def compare(api: Api, asked: ApiRequest[WorkflowDiffQuery, None]) -> ApiReply:
+    """What differs between two versions of a workflow."""
+    who, name, query = asked.who, asked.names["name"], asked.query
+    store, _ = await _shelf(api, who, name)
+    old = await store.published("workflow", name, query.old or None, tenant=who.tenant)
+    if old is None:
+        raise not_found("publication")
+    if query.new:
+        new: ShelfDraft | Publication | None = await store.published("workflow", name, query.new, tenant=who.tenant)
+    else:
+        new = await _drafted(store, who, name)
+    if new is None:
+        raise not_found("publication")
+    try:
+        changes = difference(old.text, new.text)
+    except BadWorkflow as bad:
+        raise bad_definition(bad) from None
+    return ApiReply(
+        WorkflowDifference(
+            changes=tuple(
+                WorkflowChange(
+                    kind=each.kind, what=each.what, place=each.place, node=each.node, old=each.old, new=each.new
+                )
+                for each in changes
+            )
+        )
+    )
+
+
+def bad_definition(bad: BadWorkflow) -> Refusal:
+    """The refusal of a definition in which something is wrong."""
+    problems = tuple(
+        Problem(f"line {each.line}, column {each.column}", "definition", each.message) for each in bad.problems
+    )
+    return Refusal(422, "definition", f"Something is wrong with the definition: {bad.problems[0]}.", problems=problems)
+
+
+async def _shelf(api: Api, who: Identity, name: str) -> tuple[ShelfStore, PublishedWorkflows]:
+    """The shelf of the caller's tenant.
+
+    Raises:
+        Refusal: the journal keeps none, or the key may not use a workflow of this name.
+    """
+    shelf = await api.workflows.shelf(who.tenant)
+    if shelf is None or not who.may_use("agent", name):
+        raise not_found("workflow")
+    try:
+        checked_name(name)
+    except UsageError:
+        raise not_found("workflow") from None
+    return shelf_of(api.journal), shelf
+
+
+async def _check_free(api: Api, name: str) -> None:
+    """Raises:
+    Refusal: the name means something else on this server.
+    """
+    tools = {tool.name for tool in await api.runner.list_tools()}
+    if name in api.workflows.names or name in api.agents.names or name in tools:
+        raise Refusal(409, "name_taken", "This name means something else on this server: take another name.")
+
+
+async def _drafted(store: ShelfStore, who: Identity, name: str) -> ShelfDraft:
+    found = await store.draft("workflow", name, tenant=who.tenant)
+    if found is None:
+        raise not_found("draft")
+    return found
+
+
+def _stale(stale: StaleDraft) -> Refusal:
+    text = str(stale)
+    current = stale.current.text if stale.current is not None else ""
+    return Refusal(409, "stale", text[:1].upper() + text[1:] + ".", current=current)
+
+
+def _draft(draft: ShelfDraft) -> DraftText:
+    return DraftText(
+        name=draft.name, text=draft.text, revision=draft.revision, at=draft.at, by=draft.by, published=draft.published
+    )
+
+
+def _version(made: ShelfVersion) -> WorkflowVersion:
+    return WorkflowVersion(number=made.number, digest=made.digest, at=made.at, by=made.by, again=made.again)

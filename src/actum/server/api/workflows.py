@@ -1,0 +1,215 @@
+"""`/v1/workflows`: the workflows of a server. What is begun here is a run, and goes on at `/v1/runs`.
+
+A key may run the workflows that its list of agents names: a workflow stands for itself, as an agent does. Workflows
+that were published belong to a tenant; those of the settings are for all.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from difflib import get_close_matches
+
+from msgspec import Struct
+
+from ...core.errors import CallError, UnknownName, UsageError
+from ...core.shelf import checked_name, shelf_of
+from ...journal.lists import read_cursor, write_cursor
+from ...workflow.text import TextProblem
+from ...workflow.workflow import Workflow
+from ..identity import Identity
+from ..scopes import allows
+from . import tasks, views
+from .api import Api
+from .bodies import (
+    WorkflowChecked,
+    WorkflowDetails,
+    WorkflowInfo,
+    WorkflowNodeInfo,
+    WorkflowPage,
+    WorkflowProblem,
+    WorkflowRunBody,
+    WorkflowsQuery,
+    WorkflowText,
+    WorkflowVersionQuery,
+)
+from .operation import ApiReply, ApiRequest
+from .problem import Refusal
+
+NEAR_MAX = 3
+"""So many names are suggested to a caller who named a workflow that there is not."""
+
+
+class ServedWorkflow(Struct, frozen=True):
+    """A workflow that a caller may use.
+
+    Attributes:
+        workflow: the workflow.
+        version: the number of its publication; 0 where the operator set the workflow up.
+        description: what the workflow is good for.
+    """
+
+    workflow: Workflow
+    version: int
+    description: str
+
+
+async def list_workflows(api: Api, asked: ApiRequest[WorkflowsQuery, None]) -> ApiReply:
+    """The workflows that a caller may run, by name."""
+    names = await _names(api, asked.who)
+    behind = _behind(asked.query.cursor)
+    rest = [name for name in names if name > behind]
+    part = rest[: asked.query.limit]
+    found = [await _listed(api, asked.who, name) for name in part]
+    following = write_cursor(part[-1]) if len(rest) > len(part) else None
+    return ApiReply(WorkflowPage(items=tuple(found), next=following))
+
+
+async def _listed(api: Api, who: Identity, name: str) -> WorkflowInfo:
+    """A workflow in a list. A publication that can not be opened any more does not hide the others."""
+    try:
+        return _info(await find_workflow(api, who, name))
+    except UsageError:
+        found = await shelf_of(api.journal).published("workflow", name, tenant=who.tenant)
+        number, digest = (found.number, found.digest) if found is not None else (0, "")
+        return WorkflowInfo(name=name, description="This workflow can not be run now.", version=number, digest=digest)
+
+
+def _behind(cursor: str) -> str:
+    try:
+        return read_cursor(cursor, str) if cursor else ""
+    except UsageError:
+        raise Refusal(404, "cursor", "This cursor is not known here: begin the list anew.") from None
+
+
+async def get_workflow(api: Api, asked: ApiRequest[WorkflowVersionQuery, None]) -> ApiReply:
+    """A workflow."""
+    found = await find_workflow(api, asked.who, asked.names["name"], asked.query.version)
+    definition, info = found.workflow.definition, _info(found)
+    details = WorkflowDetails(
+        name=info.name,
+        description=info.description,
+        version=info.version,
+        digest=info.digest,
+        inputs=definition.inputs,
+        outputs=tuple(definition.outputs),
+        nodes=tuple(WorkflowNodeInfo(name=each.name, type=each.type.name) for each in definition.graph.nodes.values()),
+        definition=definition.text.decode() if allows(asked.who, ("admin",)) else None,
+    )
+    return ApiReply(details)
+
+
+async def check_workflow(api: Api, asked: ApiRequest[None, WorkflowText]) -> ApiReply:
+    """What is wrong with a definition."""
+    who, name, text = asked.who, asked.names["name"], asked.body.text
+    shelf = await api.workflows.shelf(who.tenant)
+    if text is not None and name not in api.workflows.names and shelf is not None and who.may_use("agent", name):
+        problems = await shelf.problems_of(text, await api.workflows.default_tools())
+    else:
+        workflow = (await find_workflow(api, who, name)).workflow
+        problems = await workflow.check(workflow.definition.text if text is None else text)
+    return ApiReply(WorkflowChecked(problems=tuple(map(_problem, problems))))
+
+
+async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> ApiReply:
+    """Begin a run of a workflow, or accept it as a task."""
+    who, body = asked.who, asked.body
+    found = await find_workflow(api, who, asked.names["name"], body.version)
+    workflow = found.workflow
+    try:
+        workflow.check_inputs(body.inputs)
+    except CallError as error:
+        refusal = views.refusal_of(error.failure(), "")
+        assert refusal is not None
+        raise refusal from None
+    if body.execute_async:
+        return await tasks.accept_workflow(api, asked, workflow, is_published=bool(found.version))
+    tasks.check_no_task(body)
+    start = api.start(asked)
+    await api.begin(
+        start,
+        lambda emit: workflow.run(
+            body.inputs,
+            given_by="user" if who.speaks_for == "user" else "client",
+            principal=who.principal,
+            tenant=who.tenant,
+            roles=who.roles,
+            key_id=who.key_id,
+            run_id=start.run_id,
+            request=start.request,
+            emit=emit,
+        ),
+    )
+    return await api.begun(start.run_id, who)
+
+
+async def find_workflow(api: Api, who: Identity, name: str, version: int = 0) -> ServedWorkflow:
+    """A workflow that a caller may use.
+
+    Args:
+        api: what the handlers share.
+        who: the caller.
+        name: the name of the workflow.
+        version: the number of a publication; 0 for what is in use.
+
+    Raises:
+        Refusal: there is no such workflow for the caller; the words name those that come near.
+    """
+    if who.may_use("agent", name):
+        if name in api.workflows.names:
+            if not version:
+                return ServedWorkflow(api.workflows.get(name), 0, api.workflows.description(name))
+        elif (shelf := await api.workflows.shelf(who.tenant)) is not None:
+            with suppress(UnknownName):
+                workflow = await shelf.open(_checked(name), version or None)
+                return ServedWorkflow(workflow, workflow.version, workflow.definition.description)
+    raise await _unknown(api, who, name, version)
+
+
+def _checked(name: str) -> str:
+    """A name that a workflow can have.
+
+    Raises:
+        UnknownName: no workflow is called so.
+    """
+    try:
+        return checked_name(name)
+    except UsageError:
+        raise UnknownName("no workflow is called so") from None
+
+
+async def _unknown(api: Api, who: Identity, name: str, version: int) -> Refusal:
+    names = await _names(api, who)
+    which = f"{name[:100]}@{version}" if version else name[:100]
+    near = get_close_matches(name, names, NEAR_MAX, 0.5)
+    if name in names:
+        told = "It has no publication of this number."
+    elif near:
+        told = f"Did you mean {' or '.join(near)}?"
+    else:
+        told = "GET /v1/workflows lists the workflows."
+    return Refusal(404, "unknown_workflow", f"There is no workflow {which!r} here that this key may run. {told}")
+
+
+async def _names(api: Api, who: Identity) -> list[str]:
+    """The names of all workflows that a caller may run, in order."""
+    names = set(api.workflows.names)
+    if await api.workflows.shelf(who.tenant) is not None:
+        listed = await shelf_of(api.journal).names("workflow", tenant=who.tenant)
+        names |= {each.name for each in listed if each.published}
+    return sorted(name for name in names if who.may_use("agent", name))
+
+
+def _info(found: ServedWorkflow) -> WorkflowInfo:
+    workflow = found.workflow
+    return WorkflowInfo(
+        name=workflow.name,
+        description=found.description,
+        version=found.version,
+        digest=workflow.definition.digest,
+    )
+
+
+def _problem(problem: TextProblem) -> WorkflowProblem:
+    return WorkflowProblem(
+        message=problem.message, line=problem.line, column=problem.column, hint=problem.hint, place=problem.path
+    )

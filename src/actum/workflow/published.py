@@ -1,0 +1,300 @@
+"""Opens workflows of the shelf (`core.shelf`), and publishes them.
+
+A node `{type: workflow, workflow: price}` stands for what is published under `price` when the run begins, and
+`price@3` for publication 3. Which publications a run uses is on record in its first entry, down to the workflows that
+are used by workflows, so that a run which goes on after a `publish` or a `rollback` still uses those with which it
+began.
+
+A workflow never uses itself, neither directly nor by way of other workflows, in whatever version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
+
+from ..core.errors import UsageError
+from ..core.interfaces import Journal
+from ..core.json import JsonObject
+from ..core.record import Started
+from ..core.shelf import Publication, ShelfStore, StaleDraft, no_draft, no_publication, reference, shelf_of
+from ..core.tool import Tool
+from ..runs.administration import put_on_record
+from .graph import Definition
+from .load import check_text, read_definition
+from .text import BadWorkflow, TextProblem
+from .workflow import Workflow, check_tools, workflow_names
+
+OPENED_MAX = 200
+"""A workflow may use so many publications of other workflows, those that are used by them counted."""
+
+
+DEFINITIONS_MAX = 500
+"""So many definitions are kept parsed."""
+
+
+class MakeWorkflow(Protocol):
+    """Makes a workflow of a definition, with the tools, the models and the rules of the program."""
+
+    def __call__(
+        self, definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]
+    ) -> Workflow:
+        """Make a workflow.
+
+        Args:
+            definition: the graph.
+            used: the workflows that its nodes use; they belong into `tools`.
+            version, uses: as for `Workflow`.
+        """
+
+
+class PublishedWorkflows:
+    """Opens the workflows of a tenant's shelf, each with the workflows that its nodes use.
+
+    Args:
+        journal: keeps the shelf, and the runs. What is published is put on record here.
+        make: makes a workflow of a definition.
+        given: the names of the tools that the program gives. A node that names one of them means the tool.
+        tenant: whose shelf is meant.
+
+    Raises:
+        UsageError: the journal keeps no shelf.
+    """
+
+    def __init__(self, journal: Journal, make: MakeWorkflow, *, given: Collection[str] = (), tenant: str = "") -> None:
+        self._journal = journal
+        self._shelf = shelf_of(journal)
+        self._definitions: dict[str, Definition] = {}
+        self._make = make
+        self._given = frozenset(given)
+        self._tenant = tenant
+
+    async def open(self, name: str, number: int | None = None) -> Workflow:
+        """A published workflow.
+
+        Args:
+            name: what it is called.
+            number: which publication; None for the one in use.
+
+        Raises:
+            UnknownName: there is no such publication, or a node names a publication that there is not.
+            BadWorkflow: the text of a publication can not be used by this version of the program.
+            UsageError: a workflow uses itself, or too many others.
+        """
+        publication = await self._shelf.published("workflow", name, number, tenant=self._tenant)
+        if publication is None:
+            raise no_publication("workflow", name, number)
+        return await self._opening().made(self._definition_in(publication), publication.number)
+
+    async def with_used(self, definition: Definition) -> Workflow:
+        """A workflow that is not published itself, with the publications that its nodes name; raises as `open`."""
+        return await self._opening().made(definition, 0)
+
+    async def of_run(self, run_id: str) -> Workflow:
+        """The workflow of a run that began earlier, to go on with the run: with the definition and the publications
+        with which the run began.
+
+        Raises:
+            UsageError: the run is none of a workflow.
+        """
+        entries = (await self._journal.read(run_id, tenant=self._tenant))[:1]
+        started = entries[0].record if entries else None
+        if not isinstance(started, Started) or not started.workflow:
+            raise UsageError(f"run {run_id!r} is none of a workflow")
+        definition = self._parsed(started.workflow, await self._journal.kept(started.workflow))
+        return await self._opening(started.uses).made(definition, started.version)
+
+    async def problems_of(self, text: str | bytes, tools: Sequence[Tool]) -> Sequence[TextProblem]:
+        """What is wrong with a text, with the tools and the publications that are here.
+
+        Args:
+            text: the text of a definition.
+            tools: the tools of the program.
+        """
+        try:
+            checked = check_text(text)
+            if checked.definition is None:
+                return checked.problems
+            used, _ = await self._opening().used_by(checked.definition, ())
+        except BadWorkflow as bad:
+            return bad.problems
+        except UsageError as error:
+            return [TextProblem(str(error))]
+        published = [tool for each in used for tool in await each.as_tool().list_tools()]
+        return check_tools(checked, [*tools, *published])
+
+    async def publish(
+        self, name: str, tools: Sequence[Tool], *, revision: int | None = None, by: str = "", key_id: str = ""
+    ) -> Publication:
+        """Publish the draft of a workflow, if nothing is wrong with it, and put that on record.
+
+        Args:
+            name: what the workflow is called.
+            tools: the tools of the program.
+            revision: the revision that the caller has looked at; None to publish whatever the draft is now.
+            by: who publishes.
+            key_id: the id of the key with which `by` showed who they are; empty at a terminal.
+
+        Raises:
+            UnknownName: there is no draft.
+            StaleDraft: the draft has another revision, or somebody saved the draft during the check.
+            BadWorkflow: something is wrong with the text.
+        """
+        draft = await self._shelf.draft("workflow", name, tenant=self._tenant)
+        if draft is None:
+            raise no_draft("workflow", name)
+        if revision is not None and revision != draft.revision:
+            raise StaleDraft(draft, revision)
+        await self.check(name, draft.text, tools)
+        made = await self._shelf.publish("workflow", name, revision=draft.revision, tenant=self._tenant, by=by)
+        await self._tell("workflows.publish", made, by, key_id)
+        return made
+
+    async def rollback(
+        self, name: str, number: int, tools: Sequence[Tool], *, by: str = "", key_id: str = ""
+    ) -> Publication:
+        """Publish an older publication of a workflow anew, if nothing is wrong with it by now, and put that on record.
+
+        Raises:
+            UnknownName: there is no such publication.
+            BadWorkflow: something is wrong with the text.
+        """
+        older = await self._shelf.published("workflow", name, number, tenant=self._tenant)
+        if older is None:
+            raise no_publication("workflow", name, number)
+        await self.check(name, older.text, tools)
+        made = await self._shelf.rollback("workflow", name, number, tenant=self._tenant, by=by)
+        await self._tell("workflows.rollback", made, by, key_id)
+        return made
+
+    async def check(self, name: str, text: str, tools: Sequence[Tool]) -> None:
+        """Whether a text can be published under a name.
+
+        Raises:
+            BadWorkflow: something is wrong with the text, or the text has another name.
+        """
+        problems = list(await self.problems_of(text, tools))
+        if not problems and (written := read_definition(text).name) != name:
+            problems = [_other_name(written, name)]
+        if problems:
+            raise BadWorkflow(problems)
+
+    def _opening(self, began_with: Mapping[str, int] | None = None) -> _Opening:
+        return _Opening(self._definition_in, self._shelf, self._make, self._given, self._tenant, began_with)
+
+    async def _tell(self, act: str, made: Publication, by: str, key_id: str) -> None:
+        told: JsonObject = {"name": made.name, "number": made.number, "digest": made.digest, "again": made.again}
+        await put_on_record(self._journal, act, told, principal=by, key_id=key_id, tenant=self._tenant)
+
+    def _definition_in(self, publication: Publication) -> Definition:
+        """The definition in a publication.
+
+        Raises:
+            BadWorkflow: the text can not be used, or has another name.
+        """
+        definition = self._parsed(publication.digest, publication.text)
+        if definition.name != publication.name:
+            raise BadWorkflow([_other_name(definition.name, publication.name)])
+        return definition
+
+    def _parsed(self, digest: str, text: str | bytes) -> Definition:
+        """The definition in a text; a text is parsed once."""
+        if digest not in self._definitions:
+            while len(self._definitions) >= DEFINITIONS_MAX:
+                del self._definitions[next(iter(self._definitions))]
+            self._definitions[digest] = read_definition(text)
+        return self._definitions[digest]
+
+
+class _Opening:
+    """Opens one workflow, and each publication that it uses once."""
+
+    def __init__(
+        self,
+        definition_in: Callable[[Publication], Definition],
+        shelf: ShelfStore,
+        make: MakeWorkflow,
+        given: frozenset[str],
+        tenant: str,
+        began_with: Mapping[str, int] | None,
+    ) -> None:
+        self._definition_in = definition_in
+        self._shelf = shelf
+        self._make = make
+        self._given = given
+        self._tenant = tenant
+        self._began_with = began_with
+        self._opened: dict[tuple[str, int], Workflow] = {}
+        self._numbers: dict[str, int] = {}
+
+    async def made(self, definition: Definition, version: int, above: tuple[str, ...] = ()) -> Workflow:
+        """The workflow, with all workflows that it uses.
+
+        Args:
+            definition: the graph.
+            version: the number of its publication; 0 where it is not published.
+            above: the names of the workflows that use this workflow, the outermost first.
+        """
+        used, uses = await self.used_by(definition, above)
+        return self._make(definition, used, version, uses)
+
+    async def used_by(self, definition: Definition, above: tuple[str, ...]) -> tuple[list[Workflow], dict[str, int]]:
+        """The published workflows that the nodes of a definition name, and the numbers of all that are used."""
+        line = (*above, definition.name)
+        used: list[Workflow] = []
+        uses: dict[str, int] = {}
+        for written in workflow_names(definition):
+            name, number = reference(written) if "@" in written else (written, None)
+            if number is None and not await self._is_published(name):
+                continue  # a tool of the program, or a mistake that `check` tells
+            if name in line:
+                raise _uses_itself((*line, name))
+            child = await self._child(name, number, line)
+            again = next((each for each in map(_plain_name, child.uses) if each in line), None)
+            if again is not None:
+                raise _uses_itself((*line, name, again))
+            used.append(child)
+            uses |= {written: child.version, **child.uses}
+        return used, dict(sorted(uses.items()))
+
+    async def _is_published(self, name: str) -> bool:
+        """Whether a name without a number stands for a publication, and not for a tool of the program."""
+        if self._began_with is not None:
+            return name in self._began_with
+        if name in self._given:
+            return False
+        if name not in self._numbers:
+            publication = await self._published(name, None)
+            self._numbers[name] = publication.number if publication is not None else 0
+        return self._numbers[name] > 0
+
+    async def _child(self, name: str, number: int | None, line: tuple[str, ...]) -> Workflow:
+        if number is None:  # the same number for each node that names it in this run
+            number = self._began_with[name] if self._began_with is not None else self._numbers[name]
+        if (name, number) not in self._opened:
+            if len(self._opened) >= OPENED_MAX:
+                raise UsageError(f"{line[0]} uses more than {OPENED_MAX} publications of other workflows")
+            publication = await self._published(name, number)
+            if publication is None:
+                raise no_publication("workflow", name, number)
+            self._opened[name, number] = await self.made(self._definition_in(publication), number, line)
+        return self._opened[name, number]
+
+    async def _published(self, name: str, number: int | None) -> Publication | None:
+        try:
+            return await self._shelf.published("workflow", name, number, tenant=self._tenant)
+        except UsageError:  # a tool of the program may have a name that is none for the shelf
+            return None
+
+
+def _plain_name(written: str) -> str:
+    return written.partition("@")[0]
+
+
+def _uses_itself(line: Sequence[str]) -> UsageError:
+    return UsageError(f"a workflow can not use itself: {' > '.join(line)}")
+
+
+def _other_name(written: str, name: str) -> TextProblem:
+    told = f"the definition is called {written!r}, and not {name!r}"
+    return TextProblem(told, hint=f"write name: {name}", path="name")

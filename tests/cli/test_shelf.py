@@ -1,0 +1,196 @@
+"""`actum workflow publish`, `rollback`, `versions`, `diff`, `list`, `show`, and runs of what is published."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from actum.core.shelf import shelf_of
+from actum.storage.place import open_journal
+
+Run = Callable[..., Result]
+RECORD = ("--journal", "runs.db")
+
+DESK = """\
+actum: workflow/1
+name: desk
+inputs: {type: object, properties: {a: {type: integer}}}
+nodes:
+  sum: {type: tool, tool: add, with: {a: "${inputs.a}", b: 1}}   # a comment survives
+outputs: {sum: "${sum.output}"}
+"""
+
+
+@pytest.fixture
+def desk(home: Path) -> Path:
+    (home / "desk.workflow.yaml").write_text(DESK, "utf-8")
+    return home
+
+
+def told(result: Result) -> str:
+    assert result.exit_code == 0, result.output
+    return result.stdout.strip()
+
+
+def publish(run: Run, file: str = "desk.workflow.yaml", *flags: str) -> Result:
+    return run("workflow", "publish", file, "--tools", "tools.py", *flags, *RECORD)
+
+
+@pytest.mark.row("F1")
+def test_a_workflow_is_published_run_by_name_compared_and_rolled_back(run: Run, desk: Path) -> None:
+    assert told(publish(run)) == "desk@1 is published."
+    assert told(publish(run)) == "desk@1 is published."
+    file = desk / "desk.workflow.yaml"
+    file.write_text(DESK.replace("b: 1", "b: 10") + "view: {sum: [1, 2]}\n", "utf-8")
+    assert told(run("workflow", "diff", "desk", "desk.workflow.yaml", *RECORD)) == "~ field sum.with.b: 1 → 10"
+    assert json.loads(told(publish(run, "desk.workflow.yaml", "--json")))["number"] == 2
+    tools = ("a=5", "--tools", "tools.py", "--json", *RECORD)
+
+    def came(source: str) -> object:
+        return json.loads(told(run("workflow", "run", source, *tools)))["output"]
+
+    assert [came(source) for source in ("desk", "desk@1", "desk@2")] == [{"sum": 15}, {"sum": 6}, {"sum": 15}]
+    assert told(run("workflow", "rollback", "desk", "1", "--tools", "tools.py", *RECORD)) == "desk@3 is published."
+    assert came("desk") == {"sum": 6}
+    versions = json.loads(told(run("workflow", "versions", "desk", "--json", *RECORD)))
+    assert [(each["number"], each["again"]) for each in versions] == [(3, 1), (2, 0), (1, 0)]
+    assert "desk@1" in told(run("workflow", "versions", "desk", *RECORD))
+    (line,) = json.loads(told(run("workflow", "list", "--json", *RECORD)))
+    assert (line["name"], line["published"], line["changed"]) == ("desk", 3, True)
+    assert told(run("workflow", "show", "desk", *RECORD)) == DESK.strip()
+    assert "b: 10" in told(run("workflow", "show", "desk@draft", *RECORD))
+    assert json.loads(told(run("workflow", "show", "desk@2", "--json", *RECORD)))["number"] == 2
+    assert told(run("workflow", "diff", "desk", *RECORD)) == "~ field sum.with.b: 1 → 10"
+    changes = json.loads(told(run("workflow", "diff", "desk@1", "desk@2", "--json", *RECORD)))
+    assert changes == [{"kind": "changed", "what": "field", "place": "sum.with.b", "node": "sum", "old": 1, "new": 10}]
+    nothing = run("workflow", "diff", "desk@1", "desk@3", *RECORD)
+    assert (nothing.exit_code, nothing.stderr.strip()) == (0, "There is no difference.")
+    assert "sum" in told(run("workflow", "graph", "desk@2", *RECORD))
+    assert told(run("workflow", "check", "desk", "--tools", "tools.py", *RECORD)) == "desk: nothing is wrong"
+
+
+def test_mistakes_are_told_and_change_nothing(run: Run, desk: Path) -> None:
+    file = desk / "desk.workflow.yaml"
+    for text, words in (
+        (DESK.replace("tool: add", "tool: none"), "line 5, column 21: sum: there is no tool 'none'"),
+        (DESK.replace("name: desk", 'name: "a/b"'), "line 2"),
+        (DESK.replace("name: desk", 'name: "desk\\n"'), "line 2"),
+        ("", "a definition is an object"),
+        ("x" * 1_000_001, "more than 1000000 bytes"),
+        (DESK + "#" * (1_000_000 - len(DESK) + 1), "more than 1000000 bytes"),
+    ):
+        file.write_text(text, "utf-8")
+        failed = publish(run)
+        assert failed.exit_code == 2, failed.output
+        assert words in failed.output
+    told_of_none = (
+        (("run", "desk"), "there is no published workflow 'desk'"),
+        (("run", "desk@2"), "there is no published workflow 'desk@2'"),
+        (("run", "a@b"), "write name, or name@3"),
+        (("show", "desk@draft"), "there is no draft of workflow 'desk'"),
+        (("versions", "a/b"), "use 1 to 128 letters"),
+        (("versions", "de\u200bsk"), "use 1 to 128 letters"),
+        (("versions", ""), "use 1 to 128 letters"),
+        (("versions", "desk"), "there is no published workflow 'desk'"),
+        (("rollback", "desk", "7"), "there is no published workflow 'desk@7'"),
+        (("publish", "desk"), "there is no draft of workflow 'desk'"),
+        (("diff", "desk.workflow.yaml"), "give a second file or name"),
+    )
+    for words_, message in told_of_none:
+        failed = run("workflow", *words_, *RECORD)
+        assert failed.exit_code != 0, words_
+        assert message in failed.output.replace("\n", " "), failed.output
+    empty = run("workflow", "list", *RECORD)
+    assert (empty.stdout, empty.stderr) == (
+        "",
+        "There are no workflows yet. Try: actum workflow publish desk.workflow.yaml\n",
+    )
+    (desk / "desk").write_text(DESK, "utf-8")
+    assert "A file is given with its folder: ./desk" in run("workflow", "run", "desk", *RECORD).output
+    assert told(run("workflow", "run", "./desk", "a=1", "--tools", "tools.py", *RECORD)) == '{"sum":2}'
+
+
+def test_the_work_of_somebody_else_on_the_draft_is_not_overwritten_unseen(run: Run, desk: Path) -> None:
+    assert told(publish(run, "desk.workflow.yaml", "--tenant", "north")) == "desk@1 is published."
+
+    async def save(text: str, revision: int) -> None:
+        journal = open_journal("runs.db")
+        await shelf_of(journal).save("workflow", "desk", text, revision, tenant="north", by="bob")
+        await journal.close()
+
+    asyncio.run(save(DESK.replace("b: 1", "b: 2"), 1))
+    (desk / "desk.workflow.yaml").write_text(DESK.replace("b: 1", "b: 3"), "utf-8")
+    refused = publish(run, "desk.workflow.yaml", "--tenant", "north")
+    assert refused.exit_code == 2
+    assert "changes that nobody has published" in refused.output
+    stale = publish(run, "desk.workflow.yaml", "--tenant", "north", "--revision", "1")
+    assert stale.exit_code == 2
+    assert "sum.with.b: 2 → 3" in stale.output
+    assert "saved by 'bob'" in stale.output.replace("\n", " ")
+    assert told(publish(run, "desk", "--tenant", "north")) == "desk@2 is published."
+    assert told(publish(run, "desk.workflow.yaml", "--tenant", "north")) == "desk@3 is published."
+    assert told(run("workflow", "list", "--json", *RECORD)) == "[]"  # of no tenant
+    assert told(publish(run)) == "desk@1 is published."
+
+
+def test_an_imported_file_is_told_to_be_one_when_it_is_published(run: Run, desk: Path) -> None:
+    file = desk / "desk.workflow.yaml"
+    file.write_text(DESK.replace("name: desk", "name: desk\nimported: dify"), "utf-8")
+    published = publish(run)
+    assert published.exit_code == 0
+    assert "was imported from dify" in published.stderr
+
+
+KILLED = """
+import os, signal
+from actum import tool
+
+@tool(effects={"write"}, idempotent=True)
+def slow() -> str:
+    '''Is killed the first time.'''
+    if not os.path.exists("killed"):
+        open("killed", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "slow"
+"""
+LEAF = "actum: workflow/1\nname: leaf\nnodes: {}\noutputs: {said: WORD}\n"
+TOP = """
+actum: workflow/1
+name: top
+nodes: {a: {type: tool, tool: slow}, b: {type: workflow, workflow: leaf}}
+edges: [a > b]
+outputs: {said: "${b.output.said}", top: WORD}
+"""
+
+
+def test_a_run_that_is_killed_goes_on_after_a_rollback_with_what_it_began_with(
+    run: Run, home: Path, process: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    (home / "killed.py").write_text(KILLED, "utf-8")
+    flags = ("--tools", "killed.py", *RECORD)
+    for name, text in (("leaf", LEAF), ("top", TOP)):
+        for word in ("old", "new"):
+            (home / f"{name}.yaml").write_text(text.replace("WORD", word), "utf-8")
+            told(run("workflow", "publish", f"{name}.yaml", *flags))
+    killed = process("workflow", "run", "top", "--yes", *flags)
+    assert killed.returncode == -signal.SIGKILL
+    assert (home / "killed").exists()
+    for name in ("leaf", "top"):
+        assert told(run("workflow", "rollback", name, "1", *flags)) == f"{name}@3 is published."
+    lines = json.loads(told(run("runs", "list", "--json", *RECORD)))
+    (line,) = [each for each in lines if each["agent"] == "top"]
+    assert json.loads(told(run("resume", line["run_id"], "--yes", "--json", *flags)))["output"] == {
+        "said": "new",
+        "top": "new",
+    }
+    assert json.loads(told(run("workflow", "run", "top", "--yes", "--json", *flags)))["output"] == {
+        "said": "old",
+        "top": "old",
+    }

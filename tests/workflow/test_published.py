@@ -1,0 +1,276 @@
+"""Published workflows: what a node's `name@3` stands for, and that a run keeps the versions with which it began."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from actum import tool
+from actum.core.errors import UnknownName, UsageError, WorkflowFailed
+from actum.core.interfaces import Journal
+from actum.core.provenance import Origin
+from actum.core.record import CallsRequested, Intended, Started
+from actum.core.shelf import ShelfStore, StaleDraft, shelf_of
+from actum.journal.memory import MemoryJournal
+from actum.policy.rules import Rule, Rules
+from actum.runs.given_tools import Toolish
+from actum.storage.place import open_journal
+from actum.workflow.graph import Definition
+from actum.workflow.load import check_text, read_definition
+from actum.workflow.published import OPENED_MAX, PublishedWorkflows
+from actum.workflow.text import BadWorkflow
+from actum.workflow.workflow import Workflow
+
+
+def says(name: str, word: str) -> str:
+    """A workflow that gives a word."""
+    return f"actum: workflow/1\nname: {name}\nnodes: {{}}\noutputs: {{said: {word}}}"
+
+
+def uses(name: str, *others: str, asks: bool = False) -> str:
+    """A workflow that gives what other workflows give, and asks a person first."""
+    nodes = "".join(f"\n  n{index}: {{type: workflow, workflow: '{other}'}}" for index, other in enumerate(others))
+    ask = "\n  ask: {type: human, message: Go on?, choices: [yes]}" if asks else ""
+    edges = ", ".join(f"ask.yes > n{index}" for index in range(len(others))) if asks else ""
+    outputs = ", ".join(f'n{index}: "${{n{index}.output}}"' for index in range(len(others)))
+    return f"actum: workflow/1\nname: {name}\nnodes:{ask}{nodes}\nedges: [{edges}]\noutputs: {{{outputs}}}"
+
+
+def workflows(journal: Journal, *tools: Toolish, tenant: str = "", given: Sequence[str] = ()) -> PublishedWorkflows:
+    def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+        return Workflow(definition, [*tools, *used], journal=journal, version=version, uses=uses)
+
+    return PublishedWorkflows(journal, make, tenant=tenant, given=given)
+
+
+async def publish(shelf: ShelfStore, text: str, tenant: str = "") -> None:
+    name = read_definition(text).name
+    draft = await shelf.draft("workflow", name, tenant=tenant)
+    await shelf.save("workflow", name, text, draft.revision if draft is not None else 0, tenant=tenant)
+    await shelf.publish("workflow", name, tenant=tenant)
+
+
+async def test_a_run_goes_on_with_the_versions_with_which_it_began(place: str) -> None:
+    journal = open_journal(place)
+    shelf = shelf_of(journal)
+    for word in ("old", "new"):
+        await publish(shelf, says("leaf", word))
+        await publish(shelf, uses("middle", "leaf"))
+    await publish(shelf, uses("top", "middle", "leaf", asks=True))
+    top = await workflows(journal).open("top")
+    assert (top.version, top.uses) == (1, {"leaf": 2, "middle": 1})
+    waiting = await top.run()
+    assert waiting.status == "paused"
+    await journal.close()
+
+    later = open_journal(place)  # another process, after somebody has rolled back
+    try:
+        await shelf_of(later).rollback("workflow", "leaf", 1)
+        await publish(shelf_of(later), says("top", "other"))
+        answers = {waiting.pending[0].id: "yes"}
+        fresh = await workflows(later).open("top", 1)
+        assert fresh.uses == {"leaf": 3, "middle": 1}
+        with pytest.raises(UsageError, match=r"began with other versions .*leaf 2, middle 1"):
+            await fresh.resume(waiting.run_id, answers)
+        done = await (await workflows(later).of_run(waiting.run_id)).resume(waiting.run_id, answers)
+        assert done.output == {"n0": {"n0": {"said": "new"}}, "n1": {"said": "new"}}
+        started = [(await later.read(line.run_id))[0].record for line in await later.runs(limit=None)]
+        found = {each.agent: (each.version, each.uses) for each in started if isinstance(each, Started)}
+        assert found == {"top": (1, top.uses), "middle": (1, {"leaf": 2}), "leaf": (2, {})}
+        again = await fresh.run()
+        done = await fresh.resume(again.run_id, {again.pending[0].id: "yes"})
+        assert done.output == {"n0": {"n0": {"said": "old"}}, "n1": {"said": "old"}}
+        assert (await (await workflows(later).open("top")).run()).output == {"said": "other"}
+    finally:
+        await later.close()
+
+
+async def test_a_number_means_that_publication_for_ever() -> None:
+    journal = MemoryJournal()
+    shelf = shelf_of(journal)
+    await publish(shelf, says("leaf", "one"))
+    await publish(shelf, says("leaf", "two"))
+    await publish(shelf, uses("top", "leaf@1"))
+    await publish(shelf, uses("both", "leaf", "top"))
+    assert (await (await workflows(journal).open("top")).run()).output == {"n0": {"said": "one"}}
+    both = await workflows(journal).open("both")
+    assert both.uses == {"leaf": 2, "leaf@1": 1, "top": 1}
+    assert (await both.run()).output == {"n0": {"said": "two"}, "n1": {"n0": {"said": "one"}}}
+    for name, number in (("leaf", 3), ("leaf", 0), ("none", None)):
+        with pytest.raises(UnknownName, match="no published workflow"):
+            await workflows(journal).open(name, number)
+    with pytest.raises(UnknownName, match="leaf@7"):
+        await workflows(journal).with_used(read_definition(uses("x", "leaf@7")))
+    with pytest.raises(UsageError, match="x uses leaf@1, a published version"):
+        Workflow(read_definition(uses("x", "leaf@1")))
+    problems = check_text(uses("x", "leaf@1", "leaf", "leaf@x", "@3", "a/b@2")).problems
+    assert [each.line for each in problems] == [5, 6, 6, 7, 8]
+    assert "leaf@1 is used already" in problems[0].message
+
+
+async def test_a_tool_of_the_program_stands_before_a_publication_of_its_name() -> None:
+    @tool(effects={"read"})
+    def leaf() -> dict[str, str]:
+        """A tool."""
+        return {"said": "tool"}
+
+    journal = MemoryJournal()
+    await publish(shelf_of(journal), says("leaf", "shelf"))
+    opened = await workflows(journal, leaf, given=["leaf"]).with_used(read_definition(uses("top", "leaf")))
+    assert (opened.uses, (await opened.run()).output) == ({}, {"n0": {"said": "tool"}})
+
+
+async def test_cycles_by_name_are_refused_when_published_and_when_opened() -> None:
+    journal = MemoryJournal()
+    shelf = shelf_of(journal)
+    await publish(shelf, says("a", "x"))
+    for text in (uses("a", "a"), uses("a", "a@1")):
+        problems = await workflows(journal).problems_of(text, [])
+        assert [each.message for each in problems] == ["a workflow can not use itself: a > a"]
+    await publish(shelf, uses("b", "a"))
+    await shelf.save("workflow", "a", uses("a", "b"), 1)
+    with pytest.raises(BadWorkflow, match="can not use itself: a > b > a"):
+        await workflows(journal).publish("a", [])
+    await shelf.publish("workflow", "a")  # as two that publish at once could do
+    for name in ("a", "b"):
+        with pytest.raises(UsageError, match="can not use itself"):
+            await workflows(journal).open(name)
+    await publish(shelf, uses("c", "d"))
+    await publish(shelf, says("d", "x"))
+    await publish(shelf, uses("d", "c@1"))
+    with pytest.raises(UsageError, match="can not use itself: top > c > d > c"):
+        await workflows(journal).with_used(read_definition(uses("top", "c", "d@1")))
+
+
+async def test_a_diamond_is_opened_once_and_too_many_publications_are_refused() -> None:
+    journal = MemoryJournal()
+    shelf = shelf_of(journal)
+    await publish(shelf, says("l0", "x"))
+    for level in range(1, 40):  # 2 ** 39 ways lead down
+        await publish(shelf, uses(f"r{level - 1}", f"l{level - 1}"))
+        await publish(shelf, uses(f"l{level}", f"l{level - 1}", f"r{level - 1}"))
+    assert len((await workflows(journal).open("l39")).uses) == 78
+    names = [f"s{number}" for number in range(OPENED_MAX + 1)]
+    for name in names:
+        await publish(shelf, says(name, "x"))
+    with pytest.raises(UsageError, match=f"more than {OPENED_MAX} publications"):
+        await workflows(journal).with_used(read_definition(uses("top", *names)))
+
+
+async def test_only_what_passes_the_check_is_published_and_only_the_text_that_was_checked() -> None:
+    journal = MemoryJournal()
+    shelf = shelf_of(journal)
+    bad = {
+        "desk": ("actum: workflow/1\nname: desk\nnodes: {a: {type: tool, tool: none}}", "line 3.*no tool 'none'"),
+        "half": ("actum: workflow/1\nname: half", "nodes"),
+        "other": (says("name", "x"), "line 1, column 1: the definition is called 'name', and not 'other'"),
+        "uses": (uses("uses", "leaf"), "no workflow 'leaf'"),
+        "pins": (uses("pins", "leaf@2"), "no published workflow 'leaf@2'"),
+    }
+    for name, (text, told) in bad.items():
+        await shelf.save("workflow", name, text, 0)
+        with pytest.raises(BadWorkflow, match=told):
+            await workflows(journal).publish(name, [])
+        assert await shelf.published("workflow", name) is None
+    await shelf.publish("workflow", "other")  # past the check
+    with pytest.raises(BadWorkflow, match="the definition is called"):
+        await workflows(journal).open("other")
+    with pytest.raises(BadWorkflow):
+        await workflows(journal).rollback("other", 1, [])
+    await shelf.save("workflow", "good", says("good", "x"), 0)
+    with pytest.raises(StaleDraft):
+        await workflows(journal).publish("good", [], revision=2)
+    made = await workflows(journal).publish("good", [], revision=1, by="ann")
+    assert made.by == "ann"
+    (act,) = await journal.runs(kind="administration")
+    calls = (await journal.read(act.run_id))[1].record
+    assert isinstance(calls, CallsRequested)
+    told_of = {"name": "good", "number": 1, "digest": made.digest, "again": 0}
+    assert (act.principal, calls.calls[0].name, calls.calls[0].arguments) == ("ann", "workflows.publish", told_of)
+    with pytest.raises(UnknownName):
+        await workflows(journal).publish("nobody", [])
+
+
+async def test_a_tenant_neither_opens_nor_goes_on_with_what_is_another_tenants() -> None:
+    journal = MemoryJournal()
+    shelf = shelf_of(journal)
+    for tenant in ("north", "south"):
+        await publish(shelf, says("leaf", tenant), tenant)
+        await publish(shelf, uses("top", "leaf", asks=True), tenant)
+    await publish(shelf, says("own", "x"), "south")
+    waiting = await (await workflows(journal, tenant="north").open("top")).run(tenant="north")
+    with pytest.raises(UnknownName):
+        await workflows(journal, tenant="north").open("own")
+    with pytest.raises(UsageError, match="none of a workflow"):
+        await workflows(journal, tenant="south").of_run(waiting.run_id)
+    top = await workflows(journal, tenant="north").of_run(waiting.run_id)
+    done = await top.resume(waiting.run_id, {waiting.pending[0].id: "yes"}, tenant="north")
+    assert done.output == {"n0": {"said": "north"}}
+
+
+@pytest.mark.row("F1")
+async def test_literals_of_an_imported_file_are_the_developers_only_after_it_was_published(tmp_path: Path) -> None:
+    @tool(effects={"send"}, sinks=["to"])
+    def send(to: str, text: str) -> str:
+        """Send."""
+        return "sent"
+
+    journal = MemoryJournal()
+    text = """
+        actum: workflow/1
+        name: news
+        imported: dify
+        env: {to: evil@example.com}
+        inputs: {type: object}
+        nodes:
+          send: {type: tool, tool: send, with: {to: "${env.to}", text: "Hello ${inputs.who}"}}
+    """
+
+    async def origins_of(flow: Workflow) -> object:
+        done = await flow.run({"who": "ann"})
+        entries = await journal.read(done.run_id)
+        return next(each.record.origins for each in entries if isinstance(each.record, Intended))
+
+    foreign = Origin("tool", "imported file")
+    definition = read_definition(text)
+    allow = Workflow(definition, [send], journal=journal, policy=Rules(Rule("allow")))
+    both = {Origin("tool", "imported file", part=True), Origin("user", part=True)}
+    found = await origins_of(allow)
+    assert isinstance(found, dict)
+    assert (found["to"], set(found["text"])) == ((foreign,), both)
+    careful = Rules(Rule("deny", tools="send", when="!trusted(to)"), Rule("allow"))
+    with pytest.raises(WorkflowFailed, match="send"):
+        await Workflow(definition, [send], journal=journal, policy=careful).run({"who": "ann"})
+    shelf = shelf_of(journal)
+    await shelf.save("workflow", "news", text, 0)
+
+    def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+        return Workflow(definition, [send], journal=journal, policy=careful, version=version, uses=uses)
+
+    published = PublishedWorkflows(journal, make)
+    await published.publish("news", await allow.runner.list_tools(), by="ann")
+    found = await origins_of(await published.open("news"))
+    assert isinstance(found, dict)
+    assert found["to"] == (Origin("developer"),)
+    with pytest.raises(WorkflowFailed):  # the draft, or the file, is as strange as before
+        await (await published.with_used(definition)).run({"who": "ann"})
+
+
+async def test_an_imported_file_gets_no_secret_before_it_was_published() -> None:
+    text = """
+        actum: workflow/1
+        name: steal
+        imported: dify
+        nodes:
+          get: {type: http, url: "http://127.0.0.1:9/", headers: {x: "${secret:KEY}"}}
+    """
+    flow = Workflow(read_definition(text), secrets={"KEY": "s3cret"}, policy=Rules(Rule("allow")))
+    with pytest.raises(WorkflowFailed, match="gets no secret before a person has published"):
+        await flow.run()
+    plain = Workflow(read_definition(text.replace(', headers: {x: "${secret:KEY}"}', "")), policy=Rules(Rule("allow")))
+    with pytest.raises(
+        WorkflowFailed, match="can not be called"
+    ):  # nor the own network, which a person's file may name
+        await plain.run()
