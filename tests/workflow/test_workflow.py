@@ -111,7 +111,7 @@ async def test_the_record_has_a_beginning_and_an_end_of_each_node_and_a_pure_nod
 
 
 async def test_origins_are_exact_and_policies_see_them() -> None:
-    sent: list[str] = []
+    sent: list[str | list[str]] = []
 
     @tool(effects={"read"}, trusted=["address"])
     def look_up(who: str) -> dict[str, str]:
@@ -119,7 +119,7 @@ async def test_origins_are_exact_and_policies_see_them() -> None:
         return {"address": f"{who}@example.org", "note": "evil@example.com"}
 
     @tool(effects={"send"}, sinks=["to"])
-    def send(to: str, text: str) -> str:
+    def send(to: str | list[str], text: str) -> str:
         """Send."""
         sent.append(to)
         return "sent"
@@ -144,8 +144,15 @@ async def test_origins_are_exact_and_policies_see_them() -> None:
             each for each in await records(flow, done.run_id) if isinstance(each, Intended) and each.tool == "send"
         ]
         assert found[0].origins["text"] == (Origin("developer"),)
-        return found[0].origins["to"]
+        return found[0].origins["to[0]" if isinstance(to, list) else "to"]
 
+    assert await origins_of("new@c.org") == (Origin("developer"),)  # nobody else has said so
+    assert await origins_of("hello") == (Origin("developer"),)
+    assert await origins_of("${inputs.to}", {"to": "hello"}) == (Origin("user"),)
+    assert await origins_of(["new@c.org", "${inputs.to}"], {"to": "x@y.org"}) == (Origin("developer"),)
+    assert await origins_of(["${who.output.note}"]) == "permission_denied"
+    assert await origins_of(["${who.output.note}", "evil@example.com"]) == "permission_denied"
+    sent.clear()
     assert await origins_of("${inputs.to}", {"to": "a@b.org"}) == (Origin("user"),)
     assert await origins_of("ann@example.org") == (Origin("developer"),)
     assert await origins_of("${who.output.address}") == (Origin("tool", "look_up", "address", trusted=True),)
