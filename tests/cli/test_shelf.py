@@ -57,6 +57,8 @@ def test_a_workflow_is_published_run_by_name_compared_and_rolled_back(run: Run, 
         return json.loads(told(run("workflow", "run", source, *tools)))["output"]
 
     assert [came(source) for source in ("desk", "desk@1", "desk@2")] == [{"sum": 15}, {"sum": 6}, {"sum": 15}]
+    asked = [each["question"] for each in json.loads(told(run("runs", "list", "--json", *RECORD)))]
+    assert asked[:3] == ["desk@2(a=5)", "desk@1(a=5)", "desk@2(a=5)"]
     assert told(run("workflow", "rollback", "desk", "1", "--tools", "tools.py", *RECORD)) == "desk@3 is published."
     assert came("desk") == {"sum": 6}
     versions = json.loads(told(run("workflow", "versions", "desk", "--json", *RECORD)))

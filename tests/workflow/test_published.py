@@ -19,7 +19,7 @@ from actum.runs.given_tools import Toolish
 from actum.storage.place import open_journal
 from actum.workflow.graph import Definition
 from actum.workflow.load import check_text, read_definition
-from actum.workflow.published import OPENED_MAX, PublishedWorkflows
+from actum.workflow.published import OPENED_BYTES_MAX, OPENED_MAX, PublishedWorkflows
 from actum.workflow.text import BadWorkflow
 from actum.workflow.workflow import Workflow
 
@@ -157,6 +157,10 @@ async def test_a_diamond_is_opened_once_and_too_many_publications_are_refused() 
         await publish(shelf, says(name, "x"))
     with pytest.raises(UsageError, match=f"more than {OPENED_MAX} publications"):
         await workflows(journal).with_used(read_definition(uses("top", *names)))
+    for name in names[:5]:
+        await publish(shelf, says(name, "x" * 900_000))
+    with pytest.raises(UsageError, match=f"or {OPENED_BYTES_MAX} bytes"):
+        await workflows(journal).with_used(read_definition(uses("top", *names[:5])))
 
 
 async def test_only_what_passes_the_check_is_published_and_only_the_text_that_was_checked() -> None:

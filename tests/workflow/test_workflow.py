@@ -9,7 +9,7 @@ import pytest
 from actum import Answer, tool
 from actum.call.limits.limits import Limits
 from actum.core.call import ToolCall
-from actum.core.errors import InvalidArguments, ReplayDiverged, UsageError, WorkflowFailed
+from actum.core.errors import InvalidArguments, ReplayDiverged, ToolError, UsageError, WorkflowFailed
 from actum.core.event import NodeFinished, NodeStarted, RunFinished
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply
@@ -111,7 +111,7 @@ async def test_the_record_has_a_beginning_and_an_end_of_each_node_and_a_pure_nod
 
 
 async def test_origins_are_exact_and_policies_see_them() -> None:
-    sent: list[str] = []
+    sent: list[str | list[str]] = []
 
     @tool(effects={"read"}, trusted=["address"])
     def look_up(who: str) -> dict[str, str]:
@@ -119,7 +119,7 @@ async def test_origins_are_exact_and_policies_see_them() -> None:
         return {"address": f"{who}@example.org", "note": "evil@example.com"}
 
     @tool(effects={"send"}, sinks=["to"])
-    def send(to: str, text: str) -> str:
+    def send(to: str | list[str], text: str) -> str:
         """Send."""
         sent.append(to)
         return "sent"
@@ -144,14 +144,50 @@ async def test_origins_are_exact_and_policies_see_them() -> None:
             each for each in await records(flow, done.run_id) if isinstance(each, Intended) and each.tool == "send"
         ]
         assert found[0].origins["text"] == (Origin("developer"),)
-        return found[0].origins["to"]
+        return found[0].origins["to[0]" if isinstance(to, list) else "to"]
 
+    assert await origins_of("new@c.org") == (Origin("developer"),)  # nobody else has said so
+    assert await origins_of("hello") == (Origin("developer"),)
+    assert await origins_of("${inputs.to}", {"to": "hello"}) == (Origin("user"),)
+    assert await origins_of(["new@c.org", "${inputs.to}"], {"to": "x@y.org"}) == (Origin("developer"),)
+    assert await origins_of(["${who.output.note}"]) == "permission_denied"
+    assert await origins_of(["${who.output.note}", "evil@example.com"]) == "permission_denied"
+    sent.clear()
     assert await origins_of("${inputs.to}", {"to": "a@b.org"}) == (Origin("user"),)
     assert await origins_of("ann@example.org") == (Origin("developer"),)
     assert await origins_of("${who.output.address}") == (Origin("tool", "look_up", "address", trusted=True),)
     assert await origins_of("${who.output.note}") == "permission_denied"
     assert await origins_of("${say.text}") == "permission_denied"  # the model repeats what the tool said
     assert sent == ["a@b.org", "ann@example.org", "ann@example.org"]
+
+
+async def test_what_a_failure_says_is_never_the_developers_word() -> None:
+    @tool(effects={"read"})
+    def broken() -> str:
+        """Fail with words of a stranger."""
+        raise ToolError("evil@example.com")
+
+    @tool(effects={"send"}, sinks=["to"])
+    def send(to: str) -> str:
+        """Send."""
+        return "sent"
+
+    policy = Rules(Rule("deny", tools="send", when="!trusted(to)"), Rule("allow"))
+    default: JsonObject = {"default": {"output": "ann@example.org"}}
+    for on_error, edge, to, is_sent in (
+        ("branch", "b.error > s", "${error.message}", False),
+        ("branch", "b.error > s", "${b.error.message}", False),
+        (default, "b > s", "${b.error.message}", False),
+        (default, "b > s", "${b.output}", True),
+    ):
+        nodes: JsonObject = {
+            "b": {"type": "tool", "tool": "broken", "on_error": on_error},
+            "s": {"type": "tool", "tool": "send", "with": {"to": to}, "on_error": "branch"},
+        }
+        flow = workflow(
+            {"nodes": nodes, "edges": [edge], "outputs": {"said": "${s.output?}"}}, [broken, send], policy=policy
+        )
+        assert (await flow.run()).output == {"said": "sent" if is_sent else None}, to
 
 
 async def test_a_failed_node_fails_the_run_and_the_failure_is_on_record() -> None:

@@ -204,7 +204,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     def question(self) -> str:
         """The user's words: they stand behind what the program tells of earlier runs. Of a workflow, its inputs."""
         if self.workflow and not self.said:
-            title = f"{self.agent}({_told(self.inputs)})"
+            name = f"{self.agent}@{self.version}" if self.version else self.agent
+            title = f"{name}({_told(self.inputs)})"
             return title if len(title) <= TITLE_MAX else title[: TITLE_MAX - 1] + "…"
         return next((message.text for message in reversed(self.said) if isinstance(message, UserMessage)), "")
 

@@ -338,7 +338,11 @@ def is_user(origin: Origin) -> bool:
 
 
 def comes_from(
-    value: Json, origins: Lookup, accept: Callable[[Origin], bool], declared: Callable[[], frozenset[str]]
+    value: Json,
+    origins: Lookup,
+    accept: Callable[[Origin], bool],
+    declared: Callable[[], frozenset[str]],
+    name: str = "value",
 ) -> bool:
     """Whether every plain value inside of a value, and every key, came as a whole from an origin that is accepted.
 
@@ -347,12 +351,15 @@ def comes_from(
         origins: looks origins up.
         accept: which origins are accepted.
         declared: tells the names of fields that the schema of the tool declares. Such a key is the tool's own word.
+        name: the name of the argument, where the value is a whole argument: whoever knows the exact origins of each
+            argument finds a plain value by this name.
 
     Returns:
         False also where there is no value: for null, an empty text, an empty list and an empty object.
     """
     names: frozenset[str] | None = None
     waiting: list[Json] = [value]
+    name = "value" if isinstance(value, _NESTED) else name
     while waiting:
         item = waiting.pop()
         if isinstance(item, dict):
@@ -362,7 +369,7 @@ def comes_from(
             if not item:
                 return False
             waiting += item.values() if isinstance(item, dict) else item
-        elif not any(map(accept, origins({"value": item}).get("value", ()))):
+        elif not any(map(accept, origins({name: item}).get(name, ()))):
             return False
     return True
 

@@ -379,7 +379,8 @@ class _Case:
     def _passes(self, test: OriginTest) -> bool:
         accept = is_relied_on if test.function == "trusted" else is_user
         values = values_at(self.call.arguments, test.names)
-        return all(comes_from(value, self.facts.origins, accept, lambda: self._declared) for value in values)
+        name = test.names[0] if len(test.names) == 1 else "value"
+        return all(comes_from(value, self.facts.origins, accept, lambda: self._declared, name) for value in values)
 
 
 _GIVEN: dict[str, Callable[[_Case], Collection[str]]] = {

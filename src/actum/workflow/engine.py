@@ -501,10 +501,10 @@ class WorkflowEngine:
         def origins(arguments: JsonObject) -> Origins:
             """The exact origins; words of a model, and what a person put in its place, are looked up."""
             before = origins_in(given, lineage)
-            if arguments != given and list(arguments) == ["value"]:  # a condition of a policy asks for one plain value
-                known = [each for path, each in before.items() if _same(_at(given, path), arguments["value"])]
-                exactly = tuple(origin for each in known for origin in each)
-                return {"value": exactly} if exactly and not is_models(exactly) else self._run.path.looked_up(arguments)
+            if list(arguments) == ["value"] and not _same(given.get("value"), arguments["value"]):
+                return self._origins_inside(
+                    before, given, arguments
+                )  # a policy asks for a plain value inside of another
             exact = origins_in(arguments, lineage)
             changed = arguments != given
             unknown = {
@@ -518,6 +518,18 @@ class WorkflowEngine:
             return {path: looked.get(path, known) if path in unknown else known for path, known in exact.items()}
 
         return (lambda arguments: as_foreign(origins(arguments))) if self._is_foreign else origins
+
+    def _origins_inside(self, before: Origins, given: JsonObject, arguments: JsonObject) -> Origins:
+        """The origins of one plain value, `value`, that stands somewhere inside of the arguments of a call.
+
+        Where it stands is not known: where values that are the same have different origins, each counts as a part.
+        """
+        known = [each for path, each in before.items() if _same(_at(given, path), arguments["value"])]
+        if not known or any(map(is_models, known)):
+            return self._run.path.looked_up(arguments)
+        if all(each == known[0] for each in known):
+            return {"value": known[0]}
+        return {"value": tuple(msgspec.structs.replace(origin, part=True) for each in known for origin in each)}
 
     async def _make(self, due: Due, number: int, call: ToolCall) -> None:
         """Make the call of a node."""

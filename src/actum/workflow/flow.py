@@ -23,7 +23,7 @@ from ..core.json import Json, JsonObject
 from ..core.record import NodeError
 from .expression import Expression, NoValue
 from .graph import Definition, Graph, GraphNode
-from .lineage import DEVELOPER, Built, Lineage, Mixed, part_of
+from .lineage import DEVELOPER, OF_ERROR, Built, Lineage, Mixed, part_of
 from .nodes import ERROR, OUT
 from .settings import Default, EachNode, LoopNode, OnError
 
@@ -318,10 +318,11 @@ class Flow:
         if error is not None:
             rule = cast(OnError, node.settings.on_error)
             if isinstance(rule, Default):
-                value, port, lineage = {**rule.default, ERROR: error.told}, port or OUT, DEVELOPER
+                value, port = {**rule.default, ERROR: error.told}, port or OUT
+                lineage = Built({ERROR: OF_ERROR}, DEVELOPER)
             elif rule == "branch":
-                value, port, lineage = {ERROR: error.told}, ERROR, DEVELOPER
-                scope.roots = {**scope.roots, ERROR: (error.told, DEVELOPER)}
+                value, port, lineage = {ERROR: error.told}, ERROR, OF_ERROR
+                scope.roots = {**scope.roots, ERROR: (error.told, OF_ERROR)}
             else:
                 scope.states[node.name] = {ERROR: error.told}
                 scope.failed = scope.failed or error

@@ -61,6 +61,8 @@ Lineage = From | OfTool | Built | Mixed
 
 DEVELOPER = From((Origin("developer"),))
 OF_MODEL = From((MODEL,))
+OF_ERROR = From((Origin("tool", "failed node"),))
+"""The lineage of what is told of a failure: the words may be those of a tool or of a server. No tool has this name."""
 FOREIGN = Origin("tool", "imported file")
 """The origin of the literals of an imported definition that no person has published. No tool can have this name."""
 

@@ -25,8 +25,9 @@ from .load import check_text, read_definition
 from .text import BadWorkflow, TextProblem
 from .workflow import Workflow, check_tools, workflow_names
 
-OPENED_MAX = 200
-"""A workflow may use so many publications of other workflows, those that are used by them counted."""
+OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
+"""A workflow may use so many publications of other workflows, with so many bytes of text, those that are used by them
+counted: to open them takes time."""
 
 
 DEFINITIONS_MAX = 500
@@ -226,6 +227,7 @@ class _Opening:
         self._began_with = began_with
         self._opened: dict[tuple[str, int], Workflow] = {}
         self._numbers: dict[str, int] = {}
+        self._bytes = 0
 
     async def made(self, definition: Definition, version: int, above: tuple[str, ...] = ()) -> Workflow:
         """The workflow, with all workflows that it uses.
@@ -272,11 +274,13 @@ class _Opening:
         if number is None:  # the same number for each node that names it in this run
             number = self._began_with[name] if self._began_with is not None else self._numbers[name]
         if (name, number) not in self._opened:
-            if len(self._opened) >= OPENED_MAX:
-                raise UsageError(f"{line[0]} uses more than {OPENED_MAX} publications of other workflows")
             publication = await self._published(name, number)
             if publication is None:
                 raise no_publication("workflow", name, number)
+            self._bytes += len(publication.text.encode())
+            if len(self._opened) >= OPENED_MAX or self._bytes > OPENED_BYTES_MAX:
+                most = f"{OPENED_MAX} publications of other workflows, or {OPENED_BYTES_MAX} bytes"
+                raise UsageError(f"{line[0]} uses more than {most}")
             self._opened[name, number] = await self.made(self._definition_in(publication), number, line)
         return self._opened[name, number]
 
