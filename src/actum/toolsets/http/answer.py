@@ -33,6 +33,8 @@ RETRY_AFTER_MAX_S = 86_400.0
 NOTED = ("etag", "last-modified", "content-length", "content-type", "allow")
 """The headers that are told of an answer without a body."""
 
+HIDING = "The API answered with a text that holds a credential in another character set; the text is not handed on."
+
 _SHORT = range(1, WORDS_CHARS_MAX)
 """What is longer is left out whole: to cut it could leave the beginning of a secret that is then not found."""
 _NEXT = re.compile(r"<([^<>]*)>([^<>]*)")
@@ -78,6 +80,8 @@ def result_of(answer: Fetched, asked: AskedOperation, call_id: str) -> ToolResul
     notes = _notes(answer, asked)
     if not answer.body:
         content.append(TextPart(_without_body(answer, asked.operation)))
+    elif _is_of_text(kind) and _hides_secret(answer.body, asked.secrets):
+        content.append(TextPart(HIDING))
     elif _is_json(kind):
         try:
             value, _ = parse(answer.body, keep_last=True)
@@ -114,6 +118,8 @@ def refuse(answer: Fetched, now: float, secrets: Collection[str] = ()) -> NoRetu
     """
     status, later = answer.status, retry_after(answer.headers, now)
     later = min(later, RETRY_AFTER_MAX_S) if later is not None else None
+    if later is not None and matcher(frozenset(secrets)).is_in(later):
+        later = None
     said = _said(answer, secrets)
     words = f"HTTP {status}{': ' + said if said else ''}"
     if status == 429:
@@ -164,6 +170,17 @@ def holds_secret(data: bytes, secrets: Collection[str]) -> bool:
     return bool(known and texts and matcher(known).find(texts))
 
 
+def _hides_secret(body: bytes, secrets: Collection[str]) -> bool:
+    """Whether bytes hold a secret and are no plain UTF-8, so that the secret is not found in the text they become."""
+    if not secrets:
+        return False
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return holds_secret(body, secrets)
+    return b"\0" in body and holds_secret(body, secrets)
+
+
 def _file(data: bytes, kind: str, name: str, secrets: Collection[str]) -> MediaPart:
     """A body that is no text, without secrets: none is looked for in files once they are on record.
 
@@ -190,13 +207,21 @@ def _kind(headers: Mapping[str, str]) -> tuple[str, str, str]:
     return kind, str(head.get_content_charset() or "utf-8"), str(head.get_filename() or "")
 
 
+def _is_of_text(kind: str) -> bool:
+    return (
+        _is_json(kind)
+        or kind.startswith("text/")
+        or kind.endswith(("/xml", "+xml", "/yaml", "/x-ndjson", "/javascript"))
+    )
+
+
 def _is_json(kind: str) -> bool:
     return kind in ("application/json", "text/json") or kind.endswith("+json")
 
 
 def _as_text(body: bytes, kind: str, charset: str) -> str | None:
     """A body that is text; None for another one."""
-    is_text = kind.startswith("text/") or kind.endswith(("/xml", "+xml", "/yaml", "/x-ndjson", "/javascript"))
+    is_text = _is_of_text(kind)
     if not is_text and kind:
         return None
     try:
@@ -292,6 +317,8 @@ def _said(answer: Fetched, secrets: Collection[str]) -> str:
     """The short message of an error, in one line."""
     kind, charset, _ = _kind(answer.headers)
     body = answer.body[:100_000]
+    if _hides_secret(body, secrets):
+        return ""
     if _is_json(kind):
         try:
             value, _ = parse(body, keep_last=True)
