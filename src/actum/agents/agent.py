@@ -1018,6 +1018,7 @@ class Agent(Generic[Output]):
                     run.path.reads,
                     self._check,
                     lambda reply: run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model)),
+                    run.path.names_of,
                 ),
                 relist=self.runner.listing(state),
                 price=price,

@@ -10,7 +10,8 @@ What is not done here: waiting for a limit, trying again, cutting long results. 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Never
 
@@ -76,6 +77,7 @@ class ApiToolset:
         self.operations = {each.tool.name: each for each in setup.api.operations if each.tool.name not in held}
         self.tools = {name: tool_of(setup, each) for name, each in self.operations.items()}
         shortened = [name for name in self.operations if name in setup.whole]
+        self._schema_names = {name: name for name in shortened}
         self.schema_tool = _schema_tool(setup.name, shortened) if shortened else None
         self._origins = frozenset(origin(each) for each in setup.origins)
         endpoints = [each.token_url for each in setup.credentials.values() if isinstance(each, OAuthCredential)]
@@ -117,6 +119,26 @@ class ApiToolset:
             told = (answer._replace(url=request.url), self._asked(operation, secrets), call.id)
             return await asyncio.to_thread(result_of, *told) if len(answer.body) > LARGE else result_of(*told)
         refuse(answer, self._clock.now(), secrets)
+
+    def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
+        """None: each call is for its own tool; see `StandsForOthers`."""
+        return None
+
+    def stands_for(self, name: str) -> Sequence[Tool]:
+        """The tools whose schemas the tool of this name shows; see `StandsForOthers`."""
+        is_schema_tool = self.schema_tool is not None and name == self.schema_tool.name
+        return [self.tools[own] for own in self._schema_names.values()] if is_schema_tool else ()
+
+    def through(self, shown: Callable[[Tool], Tool | None]) -> ApiToolset:
+        """The same tools, of which the one that shows schemas says the names that a run knows; see `StandsForOthers`.
+
+        Connections and tokens are shared.
+        """
+        again = copy(self)
+        own = set(self._schema_names.values())
+        again._schema_names = {tool.name: name for name in own if (tool := shown(self.tools[name])) is not None}
+        again.schema_tool = _schema_tool(self.setup.name, sorted(again._schema_names)) if again._schema_names else None
+        return again
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
@@ -173,7 +195,7 @@ class ApiToolset:
 
     def _schema_at(self, arguments: JsonObject) -> Json:
         """The part of a tool's whole schema that a model asks for."""
-        schema = self.setup.whole.get(str(arguments.get("tool")))
+        schema = self.setup.whole.get(self._schema_names.get(str(arguments.get("tool")), ""))
         if schema is None:
             raise ToolError("No tool of this name has a shortened schema.")
         found: Json = schema
