@@ -14,7 +14,7 @@ from typing import NoReturn
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import jmespath
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from ...core.call import MediaPart, TextPart, ToolResult
 from ...core.errors import CallTimeout, RateLimited, ToolError, Unavailable
@@ -73,14 +73,14 @@ def result_of(answer: Fetched, asked: AskedOperation, call_id: str) -> ToolResul
     Raises:
         ToolError: the answer is a file that repeats a credential.
     """
-    kind, charset, name = _kind(answer.headers)
+    kind, charset, name = kind_of(answer.headers)
     value: Json = None
     structured = False
     content: list[TextPart | MediaPart] = []
     notes = _notes(answer, asked)
     if not answer.body:
         content.append(TextPart(_without_body(answer, asked.operation)))
-    elif _is_of_text(kind) and _hides_secret(answer.body, asked.secrets):
+    elif _is_of_text(kind) and hides_secret(answer.body, asked.secrets):
         content.append(TextPart(HIDING))
     elif _is_json(kind):
         try:
@@ -101,11 +101,15 @@ def result_of(answer: Fetched, asked: AskedOperation, call_id: str) -> ToolResul
         problems = asked.problems(answer.status, value, len(answer.body))
         notes += [f"The answer is not as the API's document says: {each}" for each in problems]
         value = _picked(value, asked.pick, notes)
-    if notes:
-        if structured:
-            content.append(TextPart(dumps(value)))
-        content += [TextPart(note) for note in notes]
-    return ToolResult(call_id, tuple(content), structured=value if structured else UNSET)
+    if structured:
+        return with_notes(value, notes, call_id)
+    return ToolResult(call_id, (*content, *(TextPart(note) for note in notes)))
+
+
+def with_notes(value: Json, notes: Sequence[str], call_id: str) -> ToolResult:
+    """A value as a result, and what is told beside it."""
+    content = [TextPart(text) for text in (dumps(value), *notes)] if notes else []
+    return ToolResult(call_id, tuple(content), structured=value)
 
 
 def refuse(answer: Fetched, now: float, secrets: Collection[str] = ()) -> NoReturn:
@@ -170,7 +174,7 @@ def holds_secret(data: bytes, secrets: Collection[str]) -> bool:
     return bool(known and texts and matcher(known).find(texts))
 
 
-def _hides_secret(body: bytes, secrets: Collection[str]) -> bool:
+def hides_secret(body: bytes, secrets: Collection[str]) -> bool:
     """Whether bytes hold a secret and are no plain UTF-8, so that the secret is not found in the text they become."""
     if not secrets:
         return False
@@ -196,7 +200,7 @@ def _file(data: bytes, kind: str, name: str, secrets: Collection[str]) -> MediaP
     )
 
 
-def _kind(headers: Mapping[str, str]) -> tuple[str, str, str]:
+def kind_of(headers: Mapping[str, str]) -> tuple[str, str, str]:
     """Media type, character set and file name that an answer says."""
     head = Message()
     head["content-type"] = headers.get("content-type", "")
@@ -315,9 +319,9 @@ def _shown(arguments: JsonObject) -> str:
 
 def _said(answer: Fetched, secrets: Collection[str]) -> str:
     """The short message of an error, in one line."""
-    kind, charset, _ = _kind(answer.headers)
+    kind, charset, _ = kind_of(answer.headers)
     body = answer.body[:100_000]
-    if _hides_secret(body, secrets):
+    if hides_secret(body, secrets):
         return ""
     if _is_json(kind):
         try:

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import Never
+from typing import NamedTuple, Never
 
 import msgspec
 
@@ -25,17 +25,19 @@ from ...core.interfaces import Clock, Context
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
 from ...protocols.openapi.asking import asked_by
+from ...protocols.openapi.items import STREAMS, item_reader
 from ...protocols.openapi.model import ApiOperation, BadDocument
 from ...protocols.openapi.request import BuiltRequest, build_request
 from ...protocols.openapi.setup import ApiSetup, OAuthCredential, argument_of, filled, tool_of
 from ...storage.tokens import TokenStore
 from ...transport.egress import Egress
-from ...transport.fetcher import Fetched, Fetcher
+from ...transport.fetcher import Fetched, Fetcher, Redirects
 from ...transport.guard import AddressRefused, Guard, origin
 from ...transport.http import HttpFailure
-from .answer import AskedOperation, refuse, result_of
+from .answer import AskedOperation, kind_of, refuse, result_of, with_notes
 from .credentials import ApiCredentials, Keep
 from .results import ResultSchemas
+from .stream import StreamBounds, StreamReading, TakenItems
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 ANSWER_S_MAX = 60.0
@@ -43,6 +45,13 @@ LARGE = 2**20
 """An answer of more bytes is read in a thread, so that other calls go on."""
 SCHEMA_TOOL = "get_schema"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class StreamedAnswer(NamedTuple):
+    """A good answer that is a stream, as far as it was read."""
+
+    status: int
+    taken: TakenItems
 
 
 class ApiToolset:
@@ -55,6 +64,7 @@ class ApiToolset:
         clock: for the end of tokens and for dates in `Retry-After`.
         keep: keeps a new refresh token.
         logins: what users were granted who logged in.
+        bounds: how much of an answer that is a stream is read.
 
     Attributes:
         setup: as given.
@@ -71,8 +81,10 @@ class ApiToolset:
         clock: Clock | None = None,
         keep: Keep | None = None,
         logins: TokenStore | None = None,
+        bounds: StreamBounds | None = None,
     ) -> None:
         self.setup = setup
+        self._bounds = bounds or StreamBounds()
         held = set(setup.held())
         self.operations = {each.tool.name: each for each in setup.api.operations if each.tool.name not in held}
         self.tools = {name: tool_of(setup, each) for name, each in self.operations.items()}
@@ -109,11 +121,13 @@ class ApiToolset:
             raise UnknownTool(f"There is no tool {call.name!r}.")
         request = self._built(operation, call.arguments, context)
         dressed, secrets = await self._credentials.dress(request, context)
-        answer = await self._send(operation, dressed)
+        answer = await self._answer(operation, dressed, context, secrets)
         if answer.status == 401 and self._credentials.forget(request, context, secrets):
             # A request that was refused for its token was not carried out; one new token is tried, and no second.
             dressed, secrets = await self._credentials.dress(request, context)
-            answer = await self._send(operation, dressed)
+            answer = await self._answer(operation, dressed, context, secrets)
+        if isinstance(answer, StreamedAnswer):
+            return with_notes(answer.taken.items, list(filter(None, [answer.taken.note])), call.id)
         if answer.status < 300 or answer.status == 304:
             # The next page is worked out from the address without its credentials.
             told = (answer._replace(url=request.url), self._asked(operation, secrets), call.id)
@@ -180,18 +194,31 @@ class ApiToolset:
             request = msgspec.structs.replace(request, headers=(*kept, (name, context.key)))
         return request
 
-    async def _send(self, operation: ApiOperation, request: BuiltRequest) -> Fetched:
+    async def _answer(
+        self, operation: ApiOperation, request: BuiltRequest, context: Context, secrets: Sequence[str]
+    ) -> Fetched | StreamedAnswer:
         headers = {"accept": _accepted(operation)} | {name.lower(): value for name, value in request.headers}
+        body = request.body or b""
         try:
-            return await self._fetcher.send(
-                request.method,
-                request.url,
-                headers=headers,
-                body=request.body or b"",
-                redirects="inside" if operation.method in _READING else "none",
-            )
+            if not any(each.is_stream for each in operation.responses):
+                redirects: Redirects = "inside" if operation.method in _READING else "none"
+                return await self._fetcher.send(
+                    request.method, request.url, headers=headers, body=body, redirects=redirects
+                )
+            async with self._fetcher.stream(
+                request.method, request.url, headers=headers, body=body, silence_s=self._bounds.seconds
+            ) as stream:
+                reader = item_reader(kind_of(stream.headers)[0]) if stream.status < 300 else None
+                if reader is None:
+                    async with asyncio.timeout(ANSWER_S_MAX):
+                        whole = b"".join([piece async for piece in stream.pieces])
+                    return Fetched(stream.status, stream.headers, whole, request.url)
+                reading = StreamReading(self._bounds, secrets, context.progress)
+                return StreamedAnswer(stream.status, await reading.read(stream, reader))
         except HttpFailure as failure:
             _fail(failure)
+        except TimeoutError:
+            _fail(HttpFailure("it did not answer in time", sent=True))
 
     def _schema_at(self, arguments: JsonObject) -> Json:
         """The part of a tool's whole schema that a model asks for."""
@@ -212,8 +239,10 @@ class ApiToolset:
 
 def _accepted(operation: ApiOperation) -> str:
     kinds = {each.media_type for each in operation.responses if each.media_type}
-    json = sorted(kind for kind in kinds if "json" in kind and kind.isascii() and kind.isprintable())
-    return ", ".join([*json[:5], "*/*;q=0.5"]) if json else "*/*"
+    known = sorted(
+        kind for kind in kinds if ("json" in kind or kind in STREAMS) and kind.isascii() and kind.isprintable()
+    )
+    return ", ".join([*known[:5], "*/*;q=0.5"]) if known else "*/*"
 
 
 def _fail(failure: HttpFailure) -> Never:
