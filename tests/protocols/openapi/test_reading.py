@@ -12,10 +12,11 @@ import pytest
 
 from actum.core.attachment import File
 from actum.core.errors import InvalidArguments
-from actum.core.json import Json, JsonObject
+from actum.core.json import Json, JsonObject, dumps
 from actum.protocols.openapi.model import ApiDocument, ApiServer, BadDocument, ServerVariable
 from actum.protocols.openapi.reading import DocumentReader, argument_schema, read_api, response_schema
 from actum.protocols.openapi.request import BuiltRequest, build_request, with_credentials
+from actum.protocols.openapi.schema import bounded, part_at
 from actum.protocols.openapi.text import read_text
 from actum.schema.schema import compile_schema
 
@@ -169,6 +170,60 @@ def test_a_large_schema_is_cut_and_can_be_had_whole() -> None:
     assert operation.cut
     assert "object, see get_schema" in str(operation.tool.parameters)
     assert "p0" in str(argument_schema(reader, operation))
+
+
+def test_each_part_that_was_cut_out_of_a_schema_of_a_real_document_is_reached_by_the_path_that_stands_in_its_place() -> (
+    None
+):
+    tried = cut = 0
+    for name in ("api.github.com", "digitalocean.com", "okta", "box.com", "readme-3.0-schema-circular"):
+        reader = DocumentReader(read_text(gzip.decompress((CORPUS / f"{name}.json.gz").read_bytes())))
+        sizes = (
+            (len(dumps(whole)), whole) for each in reader.api().operations if (whole := argument_schema(reader, each))
+        )
+        largest = sorted(sizes, key=lambda each: each[0], reverse=True)[:12]
+        for number, (_, whole) in enumerate(largest):
+            bytes_max = (900, 2500, 12_000)[number % 3]
+            asked: list[str] = []
+
+            def rebuilt(part: Json, whole: JsonObject = whole, most: int = bytes_max, asked: list[str] = asked) -> Json:
+                """A part, in which each hint is replaced by what it leads to."""
+                if isinstance(part, list):
+                    return [rebuilt(item) for item in part]
+                if not isinstance(part, dict):
+                    return part
+                said = part.get("description")
+                if isinstance(said, str) and "see get_schema at /" in said:
+                    path = said.partition(" at ")[2]
+                    assert path not in asked[-40:], path
+                    asked.append(path)
+                    assert len(asked) < 5000
+                    return rebuilt(part_at(whole, path, most))
+                return {key: rebuilt(value) for key, value in part.items() if key != "$defs"}
+
+            slim, _ = bounded(whole, bytes_max)
+            assert rebuilt(slim) == {key: value for key, value in whole.items() if key != "$defs"}, name
+            defs = whole.get("$defs", {})
+            assert isinstance(defs, dict)
+            for key, schema in defs.items():
+                assert rebuilt(part_at(whole, f"/$defs/{key}", bytes_max)) == schema, (name, key)
+            tried, cut = tried + 1, cut + len(asked)
+    assert tried >= 50, tried
+    assert cut >= 300, cut
+
+
+def test_a_path_into_a_schema_goes_through_references() -> None:
+    whole: JsonObject = {
+        "properties": {"pet": {"$ref": "#/$defs/Pet"}, "a/~b": {"type": "array", "prefixItems": [{}, {"const": 1}]}},
+        "$defs": {"Pet": {"properties": {"friend": {"$ref": "#/$defs/Pet"}, "name": {"enum": ["Rex"]}}}},
+    }
+    assert part_at(whole, "/properties/pet/properties/friend/properties/name") == {"enum": ["Rex"]}
+    assert part_at(whole, "#/$defs/Pet/properties/name/") == {"enum": ["Rex"]}
+    assert part_at(whole, "/properties/a~1~0b/prefixItems/1") == {"const": 1}
+    assert part_at(whole, "") == whole
+    for wrong in ("/x", "/properties/pet/x", "/properties/a~1~0b/prefixItems/2", "/properties/a~1~0b/prefixItems/-1"):
+        with pytest.raises(KeyError):
+            part_at(whole, wrong)
 
 
 def test_names_are_stable_effects_come_from_the_method_and_words_are_plain() -> None:

@@ -28,6 +28,7 @@ from ...protocols.openapi.asking import asked_by
 from ...protocols.openapi.items import STREAMS, item_reader
 from ...protocols.openapi.model import ApiOperation, BadDocument
 from ...protocols.openapi.request import BuiltRequest, build_request
+from ...protocols.openapi.schema import part_at
 from ...protocols.openapi.setup import ApiSetup, OAuthCredential, argument_of, filled, tool_of
 from ...storage.tokens import TokenStore
 from ...transport.egress import Egress
@@ -225,16 +226,12 @@ class ApiToolset:
         schema = self.setup.whole.get(self._schema_names.get(str(arguments.get("tool")), ""))
         if schema is None:
             raise ToolError("No tool of this name has a shortened schema.")
-        found: Json = schema
-        for part in filter(None, str(arguments.get("path", "")).split("/")):
-            key = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and key in found:
-                found = found[key]
-            elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
-            else:
-                raise ToolError(f"The schema has nothing at {part[:100]!r}; begin with an empty path.")
-        return found
+        path = str(arguments.get("path", ""))
+        try:
+            return part_at(schema, path)
+        except KeyError as nothing:
+            key = str(nothing.args[0])[:100]
+            raise ToolError(f"The schema has nothing at {key!r} in {path[:200]!r}; begin with an empty path.") from None
 
 
 def _accepted(operation: ApiOperation) -> str:
@@ -262,14 +259,14 @@ def _fail(failure: HttpFailure) -> Never:
 def _schema_tool(name: str, shortened: Mapping[str, object] | Sequence[str]) -> Tool:
     return Tool(
         name=f"{SCHEMA_TOOL}_{name}",
-        description="Show the part of a tool's parameters that was left out of its description ('see get_schema').",
+        description="Show a part of a tool's parameters that was left out ('see get_schema at ...').",
         parameters={
             "type": "object",
             "properties": {
                 "tool": {"type": "string", "enum": list(shortened)},
                 "path": {
                     "type": "string",
-                    "description": "JSON pointer into the schema, as /properties/body; or empty.",
+                    "description": "JSON pointer into the schema, as /properties/body or /$defs/Pet; or empty.",
                 },
             },
             "required": ["tool"],
