@@ -172,9 +172,7 @@ def test_a_large_schema_is_cut_and_can_be_had_whole() -> None:
     assert "p0" in str(argument_schema(reader, operation))
 
 
-def test_each_part_that_was_cut_out_of_a_schema_of_a_real_document_is_reached_by_the_path_that_stands_in_its_place() -> (
-    None
-):
+def test_each_part_that_was_cut_out_of_a_schema_of_a_real_document_is_reached_by_the_path_in_its_place() -> None:
     tried = cut = 0
     for name in ("api.github.com", "digitalocean.com", "okta", "box.com", "readme-3.0-schema-circular"):
         reader = DocumentReader(read_text(gzip.decompress((CORPUS / f"{name}.json.gz").read_bytes())))
