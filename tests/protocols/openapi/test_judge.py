@@ -72,7 +72,7 @@ class Made:
         schema = self._merged(schema)
         enum, kind = schema.get("enum"), schema.get("type")
         if isinstance(enum, list):
-            return st.sampled_from([each for each in enum if each is not None] or [None])
+            return st.sampled_from(enum) if None not in enum else st.none()
         if {"pattern", "not", "const", "if"} & schema.keys():
             return st.none()
         match kind[0] if isinstance(kind, list) and kind else kind:
@@ -90,7 +90,8 @@ class Made:
                 return st.lists(items, min_size=1, max_size=2, unique_by=str)
             case "object" if isinstance(schema.get("properties"), dict):
                 return self._object(schema, depth)
-        return st.none()
+            case _:
+                return st.none()
 
     def _merged(self, schema: JsonObject) -> JsonObject:
         """A schema with what it refers to and its first alternatives in it."""
