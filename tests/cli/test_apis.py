@@ -242,6 +242,29 @@ def test_what_could_be_tools_is_listed_and_not_added(run: Run, home: Path) -> No
     assert run("tools", "discover", "no-such-place").exit_code == 2
 
 
+def test_what_was_found_is_added_when_a_person_agrees(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "apis").mkdir()
+    (home / "apis" / "pets.json").write_text(document("https://a.example"))
+    (home / "apis" / "nowhere.json").write_text(document("/v1"))
+    (home / "apis" / "mine.py").write_text(
+        "from actum import tool\n\n@tool\ndef add(a: int) -> int:\n    return a + 1\n"
+    )
+    nobody = run("tools", "discover", "apis", "--add")
+    assert nobody.exit_code == 1
+    assert not (home / "actum.toml").exists()
+    assert run("tools", "list", "--tools", "openapi:pets").exit_code == 2
+    added = run("tools", "discover", "apis", "--add", "--yes")
+    assert added.exit_code == 0, added.stderr
+    assert "apis/nowhere.json: the document does not say where the API is" in " ".join(added.stderr.split())
+    assert "get_pet" in run("tools", "list", "--tools", "openapi:pets").stdout
+    assert (home / "actum.toml").read_text() == '[tools]\nuse = ["apis/mine.py"]\n'
+    assert run("call", "add", "a=2").exit_code == 0
+    again = run("tools", "discover", "apis", "--add", "--yes")
+    assert "There is an API pets already" in again.stderr
+    assert (home / "actum.toml").read_text() == '[tools]\nuse = ["apis/mine.py"]\n'
+    assert run("tools", "discover", "apis", "--add", "--json").exit_code == 2
+
+
 def test_what_a_tool_costs_the_prompt_is_shown_before_and_after_it_is_shortened(run: Run, home: Path) -> None:
     deep: JsonObject = {"type": "object", "properties": {f"field{n}": {"type": "string"} for n in range(600)}}
     body: JsonObject = {"content": {"application/json": {"schema": {"type": "object", "properties": {"deep": deep}}}}}

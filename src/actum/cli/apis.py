@@ -97,7 +97,6 @@ def add_openapi(
     """
     if offer_all and search:
         raise UsageError("give --all or --search, not both")
-    terminal, egress = Terminal(), options.egress()
     wanted = ApiChoice(
         said(name),
         tuple(said(each) for each in only or ()),
@@ -108,11 +107,27 @@ def add_openapi(
         True if search else False if offer_all else None,
         login,
     )
-    store = api_store(os.environ)
+    return DONE if add_document(Terminal(), said(source), wanted, accepted=sinks, yes=yes) else FAILED
+
+
+def add_document(terminal: Terminal, source: str, wanted: ApiChoice, *, accepted: bool = False, yes: bool) -> bool:
+    """Show an API of a document, and keep it if a person agrees.
+
+    Args:
+        terminal: of the person.
+        source: the file or address of the document.
+        wanted: what of it.
+        accepted: the arguments that are shown as outward are accepted as such.
+        yes: the person agrees beforehand.
+
+    Returns:
+        Whether it was kept.
+    """
+    egress, store = options.egress(), api_store(os.environ)
 
     async def read() -> ApiSetup:
-        found = await read_source(said(source), egress)
-        return await set_up(wanted, found.address if "://" not in source else said(source), found, egress)
+        found = await read_source(source, egress)
+        return await set_up(wanted, found.address if "://" not in source else source, found, egress)
 
     setup = asyncio.run(read())
     _show(terminal, setup, setup.held())
@@ -120,13 +135,13 @@ def add_openapi(
         terminal.note(tr("The model is offered a search among these tools: see --only and --all."))
     elif len(setup.api.operations) > MANY:
         terminal.note(tr("These are many tools for one prompt: choose with --only."))
-    if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
-        return FAILED
-    store.put(_with_sinks(terminal, setup, accepted=sinks, yes=yes).approving())
+    if not agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
+        return False
+    store.put(_with_sinks(terminal, setup, accepted=accepted, yes=yes).approving())
     terminal.note(tr("Added. Use it with --tools openapi:{name}", name=setup.name))
     if any(isinstance(each, OAuthCredential) and each.login_url for each in setup.credentials.values()):
         terminal.note(tr("Each user logs in: actum tools login {name}", name=setup.name))
-    return DONE
+    return True
 
 
 @app.command("http")
@@ -182,7 +197,7 @@ def add_http(
     )
     setup = setup_of(endpoint)
     _show(terminal, setup, [setup.name])
-    if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
+    if not agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
     api_store(os.environ).put(_with_sinks(terminal, setup, accepted=sinks, yes=yes))
     for each in secrets:
@@ -212,7 +227,7 @@ def update(name: ApiName, yes: YesFlag = False) -> int:
         return DONE
     store.put(setup)  # from here on the changed operations are held
     _show(terminal, setup, held)
-    if held and not _agreed(terminal, "approve these operations as shown?  [y]es  [n]o: ", yes=yes):
+    if held and not agreed(terminal, "approve these operations as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
     store.put(setup.approving())
     return DONE
@@ -315,7 +330,8 @@ def _with_sinks(terminal: Terminal, setup: ApiSetup, *, accepted: bool, yes: boo
     return msgspec.structs.replace(setup, sinks=accepted)
 
 
-def _agreed(terminal: Terminal, question: str, *, yes: bool) -> bool:
+def agreed(terminal: Terminal, question: str, *, yes: bool) -> bool:
+    """Whether a person says yes. Nobody does where no person is there and `yes` was not given."""
     typed = "y" if yes else terminal.ask(question) if terminal.person else None
     if (typed or "").strip().lower() in ("y", "yes"):
         return True
