@@ -20,6 +20,7 @@ from ..compose.apis import (
     api_logins,
     api_store,
     log_in,
+    log_out,
     login_of,
     read_source,
     set_up,
@@ -274,22 +275,17 @@ async def by_browser(
 
 
 def logout(name: ApiName, scheme: SchemeFlag = "", user: UserFlag = None, tenant: TenantFlag = "") -> int:
-    """Forget the log-in at an API. Its issuer is not told."""
+    """Forget the log-in at an API, and give the token back to its issuer."""
     terminal = Terminal()
     owner = User(said(tenant), who() if user is None else said(user))
-    setup, store = api_store(os.environ).get(said(name)), api_logins(os.environ)
-    found = [
-        granted
-        for each, credential in setup.credentials.items()
-        if isinstance(credential, OAuthCredential) and each == (said(scheme) or each)
-        if (granted := store.granted(owner, setup.login_place(each, credential))) is not None
-    ]
-    for granted in found:
-        store.drop(granted)
-    if not found:
+    setup = api_store(os.environ).get(said(name))
+    done = asyncio.run(log_out(setup, said(scheme), owner, os.environ, options.egress()))
+    if not done.count:
         terminal.error(tr("{user} was not logged in at {name}.", user=owner.principal, name=setup.name))
         return FAILED
     terminal.note(tr("{user} is logged out of {name}.", user=owner.principal, name=setup.name))
+    if not done.told:
+        terminal.note(tr("Its issuer could not be told: the token holds there until its end."))
     return DONE
 
 
@@ -315,6 +311,8 @@ def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
         if isinstance(credential, OAuthCredential) and credential.login_url:
             scopes = f": {' '.join(credential.scopes)}" if credential.scopes else ""
             terminal.line("log-in", shown(credential.login_url + scopes))
+            if credential.revoke_url:
+                terminal.line("log-out", shown(credential.revoke_url))
     for scheme, kind in schemes_without(setup).items():
         terminal.note(tr("no credential is set up for {scheme} ({kind}): --secret", scheme=shown(scheme), kind=kind))
 

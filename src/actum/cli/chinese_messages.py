@@ -145,7 +145,7 @@ MESSAGES = {
     "set the secret of the client first: actum secrets set {name}": "请先设置客户端的密钥：actum secrets set {name}",
     "the document has no OAuth 2.0 flow that can be used (client credentials, or a log-in by authorization code), "
     "with https:// addresses": "文档没有可用的 OAuth 2.0 流程（客户端凭据，或授权码登录），且地址须为 https://",
-    "the settings of OpenID Connect at {address} can not be read": "无法读取 {address} 的 OpenID Connect 设置",
+    "the settings of the issuer at {address} can not be read": "无法读取 {address} 的签发方设置",
     "there are several schemes to log in at: name one with --scheme: {names}": (
         "有多个可登录的方案：请用 --scheme 指定一个：{names}"
     ),

@@ -84,7 +84,7 @@ class SecurityScheme(Struct, frozen=True, omit_defaults=True):
         where: the part of the request that takes the credential.
         parameter: name of the header, query parameter or cookie.
         flows: for OAuth 2.0: each flow's addresses and scopes, as the document says them.
-        discovery: for OpenID Connect: where its settings are.
+        discovery: for OpenID Connect, and for OAuth 2.0 from 3.2 on: where the settings of the issuer are.
     """
 
     name: str

@@ -554,7 +554,7 @@ def _scheme(name: str, node: Node) -> SecurityScheme | None:
         case "http" if http:
             return SecurityScheme(name, http)
         case "oauth2" if isinstance(flows, dict):
-            return SecurityScheme(name, "oauth2", flows=flows)
+            return SecurityScheme(name, "oauth2", flows=flows, discovery=node.text("oauth2MetadataUrl"))
         case "oauth2":
             said = {
                 key: value for key, value in node.fields.items() if key in ("authorizationUrl", "tokenUrl", "scopes")

@@ -40,6 +40,8 @@ class OAuthCredential(Struct, frozen=True, tag="oauth", omit_defaults=True):
         scopes: what is asked for.
         login_url: the page at which each user logs in, as a person confirmed it (authorization code). Empty where no
             user does.
+        revoke_url: where a token is given back when a user logs out (RFC 7009), as a person confirmed it. Empty where
+            the issuer names none.
     """
 
     token_url: str
@@ -48,6 +50,7 @@ class OAuthCredential(Struct, frozen=True, tag="oauth", omit_defaults=True):
     refresh_token: str = ""
     scopes: tuple[str, ...] = ()
     login_url: str = ""
+    revoke_url: str = ""
 
 
 Credential = SecretCredential | OAuthCredential

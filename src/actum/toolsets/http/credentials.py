@@ -160,7 +160,7 @@ class ApiCredentials:
         if credential.scopes and not credential.login_url:
             form["scope"] = " ".join(credential.scopes)
         if password:
-            context.conceal(basic_code(credential, password))
+            context.conceal(basic_code(credential.client_id, password))
         granted = await ask_token(self._fetcher, self._setup.name, credential, password, form)
         context.conceal(granted.access_token, granted.refresh_token)
         if granted.refresh_token and granted.refresh_token != refresh and credential.refresh_token and self._keep:
