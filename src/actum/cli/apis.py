@@ -280,7 +280,7 @@ def logout(name: ApiName, scheme: SchemeFlag = "", user: UserFlag = None, tenant
     owner = User(said(tenant), who() if user is None else said(user))
     setup = api_store(os.environ).get(said(name))
     done = asyncio.run(log_out(setup, said(scheme), owner, os.environ, options.egress()))
-    if not done.count:
+    if not done.logins:
         terminal.error(tr("{user} was not logged in at {name}.", user=owner.principal, name=setup.name))
         return FAILED
     terminal.note(tr("{user} is logged out of {name}.", user=owner.principal, name=setup.name))

@@ -115,11 +115,11 @@ class LoggedOut(NamedTuple):
     """How a log-out went.
 
     Attributes:
-        count: of the log-ins that were forgotten.
+        logins: how many were forgotten.
         told: the issuer of each took its token back, too.
     """
 
-    count: int
+    logins: int
     told: bool
 
 

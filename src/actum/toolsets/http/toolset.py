@@ -10,7 +10,9 @@ What is not done here: waiting for a limit, trying again, cutting long results. 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from copy import copy
 from functools import partial
 from typing import NamedTuple, Never
@@ -31,17 +33,20 @@ from ...protocols.openapi.request import BuiltRequest, build_request
 from ...protocols.openapi.schema import part_at
 from ...protocols.openapi.setup import ApiSetup, OAuthCredential, argument_of, filled, tool_of
 from ...storage.tokens import TokenStore
+from ...transport.client_certificate import BadCertificate
 from ...transport.egress import Egress
 from ...transport.fetcher import Fetched, Fetcher, Redirects
 from ...transport.guard import AddressRefused, Guard, origin
 from ...transport.http import HttpFailure
 from .answer import AskedOperation, kind_of, refuse, result_of, with_notes
-from .credentials import ApiCredentials, Keep
+from .credentials import ApiCredentials, Dressed, Keep
 from .results import ResultSchemas
 from .stream import StreamBounds, StreamReading, TakenItems
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 ANSWER_S_MAX = 60.0
+CERTIFICATES_MAX = 32
+"""Connections are kept for so many client certificates at a time."""
 LARGE = 2**20
 """An answer of more bytes is read in a thread, so that other calls go on."""
 SCHEMA_TOOL = "get_schema"
@@ -53,6 +58,14 @@ class StreamedAnswer(NamedTuple):
 
     status: int
     taken: TakenItems
+
+
+class _Sender:
+    """What sends requests on connections that show one client certificate, and how many calls use it now."""
+
+    def __init__(self, fetcher: Fetcher) -> None:
+        self.fetcher = fetcher
+        self.calls = 0
 
 
 class ApiToolset:
@@ -96,6 +109,7 @@ class ApiToolset:
         endpoints = [each.token_url for each in setup.credentials.values() if isinstance(each, OAuthCredential)]
         guard = Guard(named=[*setup.origins, *endpoints], egress=egress)
         self._fetcher = fetcher or Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=ANSWER_S_MAX)
+        self._showing: dict[bytes, _Sender] = {}
         self._clock = clock or SystemClock()
         self._results = ResultSchemas(setup.results)
         self._credentials = ApiCredentials(setup, self._fetcher, clock=self._clock, keep=keep, logins=logins)
@@ -121,12 +135,13 @@ class ApiToolset:
         if operation is None:
             raise UnknownTool(f"There is no tool {call.name!r}.")
         request = self._built(operation, call.arguments, context)
-        dressed, secrets = await self._credentials.dress(request, context)
-        answer = await self._answer(operation, dressed, context, secrets)
-        if answer.status == 401 and self._credentials.forget(request, context, secrets):
+        dressed = await self._credentials.dress(request, context)
+        answer = await self._answer(operation, dressed, context)
+        if answer.status == 401 and self._credentials.forget(request, context, dressed.secrets):
             # A request that was refused for its token was not carried out; one new token is tried, and no second.
-            dressed, secrets = await self._credentials.dress(request, context)
-            answer = await self._answer(operation, dressed, context, secrets)
+            dressed = await self._credentials.dress(request, context)
+            answer = await self._answer(operation, dressed, context)
+        secrets = dressed.secrets
         if isinstance(answer, StreamedAnswer):
             return with_notes(answer.taken.items, list(filter(None, [answer.taken.note])), call.id)
         if answer.status < 300 or answer.status == 304:
@@ -157,7 +172,31 @@ class ApiToolset:
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
-        await self._fetcher.aclose()
+        for fetcher in (self._fetcher, *(each.fetcher for each in self._showing.values())):
+            await fetcher.aclose()
+
+    @asynccontextmanager
+    async def _sender(self, certificate: str) -> AsyncIterator[Fetcher]:
+        """What sends requests of whoever has this client certificate, and nobody else's; the usual one for none."""
+        if not certificate:
+            yield self._fetcher
+            return
+        mark = hashlib.sha256(certificate.encode(errors="surrogatepass")).digest()
+        if mark not in self._showing:
+            try:
+                fetcher = await asyncio.to_thread(self._fetcher.showing, certificate)
+            except BadCertificate as bad:
+                raise ToolError(f"The client certificate can not be used: {bad}.") from None
+            self._showing.setdefault(mark, _Sender(fetcher))
+        sender = self._showing[mark]
+        sender.calls += 1
+        try:
+            yield sender.fetcher
+        finally:
+            sender.calls -= 1
+            idle = [each for each, known in self._showing.items() if not known.calls]
+            for oldest in idle[: max(0, len(self._showing) - CERTIFICATES_MAX)]:
+                await self._showing.pop(oldest).fetcher.aclose()
 
     def _asked(self, operation: ApiOperation, secrets: Sequence[str]) -> AskedOperation:
         """What was asked, for reading the answer."""
@@ -195,27 +234,28 @@ class ApiToolset:
             request = msgspec.structs.replace(request, headers=(*kept, (name, context.key)))
         return request
 
-    async def _answer(
-        self, operation: ApiOperation, request: BuiltRequest, context: Context, secrets: Sequence[str]
-    ) -> Fetched | StreamedAnswer:
+    async def _answer(self, operation: ApiOperation, dressed: Dressed, context: Context) -> Fetched | StreamedAnswer:
+        """What the API answers: whole, or as items where the answer is a stream."""
+        request = dressed.request
         headers = {"accept": _accepted(operation)} | {name.lower(): value for name, value in request.headers}
         body = request.body or b""
         try:
-            if not any(each.is_stream for each in operation.responses):
-                redirects: Redirects = "inside" if operation.method in _READING else "none"
-                return await self._fetcher.send(
-                    request.method, request.url, headers=headers, body=body, redirects=redirects
-                )
-            async with self._fetcher.stream(
-                request.method, request.url, headers=headers, body=body, silence_s=self._bounds.seconds
-            ) as stream:
-                reader = item_reader(kind_of(stream.headers)[0]) if stream.status < 300 else None
-                if reader is None:
+            async with self._sender(dressed.certificate) as fetcher:
+                if not any(each.is_stream for each in operation.responses):
+                    redirects: Redirects = "inside" if operation.method in _READING else "none"
+                    return await fetcher.send(
+                        request.method, request.url, headers=headers, body=body, redirects=redirects
+                    )
+                async with fetcher.stream(
+                    request.method, request.url, headers=headers, body=body, silence_s=self._bounds.seconds
+                ) as stream:
+                    reader = item_reader(kind_of(stream.headers)[0]) if stream.status < 300 else None
+                    if reader is not None:
+                        reading = StreamReading(self._bounds, dressed.secrets, context.progress)
+                        return StreamedAnswer(stream.status, await reading.read(stream, reader))
                     async with asyncio.timeout(ANSWER_S_MAX):
                         whole = b"".join([piece async for piece in stream.pieces])
                     return Fetched(stream.status, stream.headers, whole, request.url)
-                reading = StreamReading(self._bounds, secrets, context.progress)
-                return StreamedAnswer(stream.status, await reading.read(stream, reader))
         except HttpFailure as failure:
             _fail(failure)
         except TimeoutError:
