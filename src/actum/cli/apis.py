@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, cast, get_args
 
 import msgspec
@@ -27,9 +28,10 @@ from ..compose.apis import (
     updated,
 )
 from ..core.errors import UsageError
-from ..core.json import Json, JsonProblem, parse
+from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.tool import Effects
 from ..core.user import User
+from ..protocols.definition_changes import differences
 from ..protocols.openapi.endpoint import EndpointTemplate, from_curl, setup_of
 from ..protocols.openapi.setup import ApiSetup, OAuthCredential
 from ..protocols.plain_text import shown
@@ -227,7 +229,8 @@ def update(name: ApiName, yes: YesFlag = False) -> int:
         terminal.note(tr("Nothing has changed."))
         return DONE
     store.put(setup)  # from here on the changed operations are held
-    _show(terminal, setup, held)
+    known = {each.tool.name: before.definition_of(each) for each in before.api.operations}
+    _show(terminal, setup, held, known)
     if held and not agreed(terminal, "approve these operations as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
     store.put(setup.approving())
@@ -289,13 +292,26 @@ def logout(name: ApiName, scheme: SchemeFlag = "", user: UserFlag = None, tenant
     return DONE
 
 
-def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
-    """What a person looks at before an API is used."""
+def _show(
+    terminal: Terminal, setup: ApiSetup, names: Sequence[str], before: Mapping[str, JsonObject] = MappingProxyType({})
+) -> None:
+    """What a person looks at before an API is used.
+
+    Args:
+        terminal: of the person.
+        setup: the API.
+        names: the tools that are shown.
+        before: by tool, the definition that the person approved.
+    """
     for operation in setup.api.operations:
         if operation.tool.name in names:
             terminal.line("tool", styled((operation.tool.name, "bold yellow")), "yellow")
-            terminal.line("request", shown(f"{operation.method} {setup.address_of(operation)}{operation.path}"))
-            terminal.line("does", shown(operation.tool.description))
+            definition = setup.definition_of(operation)
+            known = before.get(operation.tool.name)
+            for change in differences(known, definition) if known else ():
+                terminal.line("change", change, "red")
+            for part, said in definition.items():
+                terminal.line(part, shown(said if isinstance(said, str) else dumps(said)))
             if operation.proposed_sinks and not operation.tool.reads_only:
                 terminal.line("outward", shown(", ".join(operation.proposed_sinks)))
     cost = sum(len(msgspec.json.encode([each.tool.description, each.tool.parameters])) for each in setup.api.operations)

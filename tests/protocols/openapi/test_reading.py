@@ -252,6 +252,27 @@ def test_names_are_stable_effects_come_from_the_method_and_words_are_plain() -> 
     assert api.operations[0].proposed_sinks == ("id",)
 
 
+def test_an_operation_whose_arguments_have_hidden_characters_is_refused() -> None:
+    hidden: dict[str, JsonObject] = {
+        "a name": {"properties": {"a\u200bb": {}}},
+        "a choice": {"enum": ["a", "b\U000e0041"]},
+        "what is usual": {"default": "x\u202ey"},
+        "a constant": {"const": ["\x1b[8m"]},
+        "far below": {"properties": {"a": {"items": {"anyOf": [{"enum": ["\u2060"]}]}}}},
+    }
+    for case, schema in hidden.items():
+        body: JsonObject = {"content": {"application/json": {"schema": schema}}}
+        api = read_api(documented({"/a": {"post": {"requestBody": body}}, "/b": {"get": {}}}))
+        assert [each.path for each in api.operations] == ["/b"], case
+        assert "hidden characters" in api.refused[0].reason, case
+    words: JsonObject = {
+        "properties": {"größe\n": {"description": "s\u200bo", "enum": ["👩\u200d🔬", "می\u200cخواهم"]}}
+    }
+    body = {"content": {"application/json": {"schema": words}}}
+    (kept,) = read_api(documented({"/a": {"post": {"requestBody": body}}})).operations
+    assert "\u200bo" not in dumps(kept.tool.parameters), "a description is cleaned"
+
+
 def test_servers_are_found_at_every_level_and_their_variables_can_not_move_the_host() -> None:
     variables: JsonObject = {"r": {"default": "eu", "enum": ["eu", "us"]}, "v": {}}
     moved: JsonObject = {"servers": [{"url": "https://{r}.x.com/{v}", "variables": variables}]}

@@ -17,8 +17,9 @@ import msgspec
 
 from ...core.attachment import HANDLE
 from ...core.errors import BadTool
-from ...core.json import Json, JsonObject
+from ...core.json import Json, JsonObject, dumps
 from ...core.tool import Effects, Tool
+from ..plain_text import plain
 from .model import (
     ApiDocument,
     ApiOperation,
@@ -188,6 +189,7 @@ class DocumentReader:
         if not path.startswith("/"):
             raise node.bad("the path does not begin with '/'")
         (parameters, body), arguments = self.plan(node, method, path)
+        _check_visible(node, arguments)
         slim, cut = bounded(arguments)
         effect = _EFFECTS.get(method)
         summary, description = words(node.text("summary")), words(node.text("description"))
@@ -532,6 +534,16 @@ def _preferred(media_types: list[str], node: Node) -> tuple[str, BodyKind]:
         raise node.bad("the body is XML, and XML bodies are not built")
     _, media_type, kind = min(usable, key=lambda entry: entry[0])
     return media_type, kind
+
+
+_CONTROL = re.compile(r"\\u00[01][0-9a-f]")
+
+
+def _check_visible(node: Node, arguments: JsonObject) -> None:
+    """Names and values of arguments are sent as they are: none may have characters that a person does not see."""
+    text = dumps(arguments)
+    if plain(text) != text or _CONTROL.search(text):
+        raise node.bad("a name or a value in its arguments has hidden characters")
 
 
 def _check_path(node: Node, path: str, parameters: list[ApiParameter]) -> None:

@@ -122,8 +122,18 @@ class ApiSetup(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """SHA-256 of all that decides what a call of an operation does, hexadecimal."""
         schemes = {each.scheme: self.api.schemes.get(each.scheme) for needed in operation.security for each in needed}
         shown = msgspec.structs.replace(operation, pointer="", responses=())
-        template, pick = self.templates.get(operation.tool.name), self.picks.get(operation.tool.name)
-        return hashlib.sha256(_encoder.encode(_all_fields([shown, schemes, self.server, template, pick]))).hexdigest()
+        name = operation.tool.name
+        parts = [shown, schemes, self.server, self.templates.get(name), self.picks.get(name), self.whole.get(name)]
+        return hashlib.sha256(_encoder.encode(_all_fields(parts))).hexdigest()
+
+    def definition_of(self, operation: ApiOperation) -> JsonObject:
+        """What a person looks at before an operation is a tool: all that a model is told of it, and where it goes."""
+        tool = operation.tool
+        return {
+            "request": f"{operation.method} {self.address_of(operation)}{operation.path}",
+            "does": tool.description,
+            "takes": self.whole.get(tool.name, tool.parameters),
+        }
 
     def approving(self) -> ApiSetup:
         """The same, after a person has looked at all of its operations."""

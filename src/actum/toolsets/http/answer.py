@@ -38,6 +38,26 @@ HIDING = "The API answered with a text that holds a credential in another charac
 _SHORT = range(1, WORDS_CHARS_MAX)
 """What is longer is left out whole: to cut it could leave the beginning of a secret that is then not found."""
 _NEXT = re.compile(r"<([^<>]*)>([^<>]*)")
+_PAGE_HOLDERS = (
+    *("meta", "metadata", "_meta", "paging", "pagination", "page_info", "pageInfo", "page", "links"),
+    *("response_metadata", "cursors"),
+)
+"""The fields of an answer in which APIs say where the next page begins, besides the answer itself."""
+_MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more"})
+_CURSORS: dict[str, tuple[str, ...]] = {
+    "nextcursor": ("cursor", "nextcursor", "after", "startcursor", "pagecursor"),
+    "endcursor": ("after", "cursor"),
+    "cursor": ("cursor",),
+    "after": ("after",),
+    "nextpagetoken": ("pagetoken", "nextpagetoken"),
+    "nexttoken": ("nexttoken", "pagetoken", "continuationtoken"),
+    "continuationtoken": ("continuationtoken",),
+    "nextpage": ("page", "pagenumber"),
+    "nextoffset": ("offset", "start"),
+    "nextmarker": ("marker", "nextmarker"),
+    "next": ("cursor", "after", "pagetoken", "marker", "page", "offset"),
+}
+"""By the field that says where the next page begins, the query parameters that take it; of both the letters alone."""
 _PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]{4,}")
 _REL_NEXT = re.compile(r';\s*rel\s*=\s*"?(?:[^";]*\s)?next(?:\s[^";]*)?"?', re.IGNORECASE)
 
@@ -272,14 +292,43 @@ def _later(answer: Fetched, asked: AskedOperation) -> str:
 
 
 def _next_in_body(value: Json, url: str, asked: AskedOperation) -> list[str]:
-    """The next page, where the body has its address in a field `next`."""
+    """The next page, where the body has its address in a field `next`, or says where it begins."""
     if not isinstance(value, dict):
         return []
+    if cursor := _cursor_in(value, asked):
+        return cursor
     links = value.get("links") or value.get("_links")
     found = value.get("next") or (links.get("next") if isinstance(links, dict) else None)
     if isinstance(found, dict):
         found = found.get("href")
     return _page(found, url, asked) if isinstance(found, str) and found else []
+
+
+def _cursor_in(body: JsonObject, asked: AskedOperation) -> list[str]:
+    """How the next page is asked for, where a field such as `next_cursor` fits a query parameter of the operation."""
+    takes = {_letters(parameter): argument for parameter, argument in asked.query.items()}
+    for holder in (body, *(body.get(name) for name in _PAGE_HOLDERS)):
+        if not isinstance(holder, dict):
+            continue
+        if any(value is False and _letters(name) in _MORE for name, value in holder.items()):
+            return []
+        for name, value in holder.items():
+            argument = next((takes[each] for each in _CURSORS.get(_letters(name), ()) if each in takes), "")
+            if argument and _is_cursor(value):
+                told, name = _shown({argument: value}), asked.operation.tool.name
+                return [f"There are more results: call {name} again with the same arguments and {told}."]
+    return []
+
+
+def _is_cursor(value: Json) -> bool:
+    """Whether a value may be the beginning of a page, and is no address."""
+    if isinstance(value, str):
+        return 0 < len(value) <= VALUE_CHARS_MAX and not value.startswith(("http://", "https://", "/", "?"))
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
 
 
 def _page(link: str, url: str, asked: AskedOperation) -> list[str]:
