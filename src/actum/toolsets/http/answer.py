@@ -315,8 +315,8 @@ def _cursor_in(body: JsonObject, asked: AskedOperation) -> list[str]:
         for name, value in holder.items():
             argument = next((takes[each] for each in _CURSORS.get(_letters(name), ()) if each in takes), "")
             if argument and _is_cursor(value):
-                told, name = _shown({argument: value}), asked.operation.tool.name
-                return [f"There are more results: call {name} again with the same arguments and {told}."]
+                told, tool = _shown({argument: value}), asked.operation.tool.name
+                return [f"There are more results: call {tool} again with the same arguments and {told}."]
     return []
 
 
