@@ -9,6 +9,12 @@ def _documented(paths: JsonObject, **more: Json) -> JsonObject:
     return {"openapi": "3.2.0", "info": {"title": "T", "version": "1"}, "paths": paths, **more}
 
 
+_OWN_ADDRESS: JsonObject = {
+    "$self": "https://api.example.com/v2/openapi.json",
+    "servers": [{"url": "../v3", "name": "third"}],
+}
+
+
 _ITEM: JsonObject = {"type": "object", "properties": {"id": {"type": "integer"}}}
 _FOUND: JsonObject = {"200": {"description": "ok", "content": {"application/json": {"schema": _ITEM}}}}
 _STREAM: JsonObject = {
@@ -64,7 +70,7 @@ DOCUMENTS: dict[str, JsonObject] = {
     ),
     "an address of its own": _documented(
         {"/a": {"get": {"operationId": "a", "responses": _FOUND}}},
-        **{"$self": "https://api.example.com/v2/openapi.json", "servers": [{"url": "../v3", "name": "third"}]},
+        **_OWN_ADDRESS,
     ),
     "a stream of items": _documented({"/events": {"get": {"operationId": "watch", "responses": _STREAM}}}),
     "a log-in whose issuer has settings": _documented(
