@@ -127,9 +127,14 @@ async def test_a_credential_that_comes_back_as_a_number_reaches_no_model_and_no_
 
 
 @pytest.mark.row("T2")
-async def test_a_credential_that_comes_back_in_any_form_reaches_no_model_and_no_journal() -> None:
+async def test_a_credential_that_comes_back_in_any_form_reaches_no_model_no_journal_and_no_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("DEBUG")
     for case, answer in answers().items():
+        caplog.clear()
         kept, media, head = await told_of(answer, HUSH)
+        kept.append("\n".join(record.getMessage() for record in caplog.records).encode())
         assert quote(HUSH, safe="") in head, case
         assert not any(holds_secret(each, [HUSH]) for each in [*kept, *filter(None, media)]), case
         latin = json.dumps(HUSH.encode().decode("latin-1"), ensure_ascii=False).encode()
