@@ -282,7 +282,7 @@ class CallPath:
         """
         if self._scope.recording.asked(place) is not None:
             await self._look_first(plan, place)
-        self._breakers.check(plan.bound.tool.name, self._scope.clock.monotonic(), self._terms.facts.tenant)
+        self._breakers.check(plan.names[-1], self._scope.clock.monotonic(), self._terms.facts.tenant)
 
     async def _turn_away(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult | Pending:
         """The call is not to be made. If an earlier process began it, somebody has to say what became of it."""
@@ -489,7 +489,7 @@ class CallPath:
                 return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
-            self._breakers.note(tool.name, error, scope.clock.monotonic(), self._terms.facts.tenant)
+            self._breakers.note(plan.names[-1], error, scope.clock.monotonic(), self._terms.facts.tenant)
             if plan.edited:
                 result = with_note(result, plan.shown)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())

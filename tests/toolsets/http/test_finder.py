@@ -197,6 +197,31 @@ async def test_limits_count_a_call_of_the_search_also_as_a_call_of_the_operation
         await api.aclose()
 
 
+async def test_an_operation_that_fails_again_and_again_rests_alone() -> None:
+    def answer(head: bytes, body: bytes) -> bytes:
+        return said(b"", "503 No") if b"/issues" in head else said(b"[]", "200 OK", JSON)
+
+    async with wire_server(answer) as server:
+        api = await finder("api.github.com", f"http://127.0.0.1:{server.port}")
+        repository: JsonObject = {"owner": "ann", "repo": "cats"}
+        asked = [("issues_list-for-repo", number) for number in range(3)] + [("pulls_list", 1)]
+        script = [
+            ToolCall(f"{tool}{page}", "api_read", {"tool": tool, "arguments": {**repository, "page": page}})
+            for tool, page in asked
+        ]
+        agent = Agent(
+            ScriptedModel([*script, "done"]),
+            [api],
+            policy=Rules(Rule("allow", tools="*")),
+            limits=Limits(failures=2, attempts=1),
+            clock=FakeClock(auto=True),
+        )
+        results = [result for _, result in (await agent.run("Look.")).calls]
+        await api.aclose()
+    assert [result.error is None for result in results] == [False, False, False, True]
+    assert len([head for head in server.heads if "/issues" in head]) == 2, "the third call was not made"
+
+
 async def test_a_filter_that_names_operations_keeps_the_search_for_these_alone_and_it_says_the_names_a_run_knows() -> (
     None
 ):
