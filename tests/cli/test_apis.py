@@ -204,6 +204,16 @@ def test_an_api_of_many_operations_is_offered_as_a_search_unless_a_person_says_o
     assert offered("--all") == 101
     assert offered("--only", "get_thing1*") == 12
     assert offered("--search", "--only", "get_thing1*") == 3
+    (home / "actum.toml").write_text(
+        '[tools]\nuse = [{from = "openapi:many", only = ["get_thing10"], prefix = "my_"}]\n'
+        "[limits.tools.my_get_thing10]\ncalls = 1\n"
+    )
+    names = [each["name"] for each in json.loads(run("tools", "list", "--json").stdout)]
+    assert names == ["my_many_find_tools", "my_many_read"]
+    found = json.loads(run("call", "my_many_find_tools", "query=get thing", "--json").stdout)
+    assert [each["tool"] for each in found["result"]["found"]] == ["my_get_thing10"], found
+    assert found["result"]["found"][0]["call_with"] == "my_many_read"
+    (home / "actum.toml").unlink()
     assert run("tools", "update", "many", "--yes").exit_code == 0
     assert len(json.loads(run("tools", "list", "--json", "--tools", "openapi:many").stdout)) == 3
     assert run("tools", "add", "openapi", "many.json", "--name", "x", "--yes", "--all", "--search").exit_code == 2

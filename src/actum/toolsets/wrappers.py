@@ -352,11 +352,15 @@ class _Wrapper(_Life):
         if not isinstance(self._toolset, StandsForOthers):
             return self
 
+        again = _Wrapper(self._toolset, self._shown, knows=True)
+
         def twice(tool: Tool) -> Tool | None:
-            once = self._kept(tool)
+            once = again._kept(tool)
             return None if once is None else shown(once)
 
-        return _Wrapper(self._toolset.through(twice), self._shown, knows=True)
+        again._toolset = self._toolset.through(twice)
+        again.inside = (again._toolset,)
+        return again
 
     def _kept(self, tool: Tool) -> Tool | None:
         """A tool as a run is shown it. A tool that stands for others stays as long as one of the others does."""

@@ -14,7 +14,7 @@ from actum.policy.rules import Rule, Rules
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.http.finder import ApiFinder
 from actum.toolsets.http.toolset import ApiToolset
-from actum.toolsets.wrappers import ToolLabels, combined, filtered, labelled, prefixed
+from actum.toolsets.wrappers import ToolLabels, combined, filtered, labelled, prefixed, renamed
 from tests.transport.wire_servers import said, wire_server
 
 from .test_real_documents import added
@@ -229,7 +229,11 @@ async def test_a_filter_that_names_operations_keeps_the_search_for_these_alone_a
         api = await finder("api.github.com", f"http://127.0.0.1:{server.port}")
         issues = prefixed("gh_", filtered(["issues_list*", "issues_create"], api))
         later = filtered(["gh_issues_list*", "gh_issues_create"], prefixed("gh_", combined(api)))
-        for toolset in (issues, later):
+        settings = labelled(
+            {"gh_*": ToolLabels()},
+            prefixed("gh_", renamed({}, filtered(["issues_list*", "issues_create"], combined(api)))),
+        )
+        for toolset in (issues, later, settings):
             names = [tool.name for tool in await toolset.list_tools()]
             assert names[:3] == ["gh_api_find_tools", "gh_api_read", "gh_api_change"]
             asked = ToolCall("1", names[0], {"query": "create an issue"})
