@@ -15,7 +15,7 @@ from actum.core.event import CallFinished, CallProgress
 from actum.core.json import Json, JsonObject, dumps
 from actum.policy.rules import Rule, Rules
 from actum.protocols.openapi.items import ITEM_BYTES_MAX, LongItem, item_reader
-from actum.protocols.openapi.reading import read_api
+from actum.protocols.openapi.reading import DocumentReader, result_schemas
 from actum.protocols.openapi.setup import ApiSetup, SecretCredential
 from actum.testing import ScriptedModel
 from actum.toolsets.http.stream import StreamBounds
@@ -36,7 +36,7 @@ DOCUMENT: JsonObject = {
                 "responses": {
                     "200": {
                         "content": {
-                            "application/jsonl": {"itemSchema": {"type": "object"}},
+                            "application/jsonl": {"itemSchema": {"type": ["object", "array", "string", "integer"]}},
                             "text/event-stream": {"itemSchema": {"type": "object"}},
                         }
                     }
@@ -85,8 +85,16 @@ async def logs(*pieces: bytes, goes_on: bool = False, bounds: StreamBounds | Non
 
     async with listening(handle) as port:
         here = f"http://127.0.0.1:{port}"
-        credentials = {"key": SecretCredential("k")}
-        setup = ApiSetup(name="logs", api=read_api(DOCUMENT), server=here, origins=(here,), credentials={**credentials})
+        reader = DocumentReader(DOCUMENT)
+        api = reader.api()
+        setup = ApiSetup(
+            name="logs",
+            api=api,
+            server=here,
+            origins=(here,),
+            credentials={"key": SecretCredential("k")},
+            results=result_schemas(reader, api.operations),
+        )
         toolset = ApiToolset(setup.approving(), bounds=bounds)
         yield toolset
         await toolset.aclose()
@@ -123,6 +131,11 @@ async def test_a_stream_is_handed_on_item_by_item_and_ends_at_a_bound() -> None:
         assert "the connection failed" in result.text
     async with logs(head, line, b"no json\n") as toolset:
         assert "1 of its items are not JSON" in (await answered(toolset)).text
+    async with logs(head, line, b"true\nnull\n") as toolset:
+        result = await answered(toolset)
+        assert result.structured == [{"n": 1}, True, None], "nothing is lost"
+        assert "Item 2 is not as the API's document says" in result.text
+        assert "Item 3" not in result.text, "one is enough"
 
 
 async def test_whoever_watches_a_call_is_told_each_item_while_the_stream_goes_on_and_no_secret() -> None:

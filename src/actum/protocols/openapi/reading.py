@@ -20,6 +20,7 @@ from ...core.errors import BadTool
 from ...core.json import Json, JsonObject, dumps
 from ...core.tool import Effects, Tool
 from ..plain_text import plain
+from .items import EVENTS
 from .model import (
     ApiDocument,
     ApiOperation,
@@ -95,18 +96,18 @@ def result_schemas(reader: DocumentReader, operations: Sequence[ApiOperation]) -
     """The schemas of the JSON that operations answer with when all is well, together, so that parts are held once.
 
     Returns:
-        A schema with `properties` by tool and status, as in `get_pet 200`, and `$defs`; see `schema.part_of`.
+        A schema with `properties` by tool and status, as in `get_pet 200`, or `get_pet 200 item` for the items of a
+        stream, and `$defs`; see `schema.part_of`.
     """
     members: JsonObject = {}
     for operation in operations:
         for response in operation.responses:
-            is_json = response.schema and not response.streamed and _kind(response.media_type) == "json"
-            if is_json and response.status[:1] in ("2", "d"):
+            is_items = response.streamed and response.is_stream and EVENTS not in response.media_type
+            is_json = not response.streamed and _kind(response.media_type) == "json"
+            if response.schema and (is_json or is_items) and response.status[:1] in ("2", "d"):
                 with suppress(BadDocument, RecursionError):
-                    node = reader.documents.at(response.schema)
-                    members[f"{operation.tool.name} {response.status.upper()}"] = reader.schemas.converted(
-                        node, "response"
-                    )
+                    schema = reader.schemas.converted(reader.documents.at(response.schema), "response")
+                    members[f"{operation.tool.name} {response.status.upper()}{' item' if is_items else ''}"] = schema
     try:
         return reader.schemas.closed({"properties": members}, "response") if members else {}
     except (BadDocument, RecursionError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from ...core.json import Json
@@ -41,12 +41,21 @@ class StreamReading:
         bounds: how much is read.
         secrets: what was sent as a credential.
         tell: is told each item.
+        problems: what is wrong with an item of a size, by the document.
     """
 
-    def __init__(self, bounds: StreamBounds, secrets: Collection[str], tell: Callable[[Json], None]) -> None:
+    def __init__(
+        self,
+        bounds: StreamBounds,
+        secrets: Collection[str],
+        tell: Callable[[Json], None],
+        problems: Callable[[Json, int], Sequence[str]] = lambda item, size: (),
+    ) -> None:
         self._bounds = bounds
         self._secrets = secrets
         self._tell = tell
+        self._problems = problems
+        self._problem = ""
         self._items: list[Json] = []
         self._broken = 0
 
@@ -79,9 +88,12 @@ class StreamReading:
             value = HIDING if hides_secret(item.source, self._secrets) else plain_json(item.value)
             self._items.append(value)
             self._tell(value)
+            if not self._problem and (wrong := self._problems(value, len(item.source))):
+                self._problem = f"Item {len(self._items)} is not as the API's document says: {wrong[0]}"
 
     def _taken(self, why: str) -> TakenItems:
         notes = [f"The reading of the stream ended {why}."] if why else []
         if self._broken:
             notes.append(f"{self._broken} of its items are not JSON.")
+        notes += [self._problem] if self._problem else []
         return TakenItems(self._items, " ".join(notes))

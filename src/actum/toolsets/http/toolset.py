@@ -251,7 +251,8 @@ class ApiToolset:
                 ) as stream:
                     reader = item_reader(kind_of(stream.headers)[0]) if stream.status < 300 else None
                     if reader is not None:
-                        reading = StreamReading(self._bounds, dressed.secrets, context.progress)
+                        problems = partial(self._results.problems, operation.tool.name, stream.status, item=True)
+                        reading = StreamReading(self._bounds, dressed.secrets, context.progress, problems)
                         return StreamedAnswer(stream.status, await reading.read(stream, reader))
                     async with asyncio.timeout(ANSWER_S_MAX):
                         whole = b"".join([piece async for piece in stream.pieces])
