@@ -12,15 +12,15 @@ from actum import Agent, ToolCall
 from actum.core.call import ToolResult
 from actum.core.errors import CallError
 from actum.core.event import CallFinished, CallProgress
-from actum.core.json import Json, JsonObject, dumps
+from actum.core.json import Json, JsonObject, dumps, parse
 from actum.policy.rules import Rule, Rules
 from actum.protocols.openapi.items import ITEM_BYTES_MAX, LongItem, item_reader
-from actum.protocols.openapi.reading import DocumentReader, result_schemas
+from actum.protocols.openapi.reading import DocumentReader, read_api, result_schemas
 from actum.protocols.openapi.setup import ApiSetup, SecretCredential
 from actum.testing import ScriptedModel
 from actum.toolsets.http.stream import StreamBounds
 from actum.toolsets.http.toolset import ApiToolset
-from tests.transport.wire_servers import length_of, listening
+from tests.transport.wire_servers import length_of, listening, said, wire_server
 
 from .test_toolset import context
 
@@ -170,3 +170,31 @@ async def test_an_error_and_a_plain_answer_of_a_streaming_operation_are_as_of_an
     async with logs(b"", goes_on=True, bounds=StreamBounds(seconds=0.2)) as toolset:
         with pytest.raises(CallError):
             await answered(toolset)
+
+
+async def test_a_redirect_of_a_stream_is_followed_where_the_call_only_reads() -> None:
+    def answer(head: bytes, body: bytes) -> bytes:
+        if b"/there" in head:
+            return said(b'{"n": 1}\n', "200 OK", "content-type: application/x-ndjson")
+        return said(b"", "307 Go", "location: /there")
+
+    document = dumps(DOCUMENT)
+    async with wire_server(answer) as server:
+        here = f"http://127.0.0.1:{server.port}"
+        for method, is_followed in (("get", True), ("post", False)):
+            read, _ = parse(document.replace('"query":', f'"{method}":'))
+            assert isinstance(read, dict)
+            setup = ApiSetup(
+                name="logs",
+                api=read_api(read),
+                server=here,
+                origins=(here,),
+                credentials={"key": SecretCredential("k")},
+            )
+            toolset = ApiToolset(setup.approving())
+            if is_followed:
+                assert (await answered(toolset)).text.strip() == '{"n": 1}'
+            else:
+                with pytest.raises(CallError, match="redirect that is not followed"):
+                    await answered(toolset)
+            await toolset.aclose()

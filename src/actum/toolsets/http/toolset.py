@@ -35,7 +35,7 @@ from ...protocols.openapi.setup import ApiSetup, OAuthCredential, argument_of, f
 from ...storage.tokens import TokenStore
 from ...transport.client_certificate import BadCertificate
 from ...transport.egress import Egress
-from ...transport.fetcher import Fetched, Fetcher, Redirects
+from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import AddressRefused, Guard, origin
 from ...transport.http import HttpFailure
 from .answer import AskedOperation, kind_of, refuse, result_of, with_notes
@@ -236,31 +236,47 @@ class ApiToolset:
 
     async def _answer(self, operation: ApiOperation, dressed: Dressed, context: Context) -> Fetched | StreamedAnswer:
         """What the API answers: whole, or as items where the answer is a stream."""
-        request = dressed.request
-        headers = {"accept": _accepted(operation)} | {name.lower(): value for name, value in request.headers}
-        body = request.body or b""
+        reads = operation.method in _READING
+        headers = {"accept": _accepted(operation)} | {name.lower(): text for name, text in dressed.request.headers}
         try:
             async with self._sender(dressed.certificate) as fetcher:
-                if not any(each.is_stream for each in operation.responses):
-                    redirects: Redirects = "inside" if operation.method in _READING else "none"
-                    return await fetcher.send(
-                        request.method, request.url, headers=headers, body=body, redirects=redirects
-                    )
-                async with fetcher.stream(
-                    request.method, request.url, headers=headers, body=body, silence_s=self._bounds.seconds
-                ) as stream:
-                    reader = item_reader(kind_of(stream.headers)[0]) if stream.status < 300 else None
-                    if reader is not None:
-                        problems = partial(self._results.problems, operation.tool.name, stream.status, item=True)
-                        reading = StreamReading(self._bounds, dressed.secrets, context.progress, problems)
-                        return StreamedAnswer(stream.status, await reading.read(stream, reader))
-                    async with asyncio.timeout(ANSWER_S_MAX):
-                        whole = b"".join([piece async for piece in stream.pieces])
-                    return Fetched(stream.status, stream.headers, whole, request.url)
+                if any(each.is_stream for each in operation.responses):
+                    answer = await self._streamed(fetcher, operation, dressed, headers, context)
+                    if not (reads and 300 < answer.status < 309 and answer.status != 304):
+                        return answer  # a redirect is followed below; what it leads to is read whole
+                return await fetcher.send(
+                    dressed.request.method,
+                    dressed.request.url,
+                    headers=headers,
+                    body=dressed.request.body or b"",
+                    redirects="inside" if reads else "none",
+                )
         except HttpFailure as failure:
             _fail(failure)
         except TimeoutError:
             _fail(HttpFailure("it did not answer in time", sent=True))
+
+    async def _streamed(
+        self,
+        fetcher: Fetcher,
+        operation: ApiOperation,
+        dressed: Dressed,
+        headers: Mapping[str, str],
+        context: Context,
+    ) -> Fetched | StreamedAnswer:
+        """The answer of an operation that may answer with a stream."""
+        request = dressed.request
+        async with fetcher.stream(
+            request.method, request.url, headers=headers, body=request.body or b"", silence_s=self._bounds.seconds
+        ) as stream:
+            reader = item_reader(kind_of(stream.headers)[0]) if stream.status < 300 else None
+            if reader is not None:
+                problems = partial(self._results.problems, operation.tool.name, stream.status, item=True)
+                reading = StreamReading(self._bounds, dressed.secrets, context.progress, problems)
+                return StreamedAnswer(stream.status, await reading.read(stream, reader))
+            async with asyncio.timeout(ANSWER_S_MAX):
+                whole = b"".join([piece async for piece in stream.pieces])
+            return Fetched(stream.status, stream.headers, whole, request.url)
 
     def _schema_at(self, arguments: JsonObject) -> Json:
         """The part of a tool's whole schema that a model asks for."""
