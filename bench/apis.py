@@ -3,7 +3,8 @@
 A call is `ApiToolset.execute` over a kept connection: the request is built, its credential looked up, the answer read
 and looked through for hidden characters. The floor is the same request by hand with httpx2: an address made of the
 argument, the credential in a header, the answer decoded. CPU of this process, the best of several rounds in turn.
-The document is GitHub's REST API of the test corpus, 13 MB.
+The document is GitHub's REST API of the test corpus, 13 MB. FastMCP, which makes tools of documents as well, reads the
+same document in a process of its own, where it can be installed.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from actum.transport.guard import Guard
 
 from .egress import server
 from .loop import Job, Row, cpu
+from .mcp import PEER, peer_python
 
 CALLS = 200
 BUILDS = 2_000
@@ -51,6 +53,19 @@ from actum.toolsets.http.toolset import ApiToolset
 began = time.process_time()
 ApiToolset(ApiStore(Path(sys.argv[1])).get("github"))
 print(time.process_time() - began)
+"""
+PEER_READS = """
+import asyncio, gzip, json, sys, time
+import httpx2
+from fastmcp import FastMCP
+with open(sys.argv[1], "rb") as file:
+    content = gzip.decompress(file.read())
+began = time.process_time()
+made = FastMCP.from_openapi(
+    openapi_spec=json.loads(content), client=httpx2.AsyncClient(base_url="https://api.github.com")
+)
+tools = asyncio.run(made.list_tools())
+print(round(time.process_time() - began, 2), len(tools))
 """
 DOCUMENT: JsonObject = {
     "openapi": "3.1.0",
@@ -162,7 +177,20 @@ def apis_table(rounds: int) -> list[Row]:
         _row("building a request, µs", round(build * 1e6, 1), BUILD_S_MAX * 1e6),
         _row("reading 13 MB, s", round(read, 2), READ_S_MAX),
         _row("opening it again, s", round(again, 3), AGAIN_S_MAX),
+        *_peer_rows(),
     ]
+
+
+def _peer_rows() -> list[Row]:
+    """What FastMCP takes to read the document; nothing where it is not there."""
+    python = peer_python()
+    if not python:
+        return []
+    said = subprocess.run([python, "-c", PEER_READS, str(GITHUB)], capture_output=True, text=True, check=False)
+    if said.returncode:
+        return []
+    seconds, tools = said.stdout.split()
+    return [{"what": f"{PEER} reading 13 MB, s ({tools} tools)", "cost": float(seconds), "bound": "", "within": True}]
 
 
 def _row(what: str, cost: float, bound: float) -> Row:

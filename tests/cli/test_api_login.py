@@ -67,6 +67,11 @@ def schemes(issuer: str) -> dict[str, JsonObject]:
     return {
         "code": {"type": "oauth2", "flows": {"authorizationCode": code}},
         "both": {"type": "oauth2", "flows": {"authorizationCode": code, "clientCredentials": program}},
+        "metadata": {
+            "type": "oauth2",
+            "flows": {"authorizationCode": code},
+            "oauth2MetadataUrl": f"{issuer}/.well-known/openid-configuration",
+        },
         "openid": {
             "type": "openIdConnect",
             "openIdConnectUrl": f"{issuer}/.well-known/openid-configuration",
@@ -108,7 +113,16 @@ async def test_a_user_logs_in_at_an_api_and_calls_go_out_as_this_user(
             everything += files_of(home)
             assert granted.access_token not in everything, name
             assert granted.refresh_token not in everything, name
-            assert (await asyncio.to_thread(run, "tools", "logout", name)).exit_code == 0
+            before = issuer.count("revoke")
+            left = await asyncio.to_thread(run, "tools", "logout", name)
+            assert left.exit_code == 0
+            named = name in ("openid", "metadata")
+            assert (f"{issuer.url}/revoke" in added.stdout) is named, name
+            assert ("could not be told" in left.stderr) is not named, name
+            given_back = [fields for kind, fields in issuer.asked if kind == "revoke"][before:]
+            tokens = [granted.refresh_token, granted.access_token] if named else []
+            assert [fields["token"] for fields in given_back] == tokens, name
+            assert all(fields["client_id"] == "actum" for fields in given_back)
             assert (await asyncio.to_thread(run, *call)).exit_code == 1
             seen.clear()
 

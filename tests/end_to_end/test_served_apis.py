@@ -14,10 +14,17 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from actum import Agent
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
+from actum.policy.rules import Rules
+from actum.protocols.mcp.config import McpEra, McpServer
 from actum.protocols.openapi.endpoint import EndpointTemplate, setup_of
+from actum.server.mcp.gateway.gateway import McpGateway
+from actum.testing import ScriptedModel
 from actum.toolsets.http.toolset import ApiToolset
+from actum.toolsets.mcp.toolset import McpToolset
+from tests.mcp_service import served
 from tests.toolsets.http.test_toolset import context
 from tests.transport.wire_servers import said, wire_server
 
@@ -67,6 +74,30 @@ def document(server: str) -> str:
             },
         }
     )
+
+
+async def behind_a_gateway(address: str, keys: dict[str, str]) -> list[str]:
+    """The API of that machine behind an MCP gateway, used by an agent of another machine; what was told."""
+    told: list[str] = []
+    eras: list[tuple[McpEra, McpEra]] = [("modern", "legacy"), ("legacy", "modern")]
+    for user, (front, back) in zip(KEYS, eras, strict=True):
+        shown = McpServer(
+            name="crm", url=address, headers={"Authorization": f"Bearer {keys[user]}"}, transport="http", era=back
+        )
+        async with served(McpGateway([shown], policy=Rules(default="allow"))) as url:
+            there = McpServer(name="gateway", url=url, transport="http", era=front)
+            async with McpToolset(there) as toolset:
+                names = [tool.name for tool in await toolset.list_tools()]
+                assert names == ["gateway_crm_who_am_i"]
+                agent = Agent(
+                    ScriptedModel([ToolCall("1", names[0], {}), "done"]),
+                    [toolset],
+                    policy=Rules(default="allow"),
+                )
+                result = await agent.run("Who am I?")
+        assert [said.structured for _, said in result.calls] == [{"who": user, "key": "[redacted: secret]"}]
+        told.append(str(result))
+    return told
 
 
 @pytest.mark.row("T2")
@@ -130,6 +161,7 @@ async def test_two_users_of_a_server_each_call_an_api_with_a_credential_of_their
             there = await toolset.execute(ToolCall("1", "who", {}), context("who", {}, {"k": keys["bob"]}))
             await toolset.aclose()
             assert there.structured == "bob"
+            told += await behind_a_gateway(f"{server.origin}/mcp", keys)
             server.process.send_signal(signal.SIGTERM)
             assert await server.ended() == 0
         told.append(await machine.types("journal", "export", "--all"))

@@ -117,8 +117,18 @@ def length_of(head: bytes) -> int:
 
 def certificate(folder: Path, *names: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """A certificate made for a test: the context of a server that has it, and of a client that trusts it."""
+    private, public = key_pair(*names)
+    file = folder / "server.pem"
+    file.write_text(private + public)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(file)
+    return server, ssl.create_default_context(cadata=public)
+
+
+def key_pair(*names: str, password: bytes = b"") -> tuple[str, str]:
+    """A private key and the certificate with it, as PEM; the common name is the first of the names."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0] if names else "test")])
     now = datetime.datetime.now(datetime.UTC)
     alternatives = [
         x509.IPAddress(ipaddress.ip_address(name)) if name[0].isdigit() else x509.DNSName(name) for name in names
@@ -135,13 +145,10 @@ def certificate(folder: Path, *names: str) -> tuple[ssl.SSLContext, ssl.SSLConte
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
-    file = folder / "server.pem"
     pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file.write_bytes(private + made.public_bytes(pem))
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(file)
-    return server, ssl.create_default_context(cadata=made.public_bytes(pem).decode())
+    closed = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, closed)
+    return private.decode(), made.public_bytes(pem).decode()
 
 
 @contextlib.asynccontextmanager

@@ -1037,6 +1037,7 @@ class Agent(Generic[Output]):
                     run.path.reads,
                     check,
                     lambda reply: run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model)),
+                    run.path.names_of,
                 ),
                 relist=self.runner.listing(state),
                 price=price,

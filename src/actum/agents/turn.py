@@ -20,7 +20,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ..call.limits.call_count import CallCount
+from ..call.limits.call_count import CallCount, own_name
 from ..call.limits.limits import Limits
 from ..core.budget import NOTHING, ZERO, Used
 from ..core.call import TextPart, ToolCall, ToolResult
@@ -104,6 +104,7 @@ def turn(
     reads: OfTool,
     check: Check,
     told_cut: ToldCut = lambda reply: reply.text,
+    names_of: Callable[[ToolCall], Sequence[str]] = own_name,
 ) -> Turn:
     """One answer to the user.
 
@@ -115,8 +116,9 @@ def turn(
         reads: whether the tool of this name is declared to read only.
         check: reads the answer as the agent's output type.
         told_cut: what the user is told of an answer that was cut off.
+        names_of: the names by which limits know a call.
     """
-    spent = _Spent(limits)
+    spent = _Spent(limits, names_of)
     watch = _Watch(limits, polled, reads)
     missing: set[str] = set()
     tries = 0
@@ -172,10 +174,10 @@ def _ended(reply: Reply, check: Check, told_cut: ToldCut, *, last: bool) -> Fini
 class _Spent:
     """What the run has used so far, with all that it started."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, names_of: Callable[[ToolCall], Sequence[str]]) -> None:
         self.limits = limits
         self.steps = 0
-        self.made = CallCount(limits)
+        self.made = CallCount(limits, names_of)
         self.tokens = 0
         self.cost = ZERO
         self.elapsed = 0.0

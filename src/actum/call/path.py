@@ -44,7 +44,6 @@ from ..core.provenance import Origins
 from ..core.record import CallCompleted, CallRefused, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
 from ..core.secret_values import shown_problems, taken_out, texts_of
-from ..core.tool import Tool
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef
@@ -119,6 +118,10 @@ class CallPath:
         """From here on there are these tools."""
         self.catalog = catalog
         self._origins.said.trust = catalog.trusted
+
+    def names_of(self, call: ToolCall) -> Sequence[str]:
+        """The names by which limits know a call, as `Catalog.names_of`."""
+        return self.catalog.names_of(call)
 
     def polled(self, name: str) -> bool:
         """Whether the tool of this name is meant to be asked again and again with the same arguments."""
@@ -279,7 +282,7 @@ class CallPath:
         """
         if self._scope.recording.asked(place) is not None:
             await self._look_first(plan, place)
-        self._breakers.check(plan.bound.tool.name, self._scope.clock.monotonic(), self._terms.facts.tenant)
+        self._breakers.check(plan.names[-1], self._scope.clock.monotonic(), self._terms.facts.tenant)
 
     async def _turn_away(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult | Pending:
         """The call is not to be made. If an earlier process began it, somebody has to say what became of it."""
@@ -289,7 +292,7 @@ class CallPath:
 
     def _gates(self, plan: Plan) -> Sequence[RateLimit]:
         """What the limits of its tool and its user have the call go through."""
-        return self._meters.gates(plan.bound.tool.name, self._terms.facts.user, self._scope.clock.monotonic())
+        return self._meters.gates(self._terms.facts.user, self._scope.clock.monotonic(), *plan.names)
 
     def _plan(self, call: ToolCall, place: CallRef) -> Plan:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
@@ -451,7 +454,7 @@ class CallPath:
             return ProbeResult("unknown")
         context = self._context(plan, self._scope.recording.attempts(place))
         try:
-            async with self._scope.clock.timeout(self._seconds(tool)):
+            async with self._scope.clock.timeout(self._seconds(plan)):
                 found = await cancellable(toolset.probe(plan.call, context), self._scope.clock, tool.name)
         except Exception as error:  # noqa: BLE001 - a tool's own code; the log hears of it, the call stays in doubt
             log.error("the probe of tool %s failed: %s", tool.name, where(error))
@@ -486,7 +489,7 @@ class CallPath:
                 return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
-            self._breakers.note(tool.name, error, scope.clock.monotonic(), self._terms.facts.tenant)
+            self._breakers.note(plan.names[-1], error, scope.clock.monotonic(), self._terms.facts.tenant)
             if plan.edited:
                 result = with_note(result, plan.shown)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
@@ -544,7 +547,7 @@ class CallPath:
             place: None for a check, of which nothing is written down when it is cancelled.
         """
         scope, tool = self._scope, plan.bound.tool
-        limit = AttemptLimit(scope.clock, self._seconds(tool))
+        limit = AttemptLimit(scope.clock, self._seconds(plan))
         requests = self._requests(plan, place, limit) if place is not None else None
         context = self._context(plan, attempt, place, requests)
         detail = ""
@@ -624,9 +627,9 @@ class CallPath:
             holder=self._scope.holder,
         )
 
-    def _seconds(self, tool: Tool) -> float | None:
+    def _seconds(self, plan: Plan) -> float | None:
         """How long one attempt may take."""
-        return self._limits.seconds_of(tool.name, tool.timeout_s)
+        return self._limits.seconds_of(plan.bound.tool.timeout_s, *plan.names)
 
     def _settle_cancelled(self, plan: Plan, place: CallRef, effect: Effect) -> None:
         """The attempt is over and the call is not: what may have changed something is in doubt if the run goes on."""
@@ -654,7 +657,7 @@ class CallPath:
             result = scope.redaction.clean(result, scope.told)
             if final and result.content:
                 result = scope.keep_media(result)
-            shown = self._shown(call, result)
+            shown = self._shown(call, result, (call.name,) if plan is None else plan.names)
             settled = CallCompleted(
                 place.cause, place.index, result, seconds, elapsed, detail, final, shown, used, outside
             )
@@ -668,8 +671,8 @@ class CallPath:
             self._tell_finished(call, result, seconds, place)
         return result
 
-    def _shown(self, call: ToolCall, result: ToolResult) -> int:
-        """How many bytes of a result's text the model is shown; 0 for all.
+    def _shown(self, call: ToolCall, result: ToolResult, names: Sequence[str]) -> int:
+        """How many bytes of a result's text the model is shown; 0 for all. `names` are those of `Plan.names`.
 
         Raises:
             ResourceLimit: it is larger than a result may be.
@@ -679,7 +682,7 @@ class CallPath:
         bound = self.catalog.get(call.name)
         reading = bound is not None and isinstance(bound.toolset, ResultReader)
         try:
-            return to_show(result, None if reading else self._limits.bytes_of(call.name), self._limits.result_bytes_max)
+            return to_show(result, None if reading else self._limits.bytes_of(*names), self._limits.result_bytes_max)
         except ResourceLimit as large:
             effect: Effect = "none" if bound is not None and bound.tool.reads_only else "done"
             raise ResourceLimit(large.message, effect=effect, limit=large.limit) from None

@@ -61,6 +61,7 @@ class Plan(Struct, frozen=True):
         key: the idempotency key.
         edited: the arguments are a person's.
         quorums, required, level: as in `ruling.Ruling`.
+        meant: the name of the tool that the call is for, where the called tool stands for others; else empty.
     """
 
     bound: ResolvedTool
@@ -73,6 +74,12 @@ class Plan(Struct, frozen=True):
     quorums: tuple[Quorum, ...] = ()
     required: tuple[Required, ...] = ()
     level: int | None = None
+    meant: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which limits know the call; the last one is of what is really asked."""
+        return (self.bound.tool.name, self.meant) if self.meant else (self.bound.tool.name,)
 
     @property
     def shown(self) -> ToolCall:
@@ -117,6 +124,7 @@ def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs
         quorums=ruling.quorums,
         required=ruling.required,
         level=level,
+        meant="" if meant is None else meant[0].name,
     )
 
 

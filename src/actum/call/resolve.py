@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
 from heapq import nlargest
@@ -13,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.call import ToolCall
-from ..core.errors import BadTool, UnknownTool
+from ..core.errors import BadTool, CallError, UnknownTool
 from ..core.interfaces import StandsForOthers, Toolset
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
 from ..core.tool import Tool, digest_of
@@ -94,6 +95,17 @@ class Catalog:
     def get(self, name: str) -> ResolvedTool | None:
         """The tool of exactly this name."""
         return self._bound.get(name)
+
+    def names_of(self, call: ToolCall) -> tuple[str, ...]:
+        """The names by which limits know a call: of its tool, and of the tool that the call is for where its tool
+        stands for others.
+        """
+        bound = self._bound.get(call.name)
+        meant = None
+        if bound is not None and bound.standing is not None:
+            with suppress(CallError):  # a call that is turned away later
+                meant = bound.standing.meant(call)
+        return (call.name,) if meant is None else (call.name, meant[0].name)
 
     def secret_paths(self, call: ToolCall) -> Sequence[Path]:
         """Where the arguments of a call hold secrets. The call may be of a tool that is not here, or may not fit."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, cast, get_args
 
 import msgspec
@@ -20,15 +21,17 @@ from ..compose.apis import (
     api_logins,
     api_store,
     log_in,
+    log_out,
     login_of,
     read_source,
     set_up,
     updated,
 )
 from ..core.errors import UsageError
-from ..core.json import Json, JsonProblem, parse
+from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.tool import Effects
 from ..core.user import User
+from ..protocols.definition_changes import differences
 from ..protocols.openapi.endpoint import EndpointTemplate, from_curl, setup_of
 from ..protocols.openapi.setup import ApiSetup, OAuthCredential
 from ..protocols.plain_text import shown
@@ -97,7 +100,6 @@ def add_openapi(
     """
     if offer_all and search:
         raise UsageError("give --all or --search, not both")
-    terminal, egress = Terminal(), options.egress()
     wanted = ApiChoice(
         said(name),
         tuple(said(each) for each in only or ()),
@@ -108,11 +110,27 @@ def add_openapi(
         True if search else False if offer_all else None,
         login,
     )
-    store = api_store(os.environ)
+    return DONE if add_document(Terminal(), said(source), wanted, accepted=sinks, yes=yes) else FAILED
+
+
+def add_document(terminal: Terminal, source: str, wanted: ApiChoice, *, accepted: bool = False, yes: bool) -> bool:
+    """Show an API of a document, and keep it if a person agrees.
+
+    Args:
+        terminal: of the person.
+        source: the file or address of the document.
+        wanted: what of it.
+        accepted: the arguments that are shown as outward are accepted as such.
+        yes: the person agrees beforehand.
+
+    Returns:
+        Whether it was kept.
+    """
+    egress, store = options.egress(), api_store(os.environ)
 
     async def read() -> ApiSetup:
-        found = await read_source(said(source), egress)
-        return await set_up(wanted, found.address if "://" not in source else said(source), found, egress)
+        found = await read_source(source, egress)
+        return await set_up(wanted, found.address if "://" not in source else source, found, egress)
 
     setup = asyncio.run(read())
     _show(terminal, setup, setup.held())
@@ -120,13 +138,13 @@ def add_openapi(
         terminal.note(tr("The model is offered a search among these tools: see --only and --all."))
     elif len(setup.api.operations) > MANY:
         terminal.note(tr("These are many tools for one prompt: choose with --only."))
-    if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
-        return FAILED
-    store.put(_with_sinks(terminal, setup, accepted=sinks, yes=yes).approving())
+    if not agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
+        return False
+    store.put(_with_sinks(terminal, setup, accepted=accepted, yes=yes).approving())
     terminal.note(tr("Added. Use it with --tools openapi:{name}", name=setup.name))
     if any(isinstance(each, OAuthCredential) and each.login_url for each in setup.credentials.values()):
         terminal.note(tr("Each user logs in: actum tools login {name}", name=setup.name))
-    return DONE
+    return True
 
 
 @app.command("http")
@@ -182,7 +200,7 @@ def add_http(
     )
     setup = setup_of(endpoint)
     _show(terminal, setup, [setup.name])
-    if not _agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
+    if not agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
     api_store(os.environ).put(_with_sinks(terminal, setup, accepted=sinks, yes=yes))
     for each in secrets:
@@ -211,8 +229,9 @@ def update(name: ApiName, yes: YesFlag = False) -> int:
         terminal.note(tr("Nothing has changed."))
         return DONE
     store.put(setup)  # from here on the changed operations are held
-    _show(terminal, setup, held)
-    if held and not _agreed(terminal, "approve these operations as shown?  [y]es  [n]o: ", yes=yes):
+    known = {each.tool.name: before.definition_of(each) for each in before.api.operations}
+    _show(terminal, setup, held, known)
+    if held and not agreed(terminal, "approve these operations as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
     store.put(setup.approving())
     return DONE
@@ -259,32 +278,40 @@ async def by_browser(
 
 
 def logout(name: ApiName, scheme: SchemeFlag = "", user: UserFlag = None, tenant: TenantFlag = "") -> int:
-    """Forget the log-in at an API. Its issuer is not told."""
+    """Forget the log-in at an API, and give the token back to its issuer."""
     terminal = Terminal()
     owner = User(said(tenant), who() if user is None else said(user))
-    setup, store = api_store(os.environ).get(said(name)), api_logins(os.environ)
-    found = [
-        granted
-        for each, credential in setup.credentials.items()
-        if isinstance(credential, OAuthCredential) and each == (said(scheme) or each)
-        if (granted := store.granted(owner, setup.login_place(each, credential))) is not None
-    ]
-    for granted in found:
-        store.drop(granted)
-    if not found:
+    setup = api_store(os.environ).get(said(name))
+    done = asyncio.run(log_out(setup, said(scheme), owner, os.environ, options.egress()))
+    if not done.logins:
         terminal.error(tr("{user} was not logged in at {name}.", user=owner.principal, name=setup.name))
         return FAILED
     terminal.note(tr("{user} is logged out of {name}.", user=owner.principal, name=setup.name))
+    if not done.told:
+        terminal.note(tr("Its issuer could not be told: the token holds there until its end."))
     return DONE
 
 
-def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
-    """What a person looks at before an API is used."""
+def _show(
+    terminal: Terminal, setup: ApiSetup, names: Sequence[str], before: Mapping[str, JsonObject] = MappingProxyType({})
+) -> None:
+    """What a person looks at before an API is used.
+
+    Args:
+        terminal: of the person.
+        setup: the API.
+        names: the tools that are shown.
+        before: by tool, the definition that the person approved.
+    """
     for operation in setup.api.operations:
         if operation.tool.name in names:
             terminal.line("tool", styled((operation.tool.name, "bold yellow")), "yellow")
-            terminal.line("request", shown(f"{operation.method} {setup.address_of(operation)}{operation.path}"))
-            terminal.line("does", shown(operation.tool.description))
+            definition = setup.definition_of(operation)
+            known = before.get(operation.tool.name)
+            for change in differences(known, definition) if known else ():
+                terminal.line("change", change, "red")
+            for part, said in definition.items():
+                terminal.line(part, shown(said if isinstance(said, str) else dumps(said)))
             if operation.proposed_sinks and not operation.tool.reads_only:
                 terminal.line("outward", shown(", ".join(operation.proposed_sinks)))
     cost = sum(len(msgspec.json.encode([each.tool.description, each.tool.parameters])) for each in setup.api.operations)
@@ -300,6 +327,8 @@ def _show(terminal: Terminal, setup: ApiSetup, names: Sequence[str]) -> None:
         if isinstance(credential, OAuthCredential) and credential.login_url:
             scopes = f": {' '.join(credential.scopes)}" if credential.scopes else ""
             terminal.line("log-in", shown(credential.login_url + scopes))
+            if credential.revoke_url:
+                terminal.line("log-out", shown(credential.revoke_url))
     for scheme, kind in schemes_without(setup).items():
         terminal.note(tr("no credential is set up for {scheme} ({kind}): --secret", scheme=shown(scheme), kind=kind))
 
@@ -315,7 +344,8 @@ def _with_sinks(terminal: Terminal, setup: ApiSetup, *, accepted: bool, yes: boo
     return msgspec.structs.replace(setup, sinks=accepted)
 
 
-def _agreed(terminal: Terminal, question: str, *, yes: bool) -> bool:
+def agreed(terminal: Terminal, question: str, *, yes: bool) -> bool:
+    """Whether a person says yes. Nobody does where no person is there and `yes` was not given."""
     typed = "y" if yes else terminal.ask(question) if terminal.person else None
     if (typed or "").strip().lower() in ("y", "yes"):
         return True

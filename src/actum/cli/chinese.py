@@ -51,11 +51,14 @@ WORDS = {
     "These are many tools for one prompt: choose with --only.": "对一个提示词来说工具太多：请用 --only 选择。",
     "Added. Use it with --tools openapi:{name}": "已添加。使用方法：--tools openapi:{name}",
     "Nothing here could be tools.": "这里没有可作工具的东西。",
+    "There is an API {name} already; it stays as it is.": "已有名为 {name} 的 API；保持不变。",
+    "Added to {path}: {places}": "已写入 {path}：{places}",
     "tokens, whole": "词元（完整）",
     "tokens, as told": "词元（告知）",
     "Each user logs in: actum tools login {name}": "每个用户自己登录：actum tools login {name}",
     "{user} is logged in at {site}.": "{user} 已登录 {site}。",
     "{user} was not logged in at {name}.": "{user} 没有登录 {name}。",
+    "Its issuer could not be told: the token holds there until its end.": "无法通知签发方：令牌在那里到期前一直有效。",
     "{user} is logged out of {name}.": "{user} 已退出 {name}。",
     "The model is offered a search among these tools: see --only and --all.": "模型得到的是搜索：见 --only 与 --all。",
     "Added. Use it with --tools http:{name}": "已添加。使用方法：--tools http:{name}",
@@ -586,10 +589,15 @@ HELP = {
     "The tenant of the user.": "用户所属的租户。",
     "Where the browser comes back to; 0 for any port.": "浏览器返回的端口；0 表示任意端口。",
     "Log in at an API, in a browser. Nothing opens without a yes.": "在浏览器中登录 API。未经同意不会打开任何页面。",
-    "Forget the log-in at an API. Its issuer is not told.": "忘记在某个 API 的登录。签发方不会被告知。",
+    "Forget the log-in at an API, and give the token back to its issuer.": (
+        "忘记在某个 API 的登录，并把令牌交还签发方。"
+    ),
     "Show what each tool costs the prompt, whole and as it is told.": "显示每个工具占多少词元。",
     "Where to look.": "在哪里查找。",
-    "Find what could be tools. Nothing is run or added.": "查找可作工具的东西。不运行也不添加任何东西。",
+    "Find what could be tools. Nothing is run; with --add you are asked what to add.": (
+        "查找可作工具的东西。不运行任何东西；用 --add 会询问要添加什么。"
+    ),
+    "Ask for each of them whether to add it, and add it.": "逐个询问是否添加，并添加。",
     "The part of a JSON answer that the model sees.": "JSON 回答中给模型看的部分。",
     "Accept which arguments are shown to say where something goes.": "接受所显示的、说明内容发往何处的参数。",
     "Offer each operation as a tool, however many there are.": "无论有多少操作，都把每个操作作为一个工具提供。",

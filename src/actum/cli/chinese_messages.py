@@ -150,6 +150,22 @@ MESSAGES = {
     "--server: give the base address of the API, as in --server https://api.example.com/v1": (
         "--server：请给出 API 的基础地址，例如 --server https://api.example.com/v1"
     ),
+    "give --all or --search, not both": "--all 和 --search 只能给一个",
+    "give --add or --json, not both": "--add 和 --json 只能给一个",
+    "set the secret of the client first: actum secrets set {name}": "请先设置客户端的密钥：actum secrets set {name}",
+    "the document has no OAuth 2.0 flow that can be used (client credentials, or a log-in by authorization code), "
+    "with https:// addresses": "文档没有可用的 OAuth 2.0 流程（客户端凭据，或授权码登录），且地址须为 https://",
+    "the settings of the issuer at {address} can not be read": "无法读取 {address} 的签发方设置",
+    "there are several schemes to log in at: name one with --scheme: {names}": (
+        "有多个可登录的方案：请用 --scheme 指定一个：{names}"
+    ),
+    "{name} has nothing to log in at: add it with --oauth-client": "{name} 没有可登录的地方：请用 --oauth-client 添加",
+    "there is no folder, file or module {name}": "没有这个文件夹、文件或模块：{name}",
+    "{folder} has more than {count} files: name a folder inside it": (
+        "{folder} 的文件超过 {count} 个：请指定其中的文件夹"
+    ),
+    "put {places} into the list of tools in {path} yourself": "请自行把 {places} 写进 {path} 的工具列表",
+    "{path} is damaged: `actum config check` says where": "{path} 已损坏：`actum config check` 会指出位置",
     "the document can not be read: its server answers with status {status}": "无法读取文档：服务器的状态码是 {status}",
     "the document does not say where the API is: give --server, as in --server https://api.example.com/v1": (
         "文档没有说明 API 的地址：请用 --server 指定，例如 --server https://api.example.com/v1"

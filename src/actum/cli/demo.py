@@ -1,4 +1,4 @@
-"""`actum demo`: eight questions, real calls of real tools, real answers; no key and no network.
+"""`actum demo`: nine questions, real calls of real tools, real answers; no key and no network.
 
 The embedded model answers them through the same agent as everything else. Nothing of it is played back: a scene that
 does not come out as it should says so, and the command fails.
@@ -24,11 +24,13 @@ from ..core.event import RunResult
 from ..core.interfaces import Answer
 from ..core.pending import Pending
 from ..core.record import new_id
+from ..runs.given_tools import Toolish
 from .approve import show_pending
 from .run import DONE, FAILED
 from .runs import show_recorded
 from .show.terminal import Terminal, duration, styled
 from .show.trace import Trace
+from .trains import KEY, SECRET, trains
 
 Results = Sequence[RunResult]
 
@@ -73,6 +75,14 @@ def _repaired(results: Results) -> bool:
     return names(result) == ["parcel", "parcel"] and codes(result) == ["invalid_arguments", "ok"]
 
 
+def _no_key(results: Results) -> bool:
+    """The API said its key back, and the key was taken out."""
+    (result,) = results
+    said = result.calls[0][1].structured if result.calls else None
+    is_clean = isinstance(said, dict) and said["leaves"] == "10:42" and KEY not in str(result)
+    return (names(result), codes(result)) == (["next_train"], ["ok"]) and is_clean
+
+
 ON_RECORD = "Where is my parcel de-2042?"
 SCENES = (
     Scene("One call", ("What is 17 * 23?",), lambda r: names(r[0]) == ["calculate"]),
@@ -98,6 +108,9 @@ SCENES = (
         "A tool that fails says so, and the answer does too",
         ("在火星上现在几点？",),
         lambda r: (names(r[0]), codes(r[0])) == (["time_in"], ["tool_error"]),
+    ),
+    Scene(
+        "An API is a tool by its document; its key reaches no model", ("When does the next train leave Oslo?",), _no_key
     ),
 )
 
@@ -137,23 +150,25 @@ def demo() -> int:
 
 async def _evening(terminal: Terminal, folder: Path) -> list[str]:
     """All scenes, then the record of one of them; the titles of those that failed."""
-    agent = make_agent(terminal, folder)
-    failed = await play(terminal, agent, SCENES)
+    async with trains() as api:
+        agent = make_agent(terminal, folder, [api])
+        failed = await play(terminal, agent, SCENES)
     (shown,) = [run for run in await agent.journal.runs() if run.question == ON_RECORD]
     terminal.text(("\nEverything is on record; this is the parcel's:", "bold"))
     await show_recorded(terminal, agent.journal, shown.run_id)
     return failed
 
 
-def make_agent(terminal: Terminal, folder: Path) -> Agent:
-    """The agent of the demo: the embedded model, the everyday tools in this folder, and a tool of one's own."""
+def make_agent(terminal: Terminal, folder: Path, more: Sequence[Toolish] = ()) -> Agent:
+    """The agent of the demo: the embedded model, the everyday tools in this folder, a tool of one's own, and more."""
     settings = Settings(model=EMBEDDED, journal=MEMORY)
     return agents.make_agent(
         settings,
         make_model(settings),
-        load_tools(Settings(tools=(EVERYDAY, "actum.cli.parcel:parcel")), folder),
+        [*load_tools(Settings(tools=(EVERYDAY, "actum.cli.parcel:parcel")), folder), *more],
         journal=open_journal(settings, {}),
         approver=_SaysYes(terminal),
+        secrets={SECRET: KEY},
     )
 
 

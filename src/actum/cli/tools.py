@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
 from ..compose import agents
-from ..compose.discovery import discover
+from ..compose.added_tools import remember_tools
+from ..compose.apis import ApiChoice, api_store
+from ..compose.discovery import FoundTools, discover
+from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.token_estimate import TOKEN_BYTES
 from ..core.tool import Tool
@@ -185,9 +190,13 @@ def _show_costs(terminal: Terminal, costs: list[ToolCost], *, as_json: bool) -> 
 @app.command("discover")
 def discover_tools(
     place: Annotated[str, typer.Argument(metavar="[FOLDER | MODULE]", help="Where to look.")] = "",
+    add: Annotated[bool, typer.Option("--add", help="Ask for each of them whether to add it, and add it.")] = False,
+    yes: apis.YesFlag = False,
     as_json: JsonFlag = False,
 ) -> int:
-    """Find what could be tools. Nothing is run or added."""
+    """Find what could be tools. Nothing is run; with --add you are asked what to add."""
+    if add and as_json:
+        raise UsageError("give --add or --json, not both")
     terminal = Terminal()
     found = discover(said(place))
     if as_json:
@@ -203,7 +212,36 @@ def discover_tools(
         terminal.line("use", shown(each.use))
     if not found:
         terminal.note(tr("Nothing here could be tools."))
+    if found and add:
+        return DONE if _add_all(terminal, found, yes=yes) else FAILED
     return DONE if found else FAILED
+
+
+def _add_all(terminal: Terminal, found: Sequence[FoundTools], *, yes: bool) -> bool:
+    """Add what a person agrees to; whether something was added."""
+    known = set(api_store(os.environ).names())
+    added, places = 0, []
+    for each in found:
+        if each.problem:
+            continue
+        if each.kind != "document":
+            question = f"add the tools of {shown(each.source)} to the settings?  [y]es  [n]o: "
+            if apis.agreed(terminal, question, yes=yes):
+                places.append(each.source)
+        elif each.name in known:
+            terminal.note(tr("There is an API {name} already; it stays as it is.", name=each.name))
+        else:
+            try:
+                is_added = apis.add_document(terminal, each.source, ApiChoice(each.name), yes=yes)
+            except UsageError as problem:  # the others can be added all the same
+                terminal.error(f"{each.source}: {problem}")
+                continue
+            added += is_added
+            known |= {each.name} if is_added else set()
+    if places:
+        path = remember_tools(places, Path.cwd(), os.environ)
+        terminal.note(tr("Added to {path}: {places}", path=str(path), places=", ".join(places)))
+    return bool(added or places)
 
 
 def _summary(tool: Tool) -> str:

@@ -56,7 +56,7 @@ def make_agent(
     journal: Journal,
     approver: Approver | None,
     name: str = "agent",
-    secrets: SecretSource | None = None,
+    secrets: Mapping[str, str] | SecretSource | None = None,
     output_type: type = str,
 ) -> Agent:
     """An agent around a model of `make_model`, and tools of `load_tools`.

@@ -31,7 +31,7 @@ from ..storage.place import state_folder, tokens_path
 from ..storage.tokens import Granted, TokenStore
 from ..toolsets.http.credentials import Keep
 from ..toolsets.http.finder import ApiFinder
-from ..toolsets.http.token import ApiLogin
+from ..toolsets.http.token import ApiLogin, give_back
 from ..toolsets.http.toolset import ApiToolset
 from ..toolsets.login import Person
 from ..transport.egress import Egress
@@ -109,6 +109,52 @@ async def log_in(login: ApiLogin, person: Person, store: TokenStore, egress: Egr
         await fetcher.aclose()
     store.keep(granted)
     return granted
+
+
+class LoggedOut(NamedTuple):
+    """How a log-out went.
+
+    Attributes:
+        logins: how many were forgotten.
+        told: the issuer of each took its token back, too.
+    """
+
+    logins: int
+    told: bool
+
+
+async def log_out(
+    setup: ApiSetup, scheme: str, user: User, environment: Mapping[str, str], egress: Egress
+) -> LoggedOut:
+    """Forget the log-ins of a user at an API, and give the tokens back to their issuers (RFC 7009).
+
+    Args:
+        setup: the API.
+        scheme: the security scheme; empty for all.
+        user: who logs out.
+        environment: where log-ins and secrets are.
+        egress: the operator's rules.
+    """
+    store, count, told = api_logins(environment), 0, True
+    for name, credential in setup.credentials.items():
+        if not isinstance(credential, OAuthCredential) or name != (scheme or name):
+            continue
+        place = setup.login_place(name, credential)
+        async with store.turn(user, place):  # no call of another process gets a new token meanwhile
+            granted = store.granted(user, place)
+            if granted is None:
+                continue
+            store.drop(granted)
+            secret = credential.client_secret
+            password = (open_secrets(environment).of(user).get(secret) if secret else "") or ""
+            named = [granted.revocation_endpoint] if granted.revocation_endpoint else []
+            fetcher = Fetcher(Guard(named=named, egress=egress))
+            try:
+                told = await give_back(fetcher, granted, password) and told
+            finally:
+                await fetcher.aclose()
+            count += 1
+    return LoggedOut(count, told and bool(count))
 
 
 def login_of(setup: ApiSetup, scheme: str, user: User, environment: Mapping[str, str]) -> ApiLogin:
@@ -319,8 +365,8 @@ async def _oauth(wanted: ApiChoice, api: ApiDocument, scheme: SecurityScheme, eg
         if each.scheme == scheme.name
         for scope in each.scopes
     }
-    if scheme.discovery:
-        issuer = await _issuer(scheme.discovery, egress)
+    issuer = await _issuer(scheme.discovery, egress) if scheme.discovery else _Issuer()
+    if scheme.kind == "openIdConnect":
         page, endpoint = issuer.authorization_endpoint, issuer.token_endpoint
         asked |= {"openid", *({"offline_access"} & set(issuer.scopes_supported))}
     else:
@@ -333,14 +379,16 @@ async def _oauth(wanted: ApiChoice, api: ApiDocument, scheme: SecurityScheme, eg
         page, endpoint = str(person.get("authorizationUrl")), str(person.get("tokenUrl"))
     if not (_is_safe(page) and _is_safe(endpoint)):
         return None
-    return OAuthCredential(endpoint, client, password, scopes=tuple(sorted(asked)), login_url=page)
+    back = issuer.revocation_endpoint if _is_safe(issuer.revocation_endpoint) else ""
+    return OAuthCredential(endpoint, client, password, scopes=tuple(sorted(asked)), login_url=page, revoke_url=back)
 
 
 class _Issuer(msgspec.Struct, frozen=True):
-    """The settings of an issuer (OpenID Connect Discovery 1.0)."""
+    """The settings of an issuer (OpenID Connect Discovery 1.0, RFC 8414)."""
 
     authorization_endpoint: str = ""
     token_endpoint: str = ""
+    revocation_endpoint: str = ""
     scopes_supported: tuple[str, ...] = ()
 
 
@@ -352,7 +400,7 @@ async def _issuer(address: str, egress: Egress) -> _Issuer:
     try:
         return msgspec.json.decode(read.content, type=_Issuer)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise UsageError(f"the settings of OpenID Connect at {address} can not be read") from None
+        raise UsageError(f"the settings of the issuer at {address} can not be read") from None
 
 
 def _is_safe(address: Json) -> bool:

@@ -44,6 +44,7 @@ class FoundTools(Struct, frozen=True, omit_defaults=True):
         names: of the tools, the first ones.
         count: of the tools.
         use: what a person types, or writes into the settings, to have them.
+        name: what a document would be called as an API.
         problem: why it can not be used; empty where it can.
     """
 
@@ -52,6 +53,7 @@ class FoundTools(Struct, frozen=True, omit_defaults=True):
     names: tuple[str, ...] = ()
     count: int = 0
     use: str = ""
+    name: str = ""
     problem: str = ""
 
 
@@ -133,7 +135,7 @@ def _document(file: Path) -> list[FoundTools]:
         return [FoundTools("document", str(file), problem=plain(str(problem))[:300])]
     name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-")[:40] or "api"
     use = f"actum tools add openapi {file} --name {name}"
-    return [FoundTools("document", str(file), *_named([each.tool.name for each in api.operations]), use=use)]
+    return [FoundTools("document", str(file), *_named([each.tool.name for each in api.operations]), use=use, name=name)]
 
 
 def _script_folders(folder: Path) -> Iterator[FoundTools]:

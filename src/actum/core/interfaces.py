@@ -524,6 +524,17 @@ class StandsForOthers(Protocol):
             PermissionDenied: the tool can not be called in this way.
         """
 
+    def stands_for(self, name: str) -> Sequence[Tool]:
+        """The tools for which the tool of this name stands; none where the tool is for itself."""
+
+    def through(self, shown: Callable[[Tool], Tool | None]) -> Toolset:
+        """The same toolset, which speaks of its tools as a run is shown them.
+
+        Args:
+            shown: gives the definition that a run is shown of one of the toolset's own; None for a tool that is left
+                out.
+        """
+
 
 def _from_nowhere(arguments: JsonObject) -> Origins:
     return {}

@@ -45,6 +45,9 @@ LOOKS: dict[str, str] = {
 }
 """Secrets that are known by their looks, each with what it is called. Every pattern is linear in the text."""
 
+REDACTED = "[redacted: secret]"
+"""What stands in the place of a known secret."""
+
 _NO_TEXT = frozenset({int, float, bool, type(None)})
 _SEPARATORS = re.compile(r"[\s_-]+")
 _LOOKS = re.compile("|".join(f"(?P<l{number}>{look})" for number, look in enumerate(LOOKS.values())))
@@ -76,7 +79,7 @@ class Redaction(Struct, frozen=True, kw_only=True):
             result: what a tool returned, or its failure.
             known: secrets that the tool was given.
         """
-        if type(result.structured) in _NO_TEXT and not result.content and result.error is None:
+        if type(result.structured) in _NO_TEXT and not result.content and result.error is None and not known:
             return result
         secrets = _matcher(known)
         content = tuple(
@@ -110,6 +113,8 @@ class Redaction(Struct, frozen=True, kw_only=True):
     def _value(self, value: Json, secrets: SecretMatcher | None) -> Json:
         if isinstance(value, str):
             return self._text(value, secrets)
+        if isinstance(value, int | float):
+            return REDACTED if secrets is not None and secrets.is_in(value) else value
         if isinstance(value, list):
             return [self._value(item, secrets) for item in value]
         if isinstance(value, dict):
@@ -192,7 +197,17 @@ def _if_any(secrets: SecretMatcher | None, value: Json) -> SecretMatcher | None:
     """The matcher, if any secret is in the value: one look at all texts is cheaper than one at each of them."""
     if secrets is None or not isinstance(value, list | dict):
         return secrets
+    if secrets.has_numbers and any(map(secrets.is_in, _numbers(value))):
+        return secrets
     return secrets if secrets.find("\n".join(_texts(value))) else None
+
+
+def _numbers(value: Json) -> Iterator[float]:
+    if isinstance(value, int | float):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value if isinstance(value, list) else value.values():
+            yield from _numbers(item)
 
 
 def _texts(value: Json) -> Iterator[str]:
@@ -213,7 +228,7 @@ def _without(text: str, spans: Sequence[Span]) -> str:
         return text
     pieces, at = [], 0
     for begin, end in spans:
-        pieces += [text[at:begin], "[redacted: secret]"]
+        pieces += [text[at:begin], REDACTED]
         at = end
     return "".join([*pieces, text[at:]])
 

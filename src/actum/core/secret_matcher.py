@@ -1,4 +1,4 @@
-"""Finds known secrets in a text, as they are and encoded: base64, percent, form, hexadecimal, HTML, JSON.
+"""Finds known secrets in texts and numbers, as they are and encoded: base64, percent, form, hexadecimal, HTML, JSON.
 
 Two ways, by what an encoding allows:
 
@@ -7,8 +7,10 @@ Two ways, by what an encoding allows:
 - Percent, HTML and JSON escapes let the writer choose what to escape. So the text is unescaped, up to four times, and
   searched anew; what is found there is looked up in the text as it was.
 
+A secret that is a number is also found as a number of JSON: `0123456` may come back as `123456` or `1.23456e5`.
+
 A secret shorter than `ENCODED_LENGTH_MIN` is looked for only as it is: its short forms stand everywhere. What was
-compressed, encrypted, spelled backwards, cut into fields, or encoded twice in base64 is not found.
+compressed, encrypted, spelled backwards, cut into fields, or encoded twice in base64 or in another way is not found.
 
 Linear in the text: a bounded number of plain searches. Pure, and knows nothing of results; see `redaction`.
 """
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import base64
 import html
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -50,6 +53,9 @@ _CUT_ESCAPE = re.compile(
     r"(?:(?:%[0-9A-Fa-f]{0,2}){1,4}|&\#?[A-Za-z0-9]{0,32}|\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|\ufffd)\Z"
 )
 """An escape that goes on behind the end of a text."""
+_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?)\s*", re.ASCII)
+_DIGITS_MAX = 400
+"""A number with more digits holds no secret that is looked for among numbers."""
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 Span = tuple[int, int]
@@ -93,6 +99,10 @@ class SecretMatcher:
 
     Args:
         secrets: the secrets.
+
+    Attributes:
+        has_numbers: a secret is a number.
+        reach: over so many characters a secret, encoded, may be spread.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -103,8 +113,10 @@ class SecretMatcher:
         self._plain = list(dict.fromkeys([*plain, *self._open]))
         self._coded = list(dict.fromkeys(form for secret in long for form in _coded_forms(secret)))
         self._patterns: dict[_Form, re.Pattern[str]] = {}
+        self._values = {value for secret in known for value in _values(secret)}
+        self._digits = [digits for secret in long if (digits := secret.strip().lstrip("+-0")).isdecimal()]
+        self.has_numbers = bool(self._values)
         self.reach = 64 + 6 * max((len(secret.encode(errors="replace")) for secret in known), default=0)
-        """Over so many characters a secret, encoded, may be spread."""
 
     def find(self, text: str, *, beginnings: bool = False) -> list[Span]:
         """Where secrets stand in the text, in order; spans that overlap are one.
@@ -121,6 +133,21 @@ class SecretMatcher:
         if beginnings and self._open:
             found += ((begin, len(text)) for begin in self._find_beginnings(text))
         return _united(found) if found else found
+
+    def is_in(self, number: float) -> bool:
+        """Whether a number is a secret, or its digits hold a secret.
+
+        Args:
+            number: a number of JSON; a truth value is none.
+        """
+        if not self._values or isinstance(number, bool):
+            return False
+        if number in self._values or -number in self._values:
+            return True
+        if isinstance(number, int) and number.bit_length() > 4 * _DIGITS_MAX:
+            return False
+        written = str(number)
+        return any(len(digits) >= ENCODED_LENGTH_MIN and digits in written for digits in self._digits)
 
     def _find_coded(self, text: str) -> Iterator[Span]:
         packed = "".join(text.split())
@@ -243,6 +270,17 @@ def _meaning(escape: re.Match[str]) -> str:
         codes = [int(code, 16) for code in told.replace("\\x", "\\u").split("\\u")[1:]]
         return "".join(map(chr, codes)).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _LETTERS.get(told[1], told[1])
+
+
+def _values(secret: str) -> Iterator[float]:
+    """What a JSON reader may have made of a secret that is a number, without its sign."""
+    found = _NUMBER.fullmatch(secret)
+    if found is not None:
+        value = abs(float(found[1]))
+        if math.isfinite(value) and value:
+            yield value
+        if found[1].lstrip("+-").isdecimal():
+            yield abs(int(found[1]))
 
 
 def _in_json(secret: str) -> str:

@@ -20,7 +20,7 @@ async def make_requested(run: Run, limits: Limits) -> RunResult:
     Returns:
         What the calls came to: paused where one of them waits.
     """
-    return run.result(await run.carry_out(_calls(run, CallCount(limits))))
+    return run.result(await run.carry_out(_calls(run, CallCount(limits, run.path.names_of))))
 
 
 async def _calls(run: Run, made: CallCount) -> Finish:

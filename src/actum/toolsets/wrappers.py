@@ -274,12 +274,15 @@ class _Wrapper(_Life):
     Args:
         toolset: the toolset inside.
         shown: makes the definition that a run is shown of a toolset's own; None for a tool that is left out.
+        knows: the toolset inside knows already how its tools are shown.
     """
 
-    def __init__(self, toolset: Toolset, shown: Callable[[Tool], Tool | None]) -> None:
-        super().__init__((toolset,))
-        self._toolset = toolset
+    def __init__(self, toolset: Toolset, shown: Callable[[Tool], Tool | None], *, knows: bool = False) -> None:
         self._shown = shown
+        self._toolset = toolset
+        if not knows and isinstance(toolset, StandsForOthers):
+            self._toolset = toolset.through(self._kept)
+        super().__init__((self._toolset,))
         self._own: Mapping[str, str] = {}
 
     @property
@@ -296,7 +299,7 @@ class _Wrapper(_Life):
         own: dict[str, str] = {}
         found: list[Tool] = []
         for tool in await self._toolset.list_tools():
-            shown = self._shown(tool)
+            shown = self._kept(tool)
             if shown is None:
                 continue
             if shown.name in own:
@@ -336,6 +339,35 @@ class _Wrapper(_Life):
         if shown is None:
             raise UnknownTool(f"There is no tool {found[0].name!r}: it was left out.")
         return shown, msgspec.structs.replace(found[1], name=shown.name)
+
+    def stands_for(self, name: str) -> Sequence[Tool]:
+        """What the toolset inside says, with the definitions that the wrapper makes; see `StandsForOthers`."""
+        if not isinstance(self._toolset, StandsForOthers):
+            return ()
+        found = (self._shown(tool) for tool in self._toolset.stands_for(self._own.get(name, name)))
+        return [tool for tool in found if tool is not None]
+
+    def through(self, shown: Callable[[Tool], Tool | None]) -> Toolset:
+        """The same wrapper around a toolset that knows how its tools are shown; see `StandsForOthers`."""
+        if not isinstance(self._toolset, StandsForOthers):
+            return self
+
+        again = _Wrapper(self._toolset, self._shown, knows=True)
+
+        def twice(tool: Tool) -> Tool | None:
+            once = again._kept(tool)
+            return None if once is None else shown(once)
+
+        again._toolset = self._toolset.through(twice)
+        again.inside = (again._toolset,)
+        return again
+
+    def _kept(self, tool: Tool) -> Tool | None:
+        """A tool as a run is shown it. A tool that stands for others stays as long as one of the others does."""
+        shown = self._shown(tool)
+        if shown is None and isinstance(self._toolset, StandsForOthers):
+            return tool if any(self._shown(each) for each in self._toolset.stands_for(tool.name)) else None
+        return shown
 
     async def _inner(self, call: ToolCall) -> ToolCall:
         if call.name not in self._own:
@@ -394,6 +426,15 @@ class _Combined(_Life):
         """What the toolset that has the tool says; see `StandsForOthers`."""
         home = self._homes.get(call.name)
         return home.meant(call) if isinstance(home, StandsForOthers) else None
+
+    def stands_for(self, name: str) -> Sequence[Tool]:
+        """What the toolset that has the tool says; see `StandsForOthers`."""
+        home = self._homes.get(name)
+        return home.stands_for(name) if isinstance(home, StandsForOthers) else ()
+
+    def through(self, shown: Callable[[Tool], Tool | None]) -> Toolset:
+        """The toolsets inside, told how their tools are shown; see `StandsForOthers`."""
+        return _Combined([each.through(shown) if isinstance(each, StandsForOthers) else each for each in self.inside])
 
     async def _home(self, name: str) -> Toolset:
         if name not in self._homes:

@@ -23,6 +23,7 @@ from msgspec import Struct
 from ..schema import canonical
 from ..schema.canonical import Unclear
 from .body import ACCEPTED, bounded
+from .client_certificate import context_with
 from .connection import Patience, WireFailure
 from .connection_pool import ConnectionPool, WireAnswer
 from .guard import AddressRefused, Guard, origin
@@ -133,8 +134,21 @@ class Fetcher:
         seconds_max: float = FETCH_S_MAX,
     ) -> None:
         self._pool = ConnectionPool(guard, context=context)
+        self._context = context
         self._bytes_max = bytes_max
         self._seconds_max = seconds_max
+
+    def showing(self, certificate: str) -> Fetcher:
+        """The same, with connections of its own on which a certificate is shown to servers that ask for one.
+
+        Args:
+            certificate: with its private key, as PEM.
+
+        Raises:
+            BadCertificate: the certificate can not be used.
+        """
+        context = context_with(certificate, self._context)
+        return Fetcher(self._pool.guard, context=context, bytes_max=self._bytes_max, seconds_max=self._seconds_max)
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Fetched:
         """Get a document; redirects are followed within its origin.

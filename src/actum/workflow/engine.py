@@ -118,7 +118,7 @@ class WorkflowEngine:
         self._kept = kept
         self._templates = templates
         self._take_posted = take_posted
-        self._made = CallCount(run.context.limits)
+        self._made = CallCount(run.context.limits, run.path.names_of)
         self._queue: deque[Due] = deque()
         self._began: dict[str, tuple[int, NodeBegan]] = {}
         self._waiting: dict[str, tuple[Due, Pending]] = {}

@@ -45,6 +45,6 @@ def test_all_that_fit_a_tool_hold() -> None:
             "x": ToolLimits(seconds=1),
         },
     )
-    assert [limits.seconds_of(name, 25) for name in ("pay_bill", "look", "x")] == [20, 25, 1]
-    assert (limits.seconds_of("look", None), limits.bytes_of("look")) == (30, 9)
-    assert Limits(call_seconds=None).seconds_of("look", None) is None
+    assert [limits.seconds_of(25, name) for name in ("pay_bill", "look", "x")] == [20, 25, 1]
+    assert (limits.seconds_of(None, "look"), limits.bytes_of("look")) == (30, 9)
+    assert Limits(call_seconds=None).seconds_of(None, "look") is None

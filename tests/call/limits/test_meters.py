@@ -132,7 +132,7 @@ async def test_two_that_need_the_same_two_places_do_not_wait_for_each_other() ->
     clock, done = FakeClock(), list[str]()
 
     async def call(tool: str) -> None:
-        async with acquire(meters.gates(tool, User(), 0.0), clock):
+        async with acquire(meters.gates(User(), 0.0, tool), clock):
             await asyncio.sleep(0)
             done.append(tool)
 

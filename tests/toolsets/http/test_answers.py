@@ -7,7 +7,7 @@ import json
 import msgspec
 
 from actum.core.call import ToolCall, ToolResult
-from actum.core.json import JsonObject, dumps
+from actum.core.json import Json, JsonObject, dumps
 from actum.protocols.openapi.endpoint import EndpointTemplate, setup_of
 from actum.protocols.openapi.reading import DocumentReader, read_api, result_schemas
 from actum.protocols.openapi.setup import ApiSetup
@@ -98,6 +98,40 @@ async def test_a_next_page_at_another_path_is_told_as_the_call_that_asks_for_it(
     assert 'There are more results: call get_job with {"name":"7","page":"2"}.' in result.text
     result = await asked(said(dumps({"next": "/unknown"}).encode(), "200 OK", JSON), "list_pets")
     assert result.text.endswith("There are more results.")
+
+
+async def test_where_the_next_page_begins_is_told_by_the_parameter_that_takes_it() -> None:
+    async def told(body: JsonObject, *parameters: str) -> str:
+        queries: list[Json] = [{"name": name, "in": "query", "schema": {}} for name in parameters]
+        document: JsonObject = {
+            "openapi": "3.1.0",
+            "paths": {"/a": {"get": {"operationId": "list_a", "parameters": queries}}},
+        }
+        async with wire_server(lambda head, sent: said(dumps(body).encode(), "200 OK", JSON)) as server:
+            here = f"http://127.0.0.1:{server.port}"
+            toolset = ApiToolset(ApiSetup(name="a", api=read_api(document), server=here, origins=(here,)).approving())
+            result = await toolset.execute(ToolCall("1", "list_a", {}), context("list_a"))
+            await toolset.aclose()
+        return result.text.partition("same arguments and ")[2]
+
+    assert await told({"next_cursor": "abc=="}, "cursor") == '{"cursor":"abc=="}.'
+    assert await told({"items": [], "nextPageToken": "t\u200b1"}, "limit", "pageToken") == '{"pageToken":"t1"}.'
+    assert await told({"response_metadata": {"next_cursor": "x"}}, "cursor") == '{"cursor":"x"}.'
+    assert await told({"paging": {"next": {"after": "7"}}, "meta": {"next_page": 3}}, "page") == '{"page":3}.'
+    assert await told({"next": "xyz"}, "page_token") == '{"page_token":"xyz"}.'
+    unusable: list[JsonObject] = [
+        {"next_cursor": ""},
+        {"next_cursor": None},
+        {"next_cursor": "x", "has_more": False},
+        {"next_cursor": ["x"]},
+        {"next_cursor": "x" * 3000},
+        {"next_page": True},
+        {"next_cursor": "https://evil.example/a"},
+        {"other": "x"},
+    ]
+    for body in unusable:
+        assert await told(body, "cursor", "page") == "", body
+    assert await told({"next_cursor": "x"}, "filter") == ""
 
 
 async def test_a_next_page_of_an_endpoint_is_told_by_the_arguments_of_its_tool() -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from actum import Agent, ToolCall
+from actum import Agent, Limits, ToolCall, ToolLimits
 from actum.core.errors import InvalidArguments, PermissionDenied, UnknownTool
 from actum.core.interfaces import Toolset
 from actum.core.json import JsonObject, dumps
+from actum.core.message import ToolMessage
 from actum.policy.rules import Rule, Rules
-from actum.testing import ScriptedModel
+from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.http.finder import ApiFinder
 from actum.toolsets.http.toolset import ApiToolset
-from actum.toolsets.wrappers import ToolLabels, combined, filtered, labelled, prefixed
+from actum.toolsets.wrappers import ToolLabels, combined, filtered, labelled, prefixed, renamed
 from tests.transport.wire_servers import said, wire_server
 
 from .test_real_documents import added
@@ -160,3 +161,101 @@ async def test_an_operation_that_takes_a_secret_value_is_not_called_by_the_searc
     )
     assert isinstance(result.structured, dict)
     assert "a person has to add it by itself" in dumps(result.structured)
+
+
+async def test_limits_count_a_call_of_the_search_also_as_a_call_of_the_operation() -> None:
+    async with wire_server(lambda head, body: said(b'["' + b"x" * 500 + b'"]', "200 OK", JSON)) as server:
+        api = await finder("api.github.com", f"http://127.0.0.1:{server.port}")
+        arguments: JsonObject = {"owner": "ann", "repo": "cats"}
+        lists: JsonObject = {"tool": "issues_list-for-repo", "arguments": arguments}
+        pulls: JsonObject = {"tool": "pulls_list", "arguments": arguments}
+
+        async def made(limits: Limits, *asked: JsonObject) -> list[str]:
+            script = [ToolCall(str(number), "api_read", each) for number, each in enumerate(asked)]
+            agent = Agent(
+                ScriptedModel([*script, "done"]),
+                [api],
+                policy=Rules(Rule("allow", tools="*")),
+                limits=limits,
+                clock=FakeClock(auto=True),
+            )
+            calls = (await agent.run("Look.")).calls
+            return ["" if result.error is None else result.error.limit or result.error.code for _, result in calls]
+
+        once = ToolLimits(calls=1)
+        assert await made(Limits(tools={"issues_*": once}), lists, pulls, lists) == ["", "", "tool_calls"]
+        assert await made(Limits(tools={"api_read": once}), lists, pulls) == ["", "tool_calls"]
+        assert await made(Limits(tools={"*": ToolLimits(calls=2)}), lists, pulls, pulls) == ["", "", "tool_calls"]
+        rate = ToolLimits(per_minute=1)
+        assert await made(Limits(tools={"issues_*": rate}), lists, pulls, lists) == ["", "", "rate"]
+        assert await made(Limits(tools={"issues_*": once}), {"tool": "nothing"}, lists) == ["unknown_tool", ""]
+        short = Limits(tools={"issues_*": ToolLimits(result_bytes=40)})
+        model = ScriptedModel([ToolCall("1", "api_read", lists), ToolCall("2", "api_read", pulls), "done"])
+        await Agent(model, [api], policy=Rules(Rule("allow", tools="*")), limits=short).run("Look.")
+        told = [message.result.text for message in model.requests[-1].messages if isinstance(message, ToolMessage)]
+        assert [len(each) > 400 for each in told] == [False, True]
+        await api.aclose()
+
+
+async def test_an_operation_that_fails_again_and_again_rests_alone() -> None:
+    def answer(head: bytes, body: bytes) -> bytes:
+        return said(b"", "503 No") if b"/issues" in head else said(b"[]", "200 OK", JSON)
+
+    async with wire_server(answer) as server:
+        api = await finder("api.github.com", f"http://127.0.0.1:{server.port}")
+        repository: JsonObject = {"owner": "ann", "repo": "cats"}
+        asked = [("issues_list-for-repo", number) for number in range(3)] + [("pulls_list", 1)]
+        script = [
+            ToolCall(f"{tool}{page}", "api_read", {"tool": tool, "arguments": {**repository, "page": page}})
+            for tool, page in asked
+        ]
+        agent = Agent(
+            ScriptedModel([*script, "done"]),
+            [api],
+            policy=Rules(Rule("allow", tools="*")),
+            limits=Limits(failures=2, attempts=1),
+            clock=FakeClock(auto=True),
+        )
+        results = [result for _, result in (await agent.run("Look.")).calls]
+        await api.aclose()
+    assert [result.error is None for result in results] == [False, False, False, True]
+    assert len([head for head in server.heads if "/issues" in head]) == 2, "the third call was not made"
+
+
+async def test_a_filter_that_names_operations_keeps_the_search_for_these_alone_and_it_says_the_names_a_run_knows() -> (
+    None
+):
+    async with wire_server(lambda head, body: said(b"[]", "200 OK", JSON)) as server:
+        api = await finder("api.github.com", f"http://127.0.0.1:{server.port}")
+        issues = prefixed("gh_", filtered(["issues_list*", "issues_create"], api))
+        later = filtered(["gh_issues_list*", "gh_issues_create"], prefixed("gh_", combined(api)))
+        settings = labelled(
+            {"gh_*": ToolLabels()},
+            prefixed("gh_", renamed({}, filtered(["issues_list*", "issues_create"], combined(api)))),
+        )
+        for toolset in (issues, later, settings):
+            names = [tool.name for tool in await toolset.list_tools()]
+            assert names[:3] == ["gh_api_find_tools", "gh_api_read", "gh_api_change"]
+            asked = ToolCall("1", names[0], {"query": "create an issue"})
+            result = await toolset.execute(asked, context(names[0]))
+            assert isinstance(result.structured, dict)
+            told = result.structured["found"]
+            assert isinstance(told, list)
+            assert all(isinstance(each, dict) and str(each["tool"]).startswith("gh_issues_") for each in told)
+            first = told[0]
+            assert isinstance(first, dict)
+            assert (first["tool"], first["call_with"]) == ("gh_issues_create", "gh_api_change")
+            repository: JsonObject = {"owner": "ann", "repo": "cats"}
+
+            async def text(tool: str, toolset: Toolset = toolset, given: JsonObject = repository) -> str:
+                call = ToolCall("1", "gh_api_read", {"tool": tool, "arguments": given})
+                agent = Agent(ScriptedModel([call, "done"]), [toolset], policy=Rules(Rule("allow", tools="*")))
+                return next(result.text for _, result in (await agent.run("Look.")).calls)
+
+            assert await text("gh_issues_list-for-repo") == "[]"
+            assert "left out" in await text("pulls_list")
+            assert "gh_api_find_tools" in await text("gh_pulls_list")
+        reading = filtered(["issues_list*"], api)
+        assert [tool.name for tool in await reading.list_tools()] == ["api_find_tools", "api_read"]
+        assert await filtered(["zzz*"], api).list_tools() == ()
+        await api.aclose()

@@ -26,7 +26,7 @@ from actum.protocols.openapi.reading import read_api
 from actum.protocols.openapi.setup import ApiSetup, OAuthCredential
 from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock, ScriptedModel
-from actum.toolsets.http.token import ApiLogin
+from actum.toolsets.http.token import ApiLogin, NoToken, ask_token, give_back
 from actum.toolsets.http.toolset import ApiToolset
 from actum.toolsets.login import LoginFailed, LoginNeeded
 from actum.transport.fetcher import Fetcher
@@ -158,6 +158,35 @@ def _oauth(mail: Mail) -> OAuthCredential:
     credential = mail.setup().credentials["user"]
     assert isinstance(credential, OAuthCredential)
     return credential
+
+
+async def test_a_token_is_given_back_with_the_clients_password_and_what_the_issuer_did_not_take_is_told(
+    tmp_path: Path,
+) -> None:
+    async with mails(tmp_path) as mail:
+        await mail.log_in("ann")
+        place = mail.setup().login_place("user", _oauth(mail))
+        granted = mail.store.granted(User("", "ann"), place)
+        assert granted is not None
+        answers = {"revoke": True, "nothing": False}
+        for path, taken in answers.items():
+            named = f"{mail.issuer.url}/{path}"
+            fetcher = Fetcher(Guard(named=[named]))
+            back = msgspec.structs.replace(granted, revocation_endpoint=named)
+            assert await give_back(fetcher, back, "") is taken, path
+            assert not await give_back(fetcher, msgspec.structs.replace(granted, revocation_endpoint=""), "")
+            elsewhere = msgspec.structs.replace(granted, revocation_endpoint="http://127.0.0.1:1/")
+            assert not await give_back(fetcher, elsewhere, "")
+            await fetcher.aclose()
+        assert [fields["token_type_hint"] for kind, fields in mail.issuer.asked if kind == "revoke"] == [
+            "refresh_token",
+            "access_token",
+        ]
+        with pytest.raises(NoToken):  # the issuer knows the refresh token no more
+            fetcher = Fetcher(Guard(named=[f"{mail.issuer.url}/token"]))
+            form = {"grant_type": "refresh_token", "refresh_token": granted.refresh_token}
+            await ask_token(fetcher, "mail", _oauth(mail), "", form)
+        await fetcher.aclose()
 
 
 async def test_calls_and_processes_that_find_a_token_ended_refresh_it_once(tmp_path: Path) -> None:

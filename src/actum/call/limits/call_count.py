@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from ...core.call import ToolCall
@@ -9,18 +10,25 @@ from ...core.errors import BudgetExceeded
 from .limits import Limits
 
 
+def own_name(call: ToolCall) -> Sequence[str]:
+    """The name of the tool that is called."""
+    return (call.name,)
+
+
 class CallCount:
     """Counts the calls of one run.
 
     Args:
         limits: of the run.
+        names_of: the names by which limits know a call, as `Catalog.names_of` gives them.
 
     Attributes:
         calls: how many were made, with those of the agents that the run started.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, names_of: Callable[[ToolCall], Sequence[str]] = own_name) -> None:
         self._limits = limits
+        self._names_of = names_of
         self.calls = 0
         self._of_tools = dict.fromkeys((name for name, each in limits.tools.items() if each.calls is not None), 0)
 
@@ -33,9 +41,10 @@ class CallCount:
                 "This call was not made. Answer with what you know.",
                 limit="calls",
             )
+        names = self._names_of(call) if self._of_tools else ()
         for pattern, made in self._of_tools.items():
             most = self._limits.tools[pattern].calls
-            if most is not None and made >= most and fnmatchcase(call.name, pattern):
+            if most is not None and made >= most and any(fnmatchcase(name, pattern) for name in names):
                 return BudgetExceeded(
                     f"A run may make {most} calls of {pattern} (the setting ToolLimits.calls), and this one has made "
                     "them. Go on without.",
@@ -46,5 +55,6 @@ class CallCount:
     def count(self, call: ToolCall) -> None:
         """This call is made."""
         self.calls += 1
+        names = self._names_of(call) if self._of_tools else ()
         for pattern in self._of_tools:
-            self._of_tools[pattern] += fnmatchcase(call.name, pattern)
+            self._of_tools[pattern] += any(fnmatchcase(name, pattern) for name in names)

@@ -47,6 +47,9 @@ def _least(first: N | None, others: Sequence[N | None]) -> N | None:
 class ToolLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Limits of the tools whose names fit a pattern, taken together; None for no limit.
 
+    A call of a tool that stands for others, such as the search among the operations of an API, is a call of this tool
+    and a call of the operation that it is for: the limits of both hold.
+
     Attributes:
         calls: how many calls a run may make.
         per_minute: how many calls may begin within any 60 seconds, in all runs of the agent. A few seconds are waited
@@ -155,16 +158,20 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         counted = {"calls": self.calls, "tokens": self.tokens, "cost": self.cost}
         return {name: most for name, most in counted.items() if most is not None}
 
-    def of_tool(self, name: str) -> list[tuple[str, ToolLimits]]:
-        """Those that hold for a tool, each with its pattern."""
-        return [(pattern, limits) for pattern, limits in self.tools.items() if fnmatchcase(name, pattern)]
+    def of_tool(self, *names: str) -> list[tuple[str, ToolLimits]]:
+        """Those that hold for a tool that is known by these names, each with its pattern."""
+        return [
+            (pattern, limits)
+            for pattern, limits in self.tools.items()
+            if any(fnmatchcase(name, pattern) for name in names)
+        ]
 
-    def seconds_of(self, name: str, declared: float | None) -> float | None:
-        """How long one attempt at a call of a tool may take, which declares so much itself."""
+    def seconds_of(self, declared: float | None, *names: str) -> float | None:
+        """How long one attempt at a call of a tool with these names may take, which declares so much itself."""
         default = declared if declared is not None else self.call_seconds
-        return _least(default, [each.seconds for _, each in self.of_tool(name)]) if self.tools else default
+        return _least(default, [each.seconds for _, each in self.of_tool(*names)]) if self.tools else default
 
-    def bytes_of(self, name: str) -> int | None:
-        """How much of a result of a tool the model is shown."""
+    def bytes_of(self, *names: str) -> int | None:
+        """How much of a result of a tool that is known by these names the model is shown."""
         default = self.result_bytes
-        return _least(default, [each.result_bytes for _, each in self.of_tool(name)]) if self.tools else default
+        return _least(default, [each.result_bytes for _, each in self.of_tool(*names)]) if self.tools else default

@@ -316,9 +316,9 @@ class RateLimiters:
             self._users[user] = Account(self._limits.users, name, self.counts)
         return self._users[user]
 
-    def gates(self, tool: str, user: User, now: float) -> Sequence[RateLimit]:
-        """What a call of this tool goes through, in the order in which it must."""
-        found = [self._tools[name] for name, _ in self._limits.of_tool(tool) if name in self._tools]
+    def gates(self, user: User, now: float, *names: str) -> Sequence[RateLimit]:
+        """What a call of a tool that is known by these names goes through, in the order in which it must."""
+        found = [self._tools[name] for name, _ in self._limits.of_tool(*names) if name in self._tools]
         if self._user_gated and (account := self.account(user, now)) is not None:
             found.append(account.gate)
         return found

@@ -10,6 +10,7 @@ from msgspec import Struct
 from ...core.errors import UsageError
 from ...core.json import JsonObject
 from ...core.tool import Tool
+from .items import STREAMS
 
 ParameterPlace = Literal["path", "query", "header", "cookie", "querystring"]
 BodyKind = Literal["json", "form", "multipart", "text", "binary"]
@@ -83,7 +84,7 @@ class SecurityScheme(Struct, frozen=True, omit_defaults=True):
         where: the part of the request that takes the credential.
         parameter: name of the header, query parameter or cookie.
         flows: for OAuth 2.0: each flow's addresses and scopes, as the document says them.
-        discovery: for OpenID Connect: where its settings are.
+        discovery: for OpenID Connect, and for OAuth 2.0 from 3.2 on: where the settings of the issuer are.
     """
 
     name: str
@@ -164,6 +165,11 @@ class ApiResponse(Struct, frozen=True, omit_defaults=True):
     media_type: str = ""
     schema: str = ""
     streamed: bool = False
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer is a stream of items, by the document or by its media type."""
+        return self.streamed or self.media_type.partition(";")[0].strip().lower() in STREAMS
 
 
 class ApiOperation(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -17,8 +17,10 @@ import msgspec
 
 from ...core.attachment import HANDLE
 from ...core.errors import BadTool
-from ...core.json import Json, JsonObject
+from ...core.json import Json, JsonObject, dumps
 from ...core.tool import Effects, Tool
+from ..plain_text import plain
+from .items import EVENTS
 from .model import (
     ApiDocument,
     ApiOperation,
@@ -94,18 +96,18 @@ def result_schemas(reader: DocumentReader, operations: Sequence[ApiOperation]) -
     """The schemas of the JSON that operations answer with when all is well, together, so that parts are held once.
 
     Returns:
-        A schema with `properties` by tool and status, as in `get_pet 200`, and `$defs`; see `schema.part_of`.
+        A schema with `properties` by tool and status, as in `get_pet 200`, or `get_pet 200 item` for the items of a
+        stream, and `$defs`; see `schema.part_of`.
     """
     members: JsonObject = {}
     for operation in operations:
         for response in operation.responses:
-            is_json = response.schema and not response.streamed and _kind(response.media_type) == "json"
-            if is_json and response.status[:1] in ("2", "d"):
+            is_items = response.streamed and response.is_stream and EVENTS not in response.media_type
+            is_json = not response.streamed and _kind(response.media_type) == "json"
+            if response.schema and (is_json or is_items) and response.status[:1] in ("2", "d"):
                 with suppress(BadDocument, RecursionError):
-                    node = reader.documents.at(response.schema)
-                    members[f"{operation.tool.name} {response.status.upper()}"] = reader.schemas.converted(
-                        node, "response"
-                    )
+                    schema = reader.schemas.converted(reader.documents.at(response.schema), "response")
+                    members[f"{operation.tool.name} {response.status.upper()}{' item' if is_items else ''}"] = schema
     try:
         return reader.schemas.closed({"properties": members}, "response") if members else {}
     except (BadDocument, RecursionError):
@@ -188,6 +190,7 @@ class DocumentReader:
         if not path.startswith("/"):
             raise node.bad("the path does not begin with '/'")
         (parameters, body), arguments = self.plan(node, method, path)
+        _check_visible(node, arguments)
         slim, cut = bounded(arguments)
         effect = _EFFECTS.get(method)
         summary, description = words(node.text("summary")), words(node.text("description"))
@@ -534,6 +537,16 @@ def _preferred(media_types: list[str], node: Node) -> tuple[str, BodyKind]:
     return media_type, kind
 
 
+_CONTROL = re.compile(r"\\u00[01][0-9a-f]")
+
+
+def _check_visible(node: Node, arguments: JsonObject) -> None:
+    """Names and values of arguments are sent as they are: none may have characters that a person does not see."""
+    text = dumps(arguments)
+    if plain(text) != text or _CONTROL.search(text):
+        raise node.bad("a name or a value in its arguments has hidden characters")
+
+
 def _check_path(node: Node, path: str, parameters: list[ApiParameter]) -> None:
     asked = set(re.findall(r"\{([^{}]+)\}", path))
     given = {parameter.name for parameter in parameters if parameter.where == "path"}
@@ -554,7 +567,7 @@ def _scheme(name: str, node: Node) -> SecurityScheme | None:
         case "http" if http:
             return SecurityScheme(name, http)
         case "oauth2" if isinstance(flows, dict):
-            return SecurityScheme(name, "oauth2", flows=flows)
+            return SecurityScheme(name, "oauth2", flows=flows, discovery=node.text("oauth2MetadataUrl"))
         case "oauth2":
             said = {
                 key: value for key, value in node.fields.items() if key in ("authorizationUrl", "tokenUrl", "scopes")

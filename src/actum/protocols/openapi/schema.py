@@ -17,14 +17,15 @@ import msgspec
 
 from ...core.json import Json, JsonObject
 from ..plain_text import plain
-from .references import Documents, Node
+from .references import Documents, Node, escape
 
 Side = Literal["request", "response"]
 
 SCHEMA_BYTES = 12_000
 """A larger schema is cut at a depth; see `bounded`."""
 
-CUT = "see get_schema"
+CUT = "see get_schema at "
+"""What is said in the place of a part that was cut, before the path to it."""
 WORDS_MAX = 240
 
 _ONE = {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems"}
@@ -270,51 +271,128 @@ def _placed(schema: Json, reached: dict[str, JsonObject], names: dict[str, str])
     return placed
 
 
-def bounded(schema: JsonObject) -> tuple[JsonObject, bool]:
-    """A schema of at most some 12 kB: deep parts are replaced by a hint at `get_schema`. Also whether that was done."""
-    if len(_size.encode(schema)) <= SCHEMA_BYTES:
+def bounded(schema: JsonObject, size: int = SCHEMA_BYTES) -> tuple[JsonObject, bool]:
+    """A schema in which deep parts are replaced by a hint at `get_schema`, until it is small enough or nothing is deep.
+
+    Args:
+        schema: an object schema with its `$defs`.
+        size: in bytes.
+
+    Returns:
+        The smaller schema, and whether something was cut.
+    """
+    if len(_size.encode(schema)) <= size:
         return schema, False
     smaller = schema
-    for depth in (10, 8, 6, 5, 4, 3, 2):
+    for depth in _DEPTHS:
         smaller = _to_depth(schema, depth)
-        if len(_size.encode(smaller)) <= SCHEMA_BYTES:
+        if len(_size.encode(smaller)) <= size:
             break
     return smaller, smaller != schema
+
+
+def part_at(whole: JsonObject, path: str, size: int = SCHEMA_BYTES) -> Json:
+    """The part of a schema at a JSON pointer. What is deep in a large part is cut in turn, with the path to it.
+
+    References are followed on the way; in the part they stay, and `#/$defs/Pet` is the part at `/$defs/Pet`.
+
+    Args:
+        whole: the schema with its `$defs`.
+        path: a JSON pointer; empty for the schema itself.
+        size: in bytes.
+
+    Raises:
+        KeyError: there is nothing; the first argument is the key that leads nowhere.
+    """
+    found: Json = whole
+    kind: _PartKind = "schema"
+    for token in filter(None, path.removeprefix("#").split("/")):
+        key = token.replace("~1", "/").replace("~0", "~")
+        for _ in range(_REFERENCES_MAX):
+            ref = found.get("$ref") if isinstance(found, dict) and kind == "schema" and key not in found else None
+            if not isinstance(ref, str):
+                break
+            found = _of(_of(whole, "$defs"), ref.rpartition("/")[2])
+        kind = _kind_below(kind, key)
+        found = _of(found, key)
+    where = "/" + "/".join(filter(None, path.removeprefix("#").split("/"))) if path.strip("#/") else ""
+    if not where:
+        return bounded(whole, size)[0]
+    smaller = found
+    for depth in (99, *_DEPTHS):
+        smaller = _Cutting(depth).part(found, kind, where)
+        if len(_size.encode(smaller)) <= size:
+            break
+    return smaller
+
+
+_PartKind = Literal["schema", "list", "map", "plain"]
+_DEPTHS = (10, 8, 6, 5, 4, 3, 2, 1)
+_REFERENCES_MAX = 20
+
+
+def _kind_below(kind: _PartKind, key: str) -> _PartKind:
+    """What stands under a key of a part of a schema."""
+    if kind in ("list", "map"):
+        return "schema"
+    if kind == "plain":
+        return "plain"
+    if key in _ONE:
+        return "schema"
+    return "list" if key in _MANY else "map" if key in _NAMED or key == "$defs" else "plain"
+
+
+def _of(value: Json, key: str) -> Json:
+    if isinstance(value, dict):
+        return value[key]
+    if isinstance(value, list) and key.isascii() and key.isdecimal() and int(key[:9]) < len(value):
+        return value[int(key[:9])]
+    raise KeyError(key)
+
+
+class _Cutting:
+    """Cuts what is deeper than so many levels.
+
+    Attributes:
+        refs: the names of the `$defs` that what was kept refers to, each with its level, as often as it is used.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self.refs: list[tuple[str, int]] = []
+
+    def part(self, part: Json, kind: _PartKind, path: str, level: int = 0) -> Json:
+        if kind == "map" and isinstance(part, dict):
+            return {name: self.part(item, "schema", f"{path}/{escape(name)}", level + 1) for name, item in part.items()}
+        if kind == "list" and isinstance(part, list):
+            return [self.part(item, "schema", f"{path}/{at}", level + 1) for at, item in enumerate(part)]
+        return self._schema(part, path, level) if kind == "schema" and isinstance(part, dict) else part
+
+    def _schema(self, schema: JsonObject, path: str, level: int) -> JsonObject:
+        ref = schema.get("$ref")
+        if level >= self._depth and (isinstance(ref, str) or _parts(schema)):
+            kind = schema.get("type")
+            stub: JsonObject = {"type": kind} if kind else {}
+            return {**stub, "description": f"{kind if isinstance(kind, str) else 'object'}, {CUT}{path}"}
+        if isinstance(ref, str):
+            self.refs.append((ref.rpartition("/")[2], level))
+        return {
+            key: self.part(value, _kind_below("schema", key), f"{path}/{escape(key)}", level + (key in _ONE))
+            for key, value in schema.items()
+            if key != "$defs"
+        }
 
 
 def _to_depth(schema: JsonObject, depth: int) -> JsonObject:
     defs = schema.get("$defs")
     known = defs if isinstance(defs, dict) else {}
     kept: JsonObject = {}
-    todo: list[tuple[str, int]] = []
-
-    def cut(part: Json, level: int) -> Json:
-        if not isinstance(part, dict):
-            return part
-        ref = part.get("$ref")
-        if level >= depth and (isinstance(ref, str) or _parts(part)):
-            kind = part.get("type")
-            stub: JsonObject = {"type": kind} if kind else {}
-            return {**stub, "description": f"{kind if isinstance(kind, str) else 'object'}, {CUT}"}
-        if isinstance(ref, str):
-            todo.append((ref.rpartition("/")[2], level))
-        found: JsonObject = {}
-        for key, value in part.items():
-            if key in _ONE:
-                found[key] = cut(value, level + 1)
-            elif key in _MANY and isinstance(value, list):
-                found[key] = [cut(item, level + 1) for item in value]
-            elif key in _NAMED and isinstance(value, dict):
-                found[key] = {name: cut(item, level + 1) for name, item in value.items()}
-            elif key != "$defs":
-                found[key] = value
-        return found
-
-    root = cut(schema, 0)
-    for name, level in todo:  # grows while it is gone through; the nearest use comes first
+    cutting = _Cutting(depth)
+    root = cutting.part(schema, "schema", "")
+    for name, level in cutting.refs:  # grows while it is gone through; the nearest use comes first
         if name not in kept:
             kept[name] = {}
-            kept[name] = cut(known[name], level)
+            kept[name] = cutting.part(known[name], "schema", f"/$defs/{escape(name)}", level)
     found = root if isinstance(root, dict) else {}
     return {**found, "$defs": kept} if kept else found
 

@@ -40,6 +40,8 @@ class OAuthCredential(Struct, frozen=True, tag="oauth", omit_defaults=True):
         scopes: what is asked for.
         login_url: the page at which each user logs in, as a person confirmed it (authorization code). Empty where no
             user does.
+        revoke_url: where a token is given back when a user logs out (RFC 7009), as a person confirmed it. Empty where
+            the issuer names none.
     """
 
     token_url: str
@@ -48,6 +50,7 @@ class OAuthCredential(Struct, frozen=True, tag="oauth", omit_defaults=True):
     refresh_token: str = ""
     scopes: tuple[str, ...] = ()
     login_url: str = ""
+    revoke_url: str = ""
 
 
 Credential = SecretCredential | OAuthCredential
@@ -119,8 +122,18 @@ class ApiSetup(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """SHA-256 of all that decides what a call of an operation does, hexadecimal."""
         schemes = {each.scheme: self.api.schemes.get(each.scheme) for needed in operation.security for each in needed}
         shown = msgspec.structs.replace(operation, pointer="", responses=())
-        template, pick = self.templates.get(operation.tool.name), self.picks.get(operation.tool.name)
-        return hashlib.sha256(_encoder.encode(_all_fields([shown, schemes, self.server, template, pick]))).hexdigest()
+        name = operation.tool.name
+        parts = [shown, schemes, self.server, self.templates.get(name), self.picks.get(name), self.whole.get(name)]
+        return hashlib.sha256(_encoder.encode(_all_fields(parts))).hexdigest()
+
+    def definition_of(self, operation: ApiOperation) -> JsonObject:
+        """What a person looks at before an operation is a tool: all that a model is told of it, and where it goes."""
+        tool = operation.tool
+        return {
+            "request": f"{operation.method} {self.address_of(operation)}{operation.path}",
+            "does": tool.description,
+            "takes": self.whole.get(tool.name, tool.parameters),
+        }
 
     def approving(self) -> ApiSetup:
         """The same, after a person has looked at all of its operations."""

@@ -14,7 +14,7 @@ from typing import NoReturn
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import jmespath
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from ...core.call import MediaPart, TextPart, ToolResult
 from ...core.errors import CallTimeout, RateLimited, ToolError, Unavailable
@@ -33,9 +33,31 @@ RETRY_AFTER_MAX_S = 86_400.0
 NOTED = ("etag", "last-modified", "content-length", "content-type", "allow")
 """The headers that are told of an answer without a body."""
 
+HIDING = "The API answered with a text that holds a credential in another character set; the text is not handed on."
+
 _SHORT = range(1, WORDS_CHARS_MAX)
 """What is longer is left out whole: to cut it could leave the beginning of a secret that is then not found."""
 _NEXT = re.compile(r"<([^<>]*)>([^<>]*)")
+_PAGE_HOLDERS = (
+    *("meta", "metadata", "_meta", "paging", "pagination", "page_info", "pageInfo", "page", "links"),
+    *("response_metadata", "cursors"),
+)
+"""The fields of an answer in which APIs say where the next page begins, besides the answer itself."""
+_MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more"})
+_CURSORS: dict[str, tuple[str, ...]] = {
+    "nextcursor": ("cursor", "nextcursor", "after", "startcursor", "pagecursor"),
+    "endcursor": ("after", "cursor"),
+    "cursor": ("cursor",),
+    "after": ("after",),
+    "nextpagetoken": ("pagetoken", "nextpagetoken"),
+    "nexttoken": ("nexttoken", "pagetoken", "continuationtoken"),
+    "continuationtoken": ("continuationtoken",),
+    "nextpage": ("page", "pagenumber"),
+    "nextoffset": ("offset", "start"),
+    "nextmarker": ("marker", "nextmarker"),
+    "next": ("cursor", "after", "pagetoken", "marker", "page", "offset"),
+}
+"""By the field that says where the next page begins, the query parameters that take it; of both the letters alone."""
 _PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]{4,}")
 _REL_NEXT = re.compile(r';\s*rel\s*=\s*"?(?:[^";]*\s)?next(?:\s[^";]*)?"?', re.IGNORECASE)
 
@@ -71,13 +93,15 @@ def result_of(answer: Fetched, asked: AskedOperation, call_id: str) -> ToolResul
     Raises:
         ToolError: the answer is a file that repeats a credential.
     """
-    kind, charset, name = _kind(answer.headers)
+    kind, charset, name = kind_of(answer.headers)
     value: Json = None
     structured = False
     content: list[TextPart | MediaPart] = []
     notes = _notes(answer, asked)
     if not answer.body:
         content.append(TextPart(_without_body(answer, asked.operation)))
+    elif _is_of_text(kind) and hides_secret(answer.body, asked.secrets):
+        content.append(TextPart(HIDING))
     elif _is_json(kind):
         try:
             value, _ = parse(answer.body, keep_last=True)
@@ -97,11 +121,15 @@ def result_of(answer: Fetched, asked: AskedOperation, call_id: str) -> ToolResul
         problems = asked.problems(answer.status, value, len(answer.body))
         notes += [f"The answer is not as the API's document says: {each}" for each in problems]
         value = _picked(value, asked.pick, notes)
-    if notes:
-        if structured:
-            content.append(TextPart(dumps(value)))
-        content += [TextPart(note) for note in notes]
-    return ToolResult(call_id, tuple(content), structured=value if structured else UNSET)
+    if structured:
+        return with_notes(value, notes, call_id)
+    return ToolResult(call_id, (*content, *(TextPart(note) for note in notes)))
+
+
+def with_notes(value: Json, notes: Sequence[str], call_id: str) -> ToolResult:
+    """A value as a result, and what is told beside it."""
+    content = [TextPart(text) for text in (dumps(value), *notes)] if notes else []
+    return ToolResult(call_id, tuple(content), structured=value)
 
 
 def refuse(answer: Fetched, now: float, secrets: Collection[str] = ()) -> NoReturn:
@@ -114,6 +142,8 @@ def refuse(answer: Fetched, now: float, secrets: Collection[str] = ()) -> NoRetu
     """
     status, later = answer.status, retry_after(answer.headers, now)
     later = min(later, RETRY_AFTER_MAX_S) if later is not None else None
+    if later is not None and matcher(frozenset(secrets)).is_in(later):
+        later = None
     said = _said(answer, secrets)
     words = f"HTTP {status}{': ' + said if said else ''}"
     if status == 429:
@@ -164,6 +194,17 @@ def holds_secret(data: bytes, secrets: Collection[str]) -> bool:
     return bool(known and texts and matcher(known).find(texts))
 
 
+def hides_secret(body: bytes, secrets: Collection[str]) -> bool:
+    """Whether bytes hold a secret and are no plain UTF-8, so that the secret is not found in the text they become."""
+    if not secrets:
+        return False
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return holds_secret(body, secrets)
+    return b"\0" in body and holds_secret(body, secrets)
+
+
 def _file(data: bytes, kind: str, name: str, secrets: Collection[str]) -> MediaPart:
     """A body that is no text, without secrets: none is looked for in files once they are on record.
 
@@ -179,7 +220,7 @@ def _file(data: bytes, kind: str, name: str, secrets: Collection[str]) -> MediaP
     )
 
 
-def _kind(headers: Mapping[str, str]) -> tuple[str, str, str]:
+def kind_of(headers: Mapping[str, str]) -> tuple[str, str, str]:
     """Media type, character set and file name that an answer says."""
     head = Message()
     head["content-type"] = headers.get("content-type", "")
@@ -190,13 +231,21 @@ def _kind(headers: Mapping[str, str]) -> tuple[str, str, str]:
     return kind, str(head.get_content_charset() or "utf-8"), str(head.get_filename() or "")
 
 
+def _is_of_text(kind: str) -> bool:
+    return (
+        _is_json(kind)
+        or kind.startswith("text/")
+        or kind.endswith(("/xml", "+xml", "/yaml", "/x-ndjson", "/javascript"))
+    )
+
+
 def _is_json(kind: str) -> bool:
     return kind in ("application/json", "text/json") or kind.endswith("+json")
 
 
 def _as_text(body: bytes, kind: str, charset: str) -> str | None:
     """A body that is text; None for another one."""
-    is_text = kind.startswith("text/") or kind.endswith(("/xml", "+xml", "/yaml", "/x-ndjson", "/javascript"))
+    is_text = _is_of_text(kind)
     if not is_text and kind:
         return None
     try:
@@ -243,14 +292,43 @@ def _later(answer: Fetched, asked: AskedOperation) -> str:
 
 
 def _next_in_body(value: Json, url: str, asked: AskedOperation) -> list[str]:
-    """The next page, where the body has its address in a field `next`."""
+    """The next page, where the body has its address in a field `next`, or says where it begins."""
     if not isinstance(value, dict):
         return []
+    if cursor := _cursor_in(value, asked):
+        return cursor
     links = value.get("links") or value.get("_links")
     found = value.get("next") or (links.get("next") if isinstance(links, dict) else None)
     if isinstance(found, dict):
         found = found.get("href")
     return _page(found, url, asked) if isinstance(found, str) and found else []
+
+
+def _cursor_in(body: JsonObject, asked: AskedOperation) -> list[str]:
+    """How the next page is asked for, where a field such as `next_cursor` fits a query parameter of the operation."""
+    takes = {_letters(parameter): argument for parameter, argument in asked.query.items()}
+    for holder in (body, *(body.get(name) for name in _PAGE_HOLDERS)):
+        if not isinstance(holder, dict):
+            continue
+        if any(value is False and _letters(name) in _MORE for name, value in holder.items()):
+            return []
+        for name, value in holder.items():
+            argument = next((takes[each] for each in _CURSORS.get(_letters(name), ()) if each in takes), "")
+            if argument and _is_cursor(value):
+                told, tool = _shown({argument: value}), asked.operation.tool.name
+                return [f"There are more results: call {tool} again with the same arguments and {told}."]
+    return []
+
+
+def _is_cursor(value: Json) -> bool:
+    """Whether a value may be the beginning of a page, and is no address."""
+    if isinstance(value, str):
+        return 0 < len(value) <= VALUE_CHARS_MAX and not value.startswith(("http://", "https://", "/", "?"))
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
 
 
 def _page(link: str, url: str, asked: AskedOperation) -> list[str]:
@@ -290,8 +368,10 @@ def _shown(arguments: JsonObject) -> str:
 
 def _said(answer: Fetched, secrets: Collection[str]) -> str:
     """The short message of an error, in one line."""
-    kind, charset, _ = _kind(answer.headers)
+    kind, charset, _ = kind_of(answer.headers)
     body = answer.body[:100_000]
+    if hides_secret(body, secrets):
+        return ""
     if _is_json(kind):
         try:
             value, _ = parse(body, keep_last=True)

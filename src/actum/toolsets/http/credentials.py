@@ -5,7 +5,7 @@ this process, by user; calls that find it ended wait for one request that brings
 log-in is kept in `storage.tokens`, for this user alone. Every value that is sent, and every token that an endpoint
 gives, is concealed in the run.
 
-Limits: no mutual TLS, no DPoP.
+Limits: no DPoP.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import asyncio
 import base64
 import shlex
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
@@ -37,6 +38,20 @@ REFUSED_MAX = 200
 Keep = Callable[[str, str, User], None]
 """Keeps a new value of a secret: its name, the value, whose it is."""
 _Owner = tuple[str, str, str]
+
+
+class Dressed(NamedTuple):
+    """A request with its credentials.
+
+    Attributes:
+        request: the request.
+        secrets: what of it is secret.
+        certificate: with its private key, as PEM: the client certificate that the connection has to show; or empty.
+    """
+
+    request: BuiltRequest
+    secrets: tuple[str, ...]
+    certificate: str = ""
 
 
 class _Token(Struct, frozen=True):
@@ -73,8 +88,8 @@ class ApiCredentials:
         self._tokens: dict[_Owner, _Token] = {}
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[_Owner, asyncio.Lock]] = WeakKeyDictionary()
 
-    async def dress(self, request: BuiltRequest, context: Context) -> tuple[BuiltRequest, tuple[str, ...]]:
-        """The request with its credentials, and what of it is secret.
+    async def dress(self, request: BuiltRequest, context: Context) -> Dressed:
+        """The request with its credentials.
 
         Args:
             request: as `build_request` made it.
@@ -95,7 +110,12 @@ class ApiCredentials:
         passwords = [values[slot.scheme].partition(":")[2] for slot in slots if slot.prefix == "Basic "]
         secrets = tuple(filter(None, [*values.values(), *basic, *passwords]))
         context.conceal(*secrets)
-        return dressed, secrets
+        certificates = [values[slot.scheme] for slot in slots if slot.where == "certificate"]
+        if len(certificates) > 1:
+            raise ToolError("The API wants two client certificates at once; a connection can show one.")
+        if certificates and not request.url.startswith("https://"):
+            raise ToolError("The API wants a client certificate, which can be shown at an https:// address only.")
+        return Dressed(dressed, secrets, "".join(certificates))
 
     def forget(self, request: BuiltRequest, context: Context, refused: tuple[str, ...]) -> bool:
         """Let go of the access tokens that the API refused. Whether there were any, so that new ones may help."""
@@ -118,7 +138,7 @@ class ApiCredentials:
         """The first alternative whose credentials are all set up; else none where none is needed."""
         known = self._setup.credentials
         for slots in request.credentials:
-            if slots and all(slot.scheme in known and slot.where != "certificate" for slot in slots):
+            if slots and all(slot.scheme in known for slot in slots):
                 return slots
         if request.credentials and () not in request.credentials:
             names = sorted({slot.scheme for slots in request.credentials for slot in slots})
@@ -160,7 +180,7 @@ class ApiCredentials:
         if credential.scopes and not credential.login_url:
             form["scope"] = " ".join(credential.scopes)
         if password:
-            context.conceal(basic_code(credential, password))
+            context.conceal(basic_code(credential.client_id, password))
         granted = await ask_token(self._fetcher, self._setup.name, credential, password, form)
         context.conceal(granted.access_token, granted.refresh_token)
         if granted.refresh_token and granted.refresh_token != refresh and credential.refresh_token and self._keep:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -39,20 +39,38 @@ class ApiFinder:
 
     Args:
         toolset: the API.
+        shown: how a run is shown an operation or one of the three tools; None for what is left out.
     """
 
     generation = 0
 
-    def __init__(self, toolset: ApiToolset) -> None:
+    def __init__(self, toolset: ApiToolset, shown: Callable[[Tool], Tool | None] = lambda tool: tool) -> None:
         self.toolset = toolset
+        self._shown = shown
         name = toolset.setup.name
         self._find, self._read, self._change = f"{name}_find_tools", f"{name}_read", f"{name}_change"
         count = len(toolset.operations)
         self._tools = _definitions(name, toolset.setup.api.title or name, count)
 
     @cached_property
+    def _offered(self) -> dict[str, Tool]:
+        """The operations that are not left out, by their own name, as a run is shown them."""
+        shown = {name: self._shown(tool) for name, tool in self.toolset.tools.items()}
+        return {name: tool for name, tool in shown.items() if tool is not None}
+
+    @cached_property
+    def _own(self) -> dict[str, str]:
+        """The operations' own names, by the names that a run is shown."""
+        return {tool.name: name for name, tool in self._offered.items()}
+
+    @cached_property
     def _index(self) -> _Index:
-        return _Index(self.toolset.operations)
+        return _Index({tool.name: self.toolset.operations[name] for name, tool in self._offered.items()})
+
+    def _said(self, name: str) -> str:
+        """The name under which a run knows one of the three tools."""
+        tool = next(each for each in self._tools if each.name == name)
+        return (self._shown(tool) or tool).name
 
     async def list_tools(self) -> Sequence[Tool]:
         """The three tools, and the one that shows what was left out of a schema where there is such a thing."""
@@ -77,16 +95,17 @@ class ApiFinder:
         if call.name not in (self._read, self._change):
             return None
         name, given = str(call.arguments.get("tool", "")), call.arguments.get("arguments")
-        tool = self.toolset.tools.get(name)
+        tool = self.toolset.tools.get(self._own.get(name, name))
         if tool is None:
-            near = ", ".join(each.tool.name for each in self._index.best(name)[:5])
-            raise UnknownTool(f"There is no tool {name[:100]!r}. Find one with {self._find}. Near: {near or 'none'}.")
+            near = ", ".join(self._offered[each.tool.name].name for each in self._index.best(name)[:5])
+            find = self._said(self._find)
+            raise UnknownTool(f"There is no tool {name[:100]!r}. Find one with {find}. Near: {near or 'none'}.")
         if secret_paths(tool.parameters):
             # Secret values are kept out of the record by the schema of the tool that is called, which is not this one.
             raise PermissionDenied(f"{name} can not be called here: {_SECRET}.")
         if tool.reads_only is not (call.name == self._read):
             other = self._read if tool.reads_only else self._change
-            raise UnknownTool(f"{name} is called with {other}.")
+            raise UnknownTool(f"{name} is called with {self._said(other)}.")
         checked = compile_schema(tool.parameters, where=name, foreign=True).check(
             given if isinstance(given, dict) else {}
         )
@@ -94,7 +113,19 @@ class ApiFinder:
             raise InvalidArguments(
                 [msgspec.structs.replace(each, path=f"arguments.{each.path}".rstrip(".")) for each in checked.problems]
             )
-        return tool, ToolCall(call.id, name, checked.arguments)
+        return tool, ToolCall(call.id, tool.name, checked.arguments)
+
+    def stands_for(self, name: str) -> Sequence[Tool]:
+        """The operations that the search finds, or that one of the other tools calls; see `StandsForOthers`."""
+        if name == self._find:
+            return list(self.toolset.tools.values())
+        if name in (self._read, self._change):
+            return [tool for tool in self.toolset.tools.values() if tool.reads_only is (name == self._read)]
+        return self.toolset.stands_for(name)
+
+    def through(self, shown: Callable[[Tool], Tool | None]) -> ApiFinder:
+        """The same search, in which operations and tools have the names that a run knows; see `StandsForOthers`."""
+        return ApiFinder(self.toolset.through(shown), shown)
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
@@ -105,8 +136,8 @@ class ApiFinder:
         told: list[Json] = []
         left = TOLD_BYTES
         for operation in best[:FOUND_MAX]:
-            tool = self.toolset.tools[operation.tool.name]
-            by = self._read if tool.reads_only else self._change
+            tool = self._offered[operation.tool.name]
+            by = self._said(self._read if self.toolset.tools[operation.tool.name].reads_only else self._change)
             if secret_paths(tool.parameters):
                 told.append({"tool": tool.name, "description": tool.description, "call_with": f"nothing: {_SECRET}"})
                 continue
@@ -122,7 +153,11 @@ class ApiFinder:
 
 
 class _Index:
-    """The words of each operation, and how rare each word is."""
+    """The words of each operation, and how rare each word is.
+
+    Args:
+        operations: by the name under which a run knows each.
+    """
 
     def __init__(self, operations: Mapping[str, ApiOperation]) -> None:
         self._operations = list(operations.values())
@@ -137,6 +172,7 @@ class _Index:
         ]
         self._rare = {word: math.log(1 + len(self._operations) / count) for word, count in counts.items()}
         self._by_name = {each.tool.name.lower(): each for each in self._operations}
+        self._by_name |= {name.lower(): each for name, each in operations.items()}
 
     def best(self, query: str) -> list[ApiOperation]:
         """The operations that fit, the best first. One that is named exactly goes before all others."""
@@ -189,7 +225,7 @@ def _stem(word: str) -> str:
 
 
 def _definitions(name: str, title: str, count: int) -> tuple[Tool, ...]:
-    tool: JsonObject = {"type": "string", "description": f"The name of a tool, as {name}_find_tools tells it."}
+    tool: JsonObject = {"type": "string", "description": "The name of a tool that was found."}
     arguments: JsonObject = {"type": "object", "description": "The arguments of that tool."}
     parameters: JsonObject = {
         "type": "object",
@@ -208,14 +244,14 @@ def _definitions(name: str, title: str, count: int) -> tuple[Tool, ...]:
         ),
         Tool(
             name=f"{name}_read",
-            description=f"Call a tool of the API {title} that only reads, as {name}_find_tools tells it.",
+            description=f"Call a tool of the API {title} that only reads. Find the tool first.",
             parameters=parameters,
             effects=frozenset({"read"}),
             foreign=True,
         ),
         Tool(
             name=f"{name}_change",
-            description=f"Call a tool of the API {title} that changes something, as {name}_find_tools tells it.",
+            description=f"Call a tool of the API {title} that changes something. Find the tool first.",
             parameters=parameters,
             foreign=True,
             approval=True,

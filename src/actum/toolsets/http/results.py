@@ -26,7 +26,7 @@ class ResultSchemas:
         self._pool = pool
         self._known: dict[str, Schema | None] = {}
 
-    def problems(self, tool: str, status: int, value: Json, size: int) -> Sequence[str]:
+    def problems(self, tool: str, status: int, value: Json, size: int, *, item: bool = False) -> Sequence[str]:
         """What is wrong with an answer, in a few short lines; nothing where the document does not say what is right.
         Fields that the document does not name are no problem.
 
@@ -36,9 +36,10 @@ class ResultSchemas:
             value: the answer.
             size: of the answer, in bytes. What is wrong with a long one is not told in detail: an API could make very
                 many mistakes in it, and each takes time.
+            item: the value is an item of a stream.
         """
         for said in (str(status), f"{status // 100}XX", "DEFAULT"):
-            schema = self._schema(f"{tool} {said}")
+            schema = self._schema(f"{tool} {said}{' item' if item else ''}")
             if schema is not None:
                 if schema.fits(value):
                     return ()

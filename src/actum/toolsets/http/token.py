@@ -68,9 +68,9 @@ class _Refusal(Struct, frozen=True):
     error: str = ""
 
 
-def basic_code(credential: OAuthCredential, password: str) -> str:
+def basic_code(client_id: str, password: str) -> str:
     """Client and password as a token endpoint takes them in a header (RFC 6749 section 2.3.1)."""
-    pair = f"{quote(credential.client_id, safe='')}:{quote(password, safe='')}"
+    pair = f"{quote(client_id, safe='')}:{quote(password, safe='')}"
     return base64.b64encode(pair.encode()).decode()
 
 
@@ -90,11 +90,7 @@ async def ask_token(
         NoToken: the endpoint refuses, or answers with something else.
         Unavailable: the endpoint can not be reached now.
     """
-    headers, form = dict(_HEADERS), dict(grant)
-    if password:
-        headers["authorization"] = f"Basic {basic_code(credential, password)}"
-    else:
-        form["client_id"] = credential.client_id
+    headers, form = _as_client(credential.client_id, password, grant)
     try:
         answer = await fetcher.post(credential.token_url, headers, urlencode(form).encode())
     except HttpFailure as failure:
@@ -109,6 +105,38 @@ async def ask_token(
             _error(answer.body),
         )
     return granted
+
+
+async def give_back(fetcher: Fetcher, granted: Granted, password: str) -> bool:
+    """Tell the issuer of a token that the token is not to be used any more (RFC 7009).
+
+    Args:
+        fetcher: reaches the revocation endpoint.
+        granted: the token.
+        password: of the client; empty for a public one.
+
+    Returns:
+        Whether the issuer took back all that it had granted.
+    """
+    if not granted.revocation_endpoint:
+        return False
+    taken = True
+    for hint, token in (("refresh_token", granted.refresh_token), ("access_token", granted.access_token)):
+        if token:
+            headers, form = _as_client(granted.client_id, password, {"token": token, "token_type_hint": hint})
+            try:
+                answer = await fetcher.post(granted.revocation_endpoint, headers, urlencode(form).encode())
+            except HttpFailure:
+                return False
+            taken = taken and answer.status == 200
+    return taken
+
+
+def _as_client(client_id: str, password: str, fields: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The headers and the fields of a form by which a client shows who it is."""
+    if password:
+        return {**_HEADERS, "authorization": f"Basic {basic_code(client_id, password)}"}, dict(fields)
+    return dict(_HEADERS), {**fields, "client_id": client_id}
 
 
 class ApiLogin(NamedTuple):
@@ -171,6 +199,7 @@ class ApiLogin(NamedTuple):
             tenant=self.user.tenant,
             issuer=self.site,
             token_endpoint=credential.token_url,
+            revocation_endpoint=credential.revoke_url,
             client_id=credential.client_id,
             access_token=token.access_token,
             refresh_token=token.refresh_token or (before.refresh_token if before else ""),

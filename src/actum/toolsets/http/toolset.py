@@ -10,9 +10,12 @@ What is not done here: waiting for a limit, trying again, cutting long results. 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from copy import copy
 from functools import partial
-from typing import Never
+from typing import NamedTuple, Never
 
 import msgspec
 
@@ -24,24 +27,45 @@ from ...core.interfaces import Clock, Context
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
 from ...protocols.openapi.asking import asked_by
+from ...protocols.openapi.items import STREAMS, item_reader
 from ...protocols.openapi.model import ApiOperation, BadDocument
 from ...protocols.openapi.request import BuiltRequest, build_request
+from ...protocols.openapi.schema import part_at
 from ...protocols.openapi.setup import ApiSetup, OAuthCredential, argument_of, filled, tool_of
 from ...storage.tokens import TokenStore
+from ...transport.client_certificate import BadCertificate
 from ...transport.egress import Egress
 from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import AddressRefused, Guard, origin
 from ...transport.http import HttpFailure
-from .answer import AskedOperation, refuse, result_of
-from .credentials import ApiCredentials, Keep
+from .answer import AskedOperation, kind_of, refuse, result_of, with_notes
+from .credentials import ApiCredentials, Dressed, Keep
 from .results import ResultSchemas
+from .stream import StreamBounds, StreamReading, TakenItems
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 ANSWER_S_MAX = 60.0
+CERTIFICATES_MAX = 32
+"""Connections are kept for so many client certificates at a time."""
 LARGE = 2**20
 """An answer of more bytes is read in a thread, so that other calls go on."""
 SCHEMA_TOOL = "get_schema"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class StreamedAnswer(NamedTuple):
+    """A good answer that is a stream, as far as it was read."""
+
+    status: int
+    taken: TakenItems
+
+
+class _Sender:
+    """What sends requests on connections that show one client certificate, and how many calls use it now."""
+
+    def __init__(self, fetcher: Fetcher) -> None:
+        self.fetcher = fetcher
+        self.calls = 0
 
 
 class ApiToolset:
@@ -54,6 +78,7 @@ class ApiToolset:
         clock: for the end of tokens and for dates in `Retry-After`.
         keep: keeps a new refresh token.
         logins: what users were granted who logged in.
+        bounds: how much of an answer that is a stream is read.
 
     Attributes:
         setup: as given.
@@ -70,17 +95,21 @@ class ApiToolset:
         clock: Clock | None = None,
         keep: Keep | None = None,
         logins: TokenStore | None = None,
+        bounds: StreamBounds | None = None,
     ) -> None:
         self.setup = setup
+        self._bounds = bounds or StreamBounds()
         held = set(setup.held())
         self.operations = {each.tool.name: each for each in setup.api.operations if each.tool.name not in held}
         self.tools = {name: tool_of(setup, each) for name, each in self.operations.items()}
         shortened = [name for name in self.operations if name in setup.whole]
+        self._schema_names = {name: name for name in shortened}
         self.schema_tool = _schema_tool(setup.name, shortened) if shortened else None
         self._origins = frozenset(origin(each) for each in setup.origins)
         endpoints = [each.token_url for each in setup.credentials.values() if isinstance(each, OAuthCredential)]
         guard = Guard(named=[*setup.origins, *endpoints], egress=egress)
         self._fetcher = fetcher or Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=ANSWER_S_MAX)
+        self._showing: dict[bytes, _Sender] = {}
         self._clock = clock or SystemClock()
         self._results = ResultSchemas(setup.results)
         self._credentials = ApiCredentials(setup, self._fetcher, clock=self._clock, keep=keep, logins=logins)
@@ -106,21 +135,68 @@ class ApiToolset:
         if operation is None:
             raise UnknownTool(f"There is no tool {call.name!r}.")
         request = self._built(operation, call.arguments, context)
-        dressed, secrets = await self._credentials.dress(request, context)
-        answer = await self._send(operation, dressed)
-        if answer.status == 401 and self._credentials.forget(request, context, secrets):
+        dressed = await self._credentials.dress(request, context)
+        answer = await self._answer(operation, dressed, context)
+        if answer.status == 401 and self._credentials.forget(request, context, dressed.secrets):
             # A request that was refused for its token was not carried out; one new token is tried, and no second.
-            dressed, secrets = await self._credentials.dress(request, context)
-            answer = await self._send(operation, dressed)
+            dressed = await self._credentials.dress(request, context)
+            answer = await self._answer(operation, dressed, context)
+        secrets = dressed.secrets
+        if isinstance(answer, StreamedAnswer):
+            return with_notes(answer.taken.items, list(filter(None, [answer.taken.note])), call.id)
         if answer.status < 300 or answer.status == 304:
             # The next page is worked out from the address without its credentials.
             told = (answer._replace(url=request.url), self._asked(operation, secrets), call.id)
             return await asyncio.to_thread(result_of, *told) if len(answer.body) > LARGE else result_of(*told)
         refuse(answer, self._clock.now(), secrets)
 
+    def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
+        """None: each call is for its own tool; see `StandsForOthers`."""
+        return None
+
+    def stands_for(self, name: str) -> Sequence[Tool]:
+        """The tools whose schemas the tool of this name shows; see `StandsForOthers`."""
+        is_schema_tool = self.schema_tool is not None and name == self.schema_tool.name
+        return [self.tools[own] for own in self._schema_names.values()] if is_schema_tool else ()
+
+    def through(self, shown: Callable[[Tool], Tool | None]) -> ApiToolset:
+        """The same tools, of which the one that shows schemas says the names that a run knows; see `StandsForOthers`.
+
+        Connections and tokens are shared.
+        """
+        again = copy(self)
+        own = set(self._schema_names.values())
+        again._schema_names = {tool.name: name for name in own if (tool := shown(self.tools[name])) is not None}
+        again.schema_tool = _schema_tool(self.setup.name, sorted(again._schema_names)) if again._schema_names else None
+        return again
+
     async def aclose(self) -> None:
         """Close the connections that are kept."""
-        await self._fetcher.aclose()
+        for fetcher in (self._fetcher, *(each.fetcher for each in self._showing.values())):
+            await fetcher.aclose()
+
+    @asynccontextmanager
+    async def _sender(self, certificate: str) -> AsyncIterator[Fetcher]:
+        """What sends requests of whoever has this client certificate, and nobody else's; the usual one for none."""
+        if not certificate:
+            yield self._fetcher
+            return
+        mark = hashlib.sha256(certificate.encode(errors="surrogatepass")).digest()
+        if mark not in self._showing:
+            try:
+                fetcher = await asyncio.to_thread(self._fetcher.showing, certificate)
+            except BadCertificate as bad:
+                raise ToolError(f"The client certificate can not be used: {bad}.") from None
+            self._showing.setdefault(mark, _Sender(fetcher))
+        sender = self._showing[mark]
+        sender.calls += 1
+        try:
+            yield sender.fetcher
+        finally:
+            sender.calls -= 1
+            idle = [each for each, known in self._showing.items() if not known.calls]
+            for oldest in idle[: max(0, len(self._showing) - CERTIFICATES_MAX)]:
+                await self._showing.pop(oldest).fetcher.aclose()
 
     def _asked(self, operation: ApiOperation, secrets: Sequence[str]) -> AskedOperation:
         """What was asked, for reading the answer."""
@@ -158,40 +234,69 @@ class ApiToolset:
             request = msgspec.structs.replace(request, headers=(*kept, (name, context.key)))
         return request
 
-    async def _send(self, operation: ApiOperation, request: BuiltRequest) -> Fetched:
-        headers = {"accept": _accepted(operation)} | {name.lower(): value for name, value in request.headers}
+    async def _answer(self, operation: ApiOperation, dressed: Dressed, context: Context) -> Fetched | StreamedAnswer:
+        """What the API answers: whole, or as items where the answer is a stream."""
+        reads = operation.method in _READING
+        headers = {"accept": _accepted(operation)} | {name.lower(): text for name, text in dressed.request.headers}
         try:
-            return await self._fetcher.send(
-                request.method,
-                request.url,
-                headers=headers,
-                body=request.body or b"",
-                redirects="inside" if operation.method in _READING else "none",
-            )
+            async with self._sender(dressed.certificate) as fetcher:
+                if any(each.is_stream for each in operation.responses):
+                    answer = await self._streamed(fetcher, operation, dressed, headers, context)
+                    if not (reads and 300 < answer.status < 309 and answer.status != 304):
+                        return answer  # a redirect is followed below; what it leads to is read whole
+                return await fetcher.send(
+                    dressed.request.method,
+                    dressed.request.url,
+                    headers=headers,
+                    body=dressed.request.body or b"",
+                    redirects="inside" if reads else "none",
+                )
         except HttpFailure as failure:
             _fail(failure)
+        except TimeoutError:
+            _fail(HttpFailure("it did not answer in time", sent=True))
+
+    async def _streamed(
+        self,
+        fetcher: Fetcher,
+        operation: ApiOperation,
+        dressed: Dressed,
+        headers: Mapping[str, str],
+        context: Context,
+    ) -> Fetched | StreamedAnswer:
+        """The answer of an operation that may answer with a stream."""
+        request = dressed.request
+        async with fetcher.stream(
+            request.method, request.url, headers=headers, body=request.body or b"", silence_s=self._bounds.seconds
+        ) as stream:
+            reader = item_reader(kind_of(stream.headers)[0]) if stream.status < 300 else None
+            if reader is not None:
+                problems = partial(self._results.problems, operation.tool.name, stream.status, item=True)
+                reading = StreamReading(self._bounds, dressed.secrets, context.progress, problems)
+                return StreamedAnswer(stream.status, await reading.read(stream, reader))
+            async with asyncio.timeout(ANSWER_S_MAX):
+                whole = b"".join([piece async for piece in stream.pieces])
+            return Fetched(stream.status, stream.headers, whole, request.url)
 
     def _schema_at(self, arguments: JsonObject) -> Json:
         """The part of a tool's whole schema that a model asks for."""
-        schema = self.setup.whole.get(str(arguments.get("tool")))
+        schema = self.setup.whole.get(self._schema_names.get(str(arguments.get("tool")), ""))
         if schema is None:
             raise ToolError("No tool of this name has a shortened schema.")
-        found: Json = schema
-        for part in filter(None, str(arguments.get("path", "")).split("/")):
-            key = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and key in found:
-                found = found[key]
-            elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
-            else:
-                raise ToolError(f"The schema has nothing at {part[:100]!r}; begin with an empty path.")
-        return found
+        path = str(arguments.get("path", ""))
+        try:
+            return part_at(schema, path)
+        except KeyError as nothing:
+            key = str(nothing.args[0])[:100]
+            raise ToolError(f"The schema has nothing at {key!r} in {path[:200]!r}; begin with an empty path.") from None
 
 
 def _accepted(operation: ApiOperation) -> str:
     kinds = {each.media_type for each in operation.responses if each.media_type}
-    json = sorted(kind for kind in kinds if "json" in kind and kind.isascii() and kind.isprintable())
-    return ", ".join([*json[:5], "*/*;q=0.5"]) if json else "*/*"
+    known = sorted(
+        kind for kind in kinds if ("json" in kind or kind in STREAMS) and kind.isascii() and kind.isprintable()
+    )
+    return ", ".join([*known[:5], "*/*;q=0.5"]) if known else "*/*"
 
 
 def _fail(failure: HttpFailure) -> Never:
@@ -211,14 +316,14 @@ def _fail(failure: HttpFailure) -> Never:
 def _schema_tool(name: str, shortened: Mapping[str, object] | Sequence[str]) -> Tool:
     return Tool(
         name=f"{SCHEMA_TOOL}_{name}",
-        description="Show the part of a tool's parameters that was left out of its description ('see get_schema').",
+        description="Show a part of a tool's parameters that was left out ('see get_schema at ...').",
         parameters={
             "type": "object",
             "properties": {
                 "tool": {"type": "string", "enum": list(shortened)},
                 "path": {
                     "type": "string",
-                    "description": "JSON pointer into the schema, as /properties/body; or empty.",
+                    "description": "JSON pointer into the schema, as /properties/body or /$defs/Pet; or empty.",
                 },
             },
             "required": ["tool"],

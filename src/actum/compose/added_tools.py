@@ -1,0 +1,83 @@
+"""Places of tools that are written into the settings of a folder."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..core.errors import UsageError
+from ..core.json import dumps
+from ..storage.place import state_folder
+from ..storage.whole_file import alone_with, replace
+from .settings import SETTINGS_FILE, USE
+
+_ASSIGNMENT = r"""\s*(?:{0}|"{0}"|'{0}')\s*=\s*\["""
+_TABLE = re.compile(r"\s*\[")
+_TOOLS = re.compile(r"""\s*\[\s*(?:tools|"tools"|'tools')\s*\]\s*(?:#.*)?$""")
+
+
+def remember_tools(places: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Path:
+    """Write places of tools into `actum.toml` of a folder, before those that stand there. Places that stand there are
+    not written again. All else in the file stays as it is, comments included.
+
+    Args:
+        places: as `--tools` takes them.
+        folder: where `actum.toml` is or will be.
+        environment: the process's variables, for the folder in which the lock against other processes is.
+
+    Returns:
+        The file.
+
+    Raises:
+        UsageError: the file can not be read or written, or its list of tools is written in a way that a program can not
+            add to.
+    """
+    path = folder / SETTINGS_FILE
+    try:
+        with alone_with(state_folder(environment) / "settings"):
+            text = path.read_text("utf-8") if path.is_file() else ""
+            before = _read(text)
+            if before is None:
+                raise UsageError(f"{path} is damaged: `actum config check` says where")
+            tools = before.get("tools")
+            tools = tools if isinstance(tools, list) else tools if isinstance(tools, dict) else {}
+            known = tools.get(USE, []) if isinstance(tools, dict) else tools
+            new = [each for each in dict.fromkeys(places) if not isinstance(known, list) or each not in known]
+            if new:
+                whole = _with(text, ", ".join(map(dumps, new)), of_table=not isinstance(tools, list))
+                wanted = [*new, *known] if isinstance(known, list) else None
+                expected = wanted if isinstance(tools, list) else {**tools, USE: wanted}
+                if _read(whole) != {**before, "tools": expected}:
+                    raise UsageError(f"put {', '.join(map(dumps, new))} into the list of tools in {path} yourself")
+                mode = path.stat().st_mode & 0o777 if path.is_file() else 0o644
+                replace(path, whole.encode())
+                path.chmod(mode)  # a file of a project is not for its owner alone
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} can not be read or written: {error}") from None
+    return path
+
+
+def _with(text: str, items: str, *, of_table: bool) -> str:
+    """The text with items at the beginning of the list of tools, which is made where there is none."""
+    lines = text.splitlines()
+    begin = next((at + 1 for at, line in enumerate(lines) if _TOOLS.match(line)), None) if of_table else 0
+    if begin is None:
+        return "\n".join([*lines, *([""] if lines else []), "[tools]", f"{USE} = [{items}]", ""])
+    end = next((at for at in range(begin, len(lines)) if _TABLE.match(lines[at])), len(lines))
+    assignment = re.compile(_ASSIGNMENT.format(USE if of_table else "tools"))
+    for at in range(begin, end):
+        if found := assignment.match(lines[at]):
+            lines[at] = f"{found[0]}{items}, {lines[at][found.end() :]}"
+            break
+    else:
+        lines.insert(begin, f"{USE} = [{items}]")
+    return "\n".join([*lines, ""])
+
+
+def _read(text: str) -> dict[str, object] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
