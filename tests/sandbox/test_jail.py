@@ -304,9 +304,17 @@ def test_the_filter_decides_alike_on_every_machine() -> None:
 
 @held
 async def test_folders_nested_too_deep_to_be_counted_end_the_command_and_are_removed() -> None:
-    code = "import os, time\nfor _ in range(2500):\n    os.mkdir('d')\n    os.chdir('d')\ntime.sleep(9)"
+    for count, rest in ((2500, "time.sleep(30)"), (300, "time.sleep(30)"), (300, ""), (300, "os._exit(3)")):
+        code = f"import os, time\nfor _ in range({count}):\n    os.mkdir('d')\n    os.chdir('d')\n{rest}"
+        async with start([sys.executable, "main.py"], Jail(), files={"main.py": code.encode()}) as process:
+            report = await process.ended()
+            base = process.work.parent
+        assert report.limit == "disk_bytes", (count, rest)
+        assert not base.exists(), (count, rest)
+
+
+@held
+async def test_folders_that_are_not_nested_too_deep_are_counted_as_what_they_hold() -> None:
+    code = "import os\nfor _ in range(150):\n    os.mkdir('d')\n    os.chdir('d')\nopen('end', 'w').write('.')"
     async with start([sys.executable, "main.py"], Jail(), files={"main.py": code.encode()}) as process:
-        report = await process.ended()
-        base = process.work.parent
-    assert report.limit == "disk_bytes", report
-    assert not base.exists()
+        assert (await process.ended()).limit == ""

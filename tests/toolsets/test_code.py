@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actum import Agent, ToolCall
+from actum import Agent, Limits, ToolCall, ToolLimits
 from actum.core.attachment import File
 from actum.core.call import TextPart
 from actum.core.errors import CallError, ResourceLimit, ToolError, Unavailable
@@ -253,3 +253,42 @@ async def test_code_that_ends_floods_forges_or_hangs_a_session_loses_it_and_says
     with pytest.raises(ResourceLimit, match="Too many sessions"):
         await runner.run_python("1", None, "new", mine)
     await runner.close()
+
+
+async def test_an_operators_limits_of_a_tool_hold_for_all_processes_of_its_call_and_are_named(tmp_path: Path) -> None:
+    script = '# /// tool\n# description = "Spins."\n# effects = ["execute"]\n# [parameters]\n# ///\n'
+    (tmp_path / "spin.py").write_text(f"{script}while True: pass\n", "ascii")
+    children = "import subprocess, sys\nruns = [subprocess.Popen([sys.executable, '-c', {!r}]) for _ in range(4)]\n"
+    children += "[run.wait() for run in runs]"
+    hold = "held = bytearray(40 << 20); import time; time.sleep(20)"
+    limits = {
+        "run_python": ToolLimits(memory_bytes=100 << 20, cpu_seconds=30),
+        "run_*": ToolLimits(memory_bytes=1 << 30, disk_bytes=1 << 20, processes=16),
+        "run_shell": ToolLimits(processes=3),
+        "spin": ToolLimits(cpu_seconds=1),
+        "plain": ToolLimits(memory_bytes=1 << 30),
+    }
+
+    def plain() -> str:
+        return "made"
+
+    for name, arguments, words in (
+        ("run_python", {"code": children.format(hold)}, f"memory_bytes = {100 << 20}"),
+        ("run_python", {"code": children.format(hold), "session": "new"}, f"memory_bytes = {100 << 20}"),
+        ("run_shell", {"script": "for i in 1 2 3 4 5 6; do sleep 20 & done; wait"}, "processes = 3"),
+        ("run_shell", {"script": "head -c 3000000 /dev/zero > big; sleep 20"}, f"disk_bytes = {1 << 20}"),
+        ("spin", {}, "cpu_seconds = 1"),
+        ("plain", {}, "no jail"),
+    ):
+        model = ScriptedModel([[ToolCall("c", name, {**arguments})], "Done."])
+        scripts = ScriptToolset(tmp_path, approval=False)
+        agent = Agent(
+            model,
+            tools=[*code_tools(approval=False), scripts, plain],
+            limits=Limits(tools=limits),
+            policy=Rules(Rule("allow")),
+        )
+        result = await agent.run("go")
+        (_, answered), *_ = result.calls
+        assert answered.error is not None, name
+        assert words in answered.error.message, (name, answered.error)

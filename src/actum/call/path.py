@@ -35,6 +35,7 @@ from ..core.errors import (
     InvalidArguments,
     InvalidResult,
     ResourceLimit,
+    Unavailable,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted
 from ..core.interfaces import Ancestor, Context, Facts, InputRequired, ProbeResult, Probing, Requirement, Toolset
@@ -66,6 +67,7 @@ from .scope import RunContext
 log = logging.getLogger("actum.call")
 
 _SMALL = frozenset({bool, int, float, type(None)})
+_NOT_JAILED = "The tool {} runs in no jail, and the operator limits it by ToolLimits({}), which only a jail can hold."
 _WAS_DONE = "This call was made; what it returned is not known."
 _WAS_NOT_DONE = "The program was interrupted before this call happened. It was not made."
 _NOBODY_KNOWS = (
@@ -553,6 +555,8 @@ class CallPath:
         detail = ""
         error: CallError
         try:
+            if (limits := context.process_limits.given) and not tool.jailed:
+                raise Unavailable(_NOT_JAILED.format(tool.name, ", ".join(limits)))
             result = begin(toolset.execute(context.call, context))
             if isinstance(result, Waiting):  # else there is nothing that a time limit could end
                 async with limit:
@@ -625,6 +629,7 @@ class CallPath:
             trace=self._scope.trace,
             lineage=self._lineage,
             holder=self._scope.holder,
+            process_limits=self._limits.processes_of(plan.bound.tool.name),
         )
 
     def _seconds(self, plan: Plan) -> float | None:

@@ -23,6 +23,7 @@ from .holder import Holder
 from .json import Json, JsonObject, dumps
 from .message import Message, Reply, SystemMessage
 from .pending import Pending
+from .process_limits import NO_PROCESS_LIMITS, ProcessLimits
 from .provenance import Origins
 from .record import ConversationSummary, Entry, InputGiven, OpenQuestion, Record, RunSummary, SignedHead, Verdict
 from .task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
@@ -262,6 +263,7 @@ class Context(Generic[Deps]):
         journal: where the run is written down, for tools that start runs themselves: they are written there too. None
             where the context belongs to no run.
         holder: for whom a toolset keeps sessions open between calls: the conversation, or the run where there is none.
+        process_limits: what the processes that carry out the call may use up, as the operator limits it.
         opened_outside: files that a program tried to open outside its jail while it carried out the call. They go on
             record.
     """
@@ -286,6 +288,7 @@ class Context(Generic[Deps]):
         "opened_outside",
         "peer",
         "principal",
+        "process_limits",
         "roles",
         "run_id",
         "state",
@@ -317,6 +320,7 @@ class Context(Generic[Deps]):
         lineage: Callable[[], tuple[Ancestor, ...]] | None = None,
         holder: Holder | None = None,
         tenant: str = "",
+        process_limits: ProcessLimits = NO_PROCESS_LIMITS,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -340,6 +344,7 @@ class Context(Generic[Deps]):
         self._trace = trace
         self._lineage = lineage
         self.holder = holder
+        self.process_limits = process_limits
         self.opened_outside: dict[str, None] = {}
 
     @property

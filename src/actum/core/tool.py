@@ -55,6 +55,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
             carries tasks out; see `tasks.background`.
         unjailed: a program on this machine carries out its calls, and no jail holds that program. Each call says so on
             record.
+        jailed: each call runs in a jail of its own, so that an operator can limit what the processes of a call use up;
+            see `core.process_limits`.
 
     Raises:
         BadTool: a name no model could say, or parameters that are not the schema of an object.
@@ -83,6 +85,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     vouched: bool = False
     background: Background = False
     unjailed: bool = False
+    jailed: bool = False
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

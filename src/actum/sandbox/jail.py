@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.errors import UsageError
 from ..core.private_paths import private_paths
+from ..core.process_limits import ProcessLimits
 from ..transport.egress import AddressRule, opening_rule
 
 
@@ -33,6 +34,10 @@ class JailLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for name in self.__struct_fields__:
             if not getattr(self, name) > 0:
                 raise UsageError(f"JailLimits({name}={getattr(self, name)!r}): give a number above 0")
+
+    def lowered(self, to: ProcessLimits) -> JailLimits:
+        """These limits, each no higher than the one that an operator set for the call."""
+        return structs.replace(self, **{name: min(getattr(self, name), most) for name, most in to.given.items()})
 
 
 class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,6 +70,10 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if not Path(path).is_absolute():
                 raise UsageError(f"Jail: {path!r} is not an absolute path")
         host_rules(self.hosts)
+
+    def lowered(self, to: ProcessLimits) -> Jail:
+        """This jail, with no limit higher than the one that an operator set for the call."""
+        return structs.replace(self, limits=self.limits.lowered(to)) if to.given else self
 
     @property
     def changes_nothing_outside(self) -> bool:

@@ -82,9 +82,8 @@ FD_BYTES = 212_992
 OPEN_FILES_MAX = 1024
 PATH_CHARS_MAX = 3_000
 """The kernel takes paths of 4,096 bytes; what lies deeper than this would be counted nowhere."""
-DEPTH_MAX = 200
-"""Folders within folders. The kernel walks every path from its beginning: a look into deeper ones would take so long
-that the next look came too late."""
+NESTED_MAX = 200
+"""Folders nested deeper than this are not counted: the time for each path grows with the depth."""
 UNKNOWN_BYTES = 1 << 62
 OWN_UIDS = 0x60000000, 0x0FFFFFFF
 """Where root's calls have their own user ids: beginning and mask of a random number."""
@@ -602,8 +601,9 @@ class TreeWatch:
             report["limit"] = "cpu_seconds"
         if not limit and report["exit"] == -signal.SIGXFSZ:
             report["limit"] = "disk_bytes"
-        # A program may meet the limit as an error in writing (EFBIG), and end by itself.
-        if not report["limit"] and report["exit"] and self._lying() > self.jail["disk_bytes"]:
+        # A program may end by itself before the next look, or after an error in writing (EFBIG).
+        ended_by_itself = not report["limit"] and not self.stop and report["exit"] is not None
+        if ended_by_itself and self._lying() > self.jail["disk_bytes"]:
             report["limit"] = "disk_bytes"
         return report
 
@@ -701,21 +701,23 @@ class TreeWatch:
 def lying_in(folder: str) -> int:
     """Bytes that lie below a folder, at least a block for each name. Links are not followed.
 
-    What can't be looked at (a folder nobody may list, paths that are too long or too deep) counts as more than any
-    limit.
+    What can't be looked at (a folder nobody may list, folders that are nested too deep, paths that are too long) counts
+    as more than any limit.
     """
-    used, folders = 0, [folder]
-    deepest = folder.count("/") + DEPTH_MAX
+    used, folders = 0, [(folder, 0)]
     while folders:
+        path, depth = folders.pop()
+        if depth > NESTED_MAX:
+            return UNKNOWN_BYTES
         try:
-            with os.scandir(folders.pop()) as entries:
+            with os.scandir(path) as entries:
                 for entry in entries:
-                    if len(os.fsencode(entry.path)) > PATH_CHARS_MAX or entry.path.count("/") > deepest:
+                    if len(os.fsencode(entry.path)) > PATH_CHARS_MAX:
                         return UNKNOWN_BYTES
                     try:
                         used += max(entry.stat(follow_symlinks=False).st_blocks * 512, 4096)
                         if entry.is_dir(follow_symlinks=False):
-                            folders.append(entry.path)
+                            folders.append((entry.path, depth + 1))
                     except OSError:
                         continue
         except PermissionError:

@@ -74,7 +74,7 @@ def code_tools(jail: Jail | None = None, *, approval: bool = True, egress: Egres
     runner = CodeRunner(jail, egress)
     # A call whose outcome is unknown does no harm when it is made again, where nothing outside can be changed.
     harmless = jail.changes_nothing_outside
-    return [
+    tools = [
         FunctionTool(
             function,
             description=_described(function, jail),
@@ -85,6 +85,9 @@ def code_tools(jail: Jail | None = None, *, approval: bool = True, egress: Egres
         )
         for function in (runner.run_python, runner.run_shell, runner.run_javascript)
     ]
+    for tool in tools:
+        tool.definition = structs.replace(tool.definition, jailed=True)
+    return tools
 
 
 def _described(function: Callable[..., object], jail: Jail) -> str:
@@ -127,9 +130,9 @@ class CodeRunner:
             text, *made = returned(output)
             return [text, TextPart(f"[session {name}]"), *made]
         files = {CODE: code.encode("utf-8", "replace"), RUNNER: RUN_CODE.encode()}
-        return await self._run([sys.executable, RUNNER], files, file, self._jail)
+        return await self._run([sys.executable, RUNNER], files, file, self._jail, context)
 
-    async def run_shell(self, script: str, file: File | None = None) -> Returned:
+    async def run_shell(self, script: str, file: File | None = None, context: Context | None = None) -> Returned:
         """Run a shell script (sh) and return what it prints and the files it makes.
 
         Args:
@@ -137,9 +140,9 @@ class CodeRunner:
             file: A file that the script finds in the current folder under its name.
         """
         files = {"script.sh": script.encode("utf-8", "replace")}
-        return await self._run(["sh", "script.sh"], files, file, self._jail)
+        return await self._run(["sh", "script.sh"], files, file, self._jail, context)
 
-    async def run_javascript(self, code: str, file: File | None = None) -> Returned:
+    async def run_javascript(self, code: str, file: File | None = None, context: Context | None = None) -> Returned:
         """Run JavaScript (Node.js) and return what it prints, the value of its last line, and the files it makes.
 
         Args:
@@ -150,13 +153,17 @@ class CodeRunner:
         # The program may lie in a person's home: the program itself can be read, and nothing around it.
         jail = structs.replace(self._jail, read=(*self._jail.read, str(node)))
         files = {JAVASCRIPT: code.encode("utf-8", "replace"), JAVASCRIPT_RUNNER: RUN_JAVASCRIPT.encode()}
-        return await self._run([str(node), JAVASCRIPT_RUNNER], files, file, jail)
+        return await self._run([str(node), JAVASCRIPT_RUNNER], files, file, jail, context)
 
     async def close(self) -> None:
         """End all sessions."""
         await self._sessions.close()
 
-    async def _run(self, command: list[str], files: dict[str, bytes], given: File | None, jail: Jail) -> Returned:
+    async def _run(
+        self, command: list[str], files: dict[str, bytes], given: File | None, jail: Jail, context: Context | None
+    ) -> Returned:
+        if context is not None:
+            jail = jail.lowered(context.process_limits)
         if given is not None:
             files = {file_name(given): given.data} | files
         output = await run_command(command, jail, files, collect=(VALUE,), egress=self._egress)

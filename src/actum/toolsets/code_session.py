@@ -274,7 +274,8 @@ class PythonSessions:
         own = [key for key in self._open if key[0] == owner]
         if len(own) >= SESSIONS_PER_RUN_MAX or len(self._open) >= SESSIONS_MAX:
             raise ResourceLimit("Too many sessions are open. Go on in one of them.", effect="none")
-        made, name = PythonSession(self._jail, self._egress), f"s_{secrets.token_hex(4)}"
+        jail = self._jail.lowered(context.process_limits)
+        made, name = PythonSession(jail, self._egress), f"s_{secrets.token_hex(4)}"
         self._open[owner, name] = made
         await made.begin()
         if context.holder is not None:

@@ -153,7 +153,8 @@ class ScriptToolset:
         else:
             stdin = dumps(arguments).encode("utf-8", "replace")
         what = f"The script {script.path.name}"
-        output = await run_command(command, script.jail, files, stdin=stdin, what=what, egress=self._egress)
+        jail = script.jail.lowered(context.process_limits)
+        output = await run_command(command, jail, files, stdin=stdin, what=what, egress=self._egress)
         return result_of(call.id, [TextPart(output.text or "Done."), *media(output.files)])
 
     def _look(self) -> None:
@@ -244,6 +245,7 @@ def _script(path: Path, jail: Jail, *, approval: bool) -> Script:
         idempotent=jail.changes_nothing_outside,
         approval=approval and not effects <= {"read"},
         timeout_s=patience_s(jail),
+        jailed=True,
         version=hashlib.sha256(code).hexdigest(),
     )
     return Script(path, tool, header, parameters, jail)

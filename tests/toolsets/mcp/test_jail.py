@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from actum import Agent, ToolCall
-from actum.core.errors import Unavailable, UsageError
+from actum.core.errors import CallTimeout, ToolError, Unavailable, UsageError
 from actum.core.json import JsonObject
 from actum.journal.audit import Wanted, audit
 from actum.journal.memory import MemoryJournal
@@ -172,6 +172,24 @@ def test_a_path_stands_on_the_record_of_a_call_only_when_no_other_call_was_under
     assert [path for path in ("before", "of ann or bob", "after") if any(f"open {path} " in line for line in told)] == [
         "before", "of ann or bob", "after",
     ]  # fmt: skip
+
+
+def test_what_a_server_opens_late_for_a_call_that_nobody_waits_for_is_laid_to_no_other_call() -> None:
+    for left in (asyncio.CancelledError(), CallTimeout("late"), TimeoutError()):
+        outside, server = OpenedOutside(), _Server()
+        with outside.of_server(server):
+            with pytest.raises(type(left)), outside.during() as ann:
+                server.tried.append("of ann")
+                raise left
+            server.tried.append("late, of ann")
+            with outside.during() as bob:
+                server.tried.append("of ann or bob")
+        with outside.of_server(server):
+            with pytest.raises(ToolError), outside.during():
+                raise ToolError("the server answered that it failed")
+            with outside.during() as carl:
+                server.tried.append("of carl")
+        assert (list(ann), list(bob), list(carl)) == (["of ann"], [], ["of carl"]), left
 
 
 @held

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ...core.errors import UsageError
+from ...core.process_limits import NO_PROCESS_LIMITS, ProcessLimits
 
 N = TypeVar("N", bound=float)
 CALLS_A_STEP = 20
@@ -57,6 +58,9 @@ class ToolLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         parallel: how many calls may be under way at a time, in all runs of the agent; the next ones wait.
         seconds: how long one attempt may take, whatever the tool itself declares.
         result_bytes: how much of the text of a result the model is shown.
+        memory_bytes, cpu_seconds, processes, disk_bytes: what all processes of one call may use up together. They hold
+            for tools whose calls run in a jail (`run_python`, `run_shell`, `run_javascript`, scripts of a folder), and
+            only lower what the jail allows. A call of another tool that fits the pattern is refused.
     """
 
     calls: int | None = None
@@ -64,6 +68,10 @@ class ToolLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     parallel: int | None = None
     seconds: float | None = None
     result_bytes: int | None = None
+    memory_bytes: int | None = None
+    cpu_seconds: float | None = None
+    processes: int | None = None
+    disk_bytes: int | None = None
 
     def __post_init__(self) -> None:
         _check(self, ())
@@ -170,6 +178,18 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """How long one attempt at a call of a tool with these names may take, which declares so much itself."""
         default = declared if declared is not None else self.call_seconds
         return _least(default, [each.seconds for _, each in self.of_tool(*names)]) if self.tools else default
+
+    def processes_of(self, *names: str) -> ProcessLimits:
+        """What the processes of one call of a tool may use up: the least of all patterns that fit."""
+        if not self.tools:
+            return NO_PROCESS_LIMITS
+        fitting = [each for _, each in self.of_tool(*names)]
+        return ProcessLimits(
+            memory_bytes=_least(None, [each.memory_bytes for each in fitting]),
+            cpu_seconds=_least(None, [each.cpu_seconds for each in fitting]),
+            processes=_least(None, [each.processes for each in fitting]),
+            disk_bytes=_least(None, [each.disk_bytes for each in fitting]),
+        )
 
     def bytes_of(self, *names: str) -> int | None:
         """How much of a result of a tool that is known by these names the model is shown."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 
-from ...core.errors import UsageError
+from ...core.errors import CallCancelled, CallError, CallTimeout, UsageError
 from ...core.json import dumps
 from ...protocols.mcp.config import McpServer
 from ...sandbox.jail import Jail, JailLimits
@@ -38,6 +38,8 @@ class OpenedOutside:
     def __init__(self) -> None:
         self._jails: list[JailedProcess] = []
         self._calls: list[dict[str, None]] = []
+        self._left_alone = 0
+        """Calls that nobody waits for any more, and that a server may still carry out."""
 
     @contextmanager
     def of_server(self, jailed: JailedProcess) -> Iterator[None]:
@@ -48,34 +50,44 @@ class OpenedOutside:
         finally:
             self._take()
             self._jails.remove(jailed)
+            if not self._jails:
+                self._left_alone = 0
 
     @contextmanager
     def during(self) -> Iterator[dict[str, None]]:
         """A block in which a call is under way. The paths are there when the block is left.
 
         Nobody can tell which of several calls at a time made a server open a file. The calls may be of different users,
-        so none of them gets the path: the path goes to the log.
+        so none of them gets the path: the path goes to the log. A call that was cancelled, or was not answered in time,
+        counts as under way until its server ends: what the server opens late is not laid to the next call.
         """
         self._take()
         seen: dict[str, None] = {}
         self._calls.append(seen)
+        is_answered = False
         try:
             yield seen
+            is_answered = True
+        except CallError as error:
+            is_answered = not isinstance(error, CallTimeout | CallCancelled)
+            raise
         finally:
             self._take()
+            self._left_alone += bool(self._jails) and not is_answered
             self._calls = [each for each in self._calls if each is not seen]
 
     def _take(self) -> None:
         for jailed in self._jails:
             for path in jailed.opened_outside():
-                if len(self._calls) == 1:
+                if len(self._calls) == 1 and not self._left_alone:
                     self._calls[0][path] = None
                 else:
                     log.warning("a local server tried to open %s outside its jail; %s", path, self._during)
 
     @property
     def _during(self) -> str:
-        return f"{len(self._calls)} calls were under way" if self._calls else "no call was under way"
+        calls = f"{len(self._calls)} calls were under way" if self._calls else "no call was under way"
+        return f"{calls}, and {self._left_alone} were cancelled earlier" if self._left_alone else calls
 
 
 def unfit_for_jail(server: McpServer) -> str:
