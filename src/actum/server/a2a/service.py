@@ -36,6 +36,7 @@ from ...core.json import JsonObject
 from ...core.message import UserMessage
 from ...core.pending import Pending
 from ...core.record import Ended, Entry, InputGiven, new_id
+from ...journal.conversations import span_name
 from ...journal.follow import POLL_S
 from ...journal.recording import RunState
 from ...protocols.a2a.model import (
@@ -185,6 +186,8 @@ class TaskService:
         drawn = hashlib.sha256(_sorted.encode([named, again])).hexdigest()[:32]
         start = Start(f"run_{drawn}", drawn)
         names = [named, *([await self._named(who, "client", [agent.name, client_id])] if client_id else [])]
+        if span := span_name(asked.trace):
+            names.append(span)
         door: JsonObject = {"message": message.id, "form": asked.form, "again": again}
         if client_id:
             door["client"] = client_id

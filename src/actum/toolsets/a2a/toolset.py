@@ -218,7 +218,7 @@ class A2AToolset:
         """
         trace = {"traceparent": context.traceparent} if context.traceparent else {}
         if context.budget is not None:
-            way = context.budget.way_down()
+            way = context.budget.way_down(shares_calls=True)
             if way.left is not None and way.left <= 0:
                 raise BudgetExceeded(
                     f"Agents may stand {way.depth} deep, one under another, and do. Do it without this tool.",
