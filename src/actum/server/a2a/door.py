@@ -93,6 +93,9 @@ class A2ADoor:
             Route("/a2a/{agent}/legacy", original.answer, methods=["POST"]),
             *Rest(self.handler, self._agent_at).routes("/a2a/{agent}/rest"),
             Route("/a2a/{agent}", later.answer, methods=["POST"]),
+            # Clients that join the address and a path, such as the official kit, write a slash behind the address.
+            Route("/a2a/{agent}/", later.answer, methods=["POST"]),
+            Route("/a2a/{agent}/legacy/", original.answer, methods=["POST"]),
         ]
 
     @property

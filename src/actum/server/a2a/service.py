@@ -15,7 +15,7 @@ import hmac
 import logging
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 from a2a.utils.errors import (
@@ -58,7 +58,7 @@ from ..models.agents.secret import NameSecret
 from ..scopes import allows
 from .answers import answers_in, text_of
 from .failures import FINISHED, WORKING, NotAllowed
-from .fold import DOOR, TaskFold, content_of, fold_of
+from .fold import ANSWER, DOOR, TaskFold, content_of, fold_of
 from .follow import FollowedTask, LiveTasks, TaskListener, Told
 
 log = logging.getLogger("actum.server.a2a")
@@ -110,6 +110,24 @@ class Sent(Struct, frozen=True, kw_only=True):
     agent: Agent[object]
     listener: TaskListener | None = None
     seen: int = -1
+
+
+@runtime_checkable
+class AnswersByMessage(Protocol):
+    """An agent that answers some messages with a message and not with a task. The run is on record all the same."""
+
+    def answers_by_message(self, message_id: str) -> bool:
+        """Whether a message of this id is answered with a message."""
+
+
+def plain_answer(agent: Agent[object], message: A2AMessage, task: A2ATask) -> A2AMessage | None:
+    """The answer to a message as a message; None where the agent answers with its task."""
+    if not isinstance(agent, AnswersByMessage) or task.status.state != "completed" or message.task_id:
+        return None
+    answer = next((each for each in task.artifacts if each.id == ANSWER), None)
+    if answer is None or not agent.answers_by_message(message.id):
+        return None
+    return A2AMessage(role="agent", parts=answer.parts, id=f"{task.id}-{ANSWER}", context_id=task.context_id)
 
 
 class ListedTasks(Struct, frozen=True, kw_only=True):
@@ -340,8 +358,16 @@ class TaskService:
             raise UnsupportedOperationError("The task has ended: there is nothing to subscribe to.")
         else:
             yield Told(fold.task(), fold.seen)
-        async for told in self._followed(asked, fold, agent):
-            yield told
+        while True:
+            async for told in self._followed(asked, fold, agent):
+                yield told
+            if asked.form != "1.0" or fold.is_over or not fold.is_settled:
+                return
+            # In 1.0 a subscription ends with the task, not when the task waits for its client.
+            while not await self.api.journal.read(task_id, fold.seen):
+                if self.live.is_ending:
+                    return
+                await self.api.clock.sleep(POLL_S)
 
     async def cancel(self, asked: A2ARequest, task_id: str) -> A2ATask:
         """Cancel a task, wherever it waits or is carried out.
