@@ -12,9 +12,9 @@ from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.request_handler import RequestHandler
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import (
-    ExtendedAgentCardNotConfiguredError,
     InvalidParamsError,
     PushNotificationNotSupportedError,
+    UnsupportedOperationError,
 )
 from a2a.utils.proto_utils import validate_proto_required_fields
 from google.protobuf.message import Message as ProtoMessage
@@ -210,7 +210,7 @@ class RunHandler(RequestHandler):
         asked = _asked(context)
         self.tasks.agent(asked)
         if self._extended_card is None:
-            raise ExtendedAgentCardNotConfiguredError
+            raise UnsupportedOperationError("There is no extended card: this server wants no keys.")
         return await self._extended_card(asked)
 
 

@@ -85,6 +85,7 @@ class A2ARequest(Struct, frozen=True, kw_only=True):
         agent: the name of the agent that is asked.
         form: in which version of the protocol.
         trace, tracestate: the W3C headers of these names.
+        base: the address of the server, as the client wrote it; empty where the binding does not say it.
         after: the number of the last entry that the client knows, of a stream that was cut; None where none is known.
     """
 
@@ -93,6 +94,7 @@ class A2ARequest(Struct, frozen=True, kw_only=True):
     form: Form = "1.0"
     trace: str = ""
     tracestate: str = ""
+    base: str = ""
     after: int | None = None
 
 
@@ -325,7 +327,13 @@ class TaskService:
             if not fold.is_settled:
                 break
             fold.take(entry)  # up to the answer: a task that waits is no news to whoever answers it
-        yield Told(fold.task(), fold.seen)
+        if sent.seen < 0 and sent.listener is not None and fold.status.state == "working":
+            # The task was taken in by this very request: whoever counts states hears of that first.
+            taken = msgspec.structs.replace(fold.status, state="submitted")
+            yield Told(msgspec.structs.replace(fold.task(), status=taken), fold.seen)
+            yield Told(fold.update(), fold.seen)
+        else:
+            yield Told(fold.task(), fold.seen)
         async for told in self._followed(asked, fold, sent.agent, sent.listener):
             yield told
 

@@ -1,9 +1,10 @@
 """An agent that does what the official compatibility kit of A2A expects of a server: the id of each message says what.
 
-`make a2a-kit` serves it by `actum serve`; `test_kit.py` goes through the same scenarios without the kit.
+`make a2a-kit` serves it by `actum serve`; `tests/server/a2a/test_kit.py` goes through the same scenarios without
+the kit.
 
-Kit of 1.0: ids such as `tck-artifact-file-1a2b`, after the scenarios in the kit's own files. Kit of 0.3: other ids, whose
-tasks stay open, since that kit cancels and continues the tasks that it begins.
+Kit of 1.0: ids such as `tck-artifact-file-1a2b`, after the scenarios in the kit's own files. Kit of 0.3: other ids, and
+its tasks stay open, since that kit cancels and continues the tasks that it begins.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from actum import Agent, Context, ToolCall, tool
 from actum.core.call import MediaPart, TextPart
 from actum.core.errors import PermissionDenied
 from actum.core.event import Delta, RunResult, TextDelta
-from actum.core.interfaces import Request
+from actum.core.interfaces import Journal, Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage, UserMessage
+from actum.core.record import Started
 
 RESUBSCRIBE_S = 5.0
 """The kit wants a task that it can subscribe to again for at least 4 seconds."""
+HISTORY = "TCK history message"
+"""Messages of this text continue a task that goes on to wait; the id of a message that continues is not told."""
 _message_id: ContextVar[str] = ContextVar("message_id", default="")
 
 
@@ -86,15 +90,17 @@ class KitModel:
         if id_.startswith("tck-reject-task"):
             raise PermissionDenied("rejected")
         called = next((called for prefix, called in TOOLS.items() if id_.startswith(prefix)), "")
-        if not called and not id_.startswith("tck-"):
+        is_old = not called and not id_.startswith("tck-")
+        if is_old:
             called = "ask"
-        if isinstance(last, UserMessage) and called:
-            return Reply((ToolCall("c1", called, {}),))
+        goes_on = isinstance(last, ToolMessage) and called == "ask" and (is_old or HISTORY in last.result.text)
+        if called and (isinstance(last, UserMessage) or goes_on):
+            return Reply((ToolCall(f"c{len(request.messages)}", called, {}),))
         said = next((said for prefix, said in ANSWERS.items() if id_.startswith(prefix)), "Hello from TCK")
         if isinstance(last, ToolMessage) and id_.startswith(("tck-artifact", "tck-stream")):
             said = ""
-        for piece in said.partition(" ") if emit is not None else ():
-            if piece:
+        if emit is not None:
+            for piece in filter(None, said.partition(" ")):
                 emit(TextDelta(piece))
         return Reply((TextPart(said),) if said else ())
 
@@ -111,10 +117,23 @@ class KitAgent(Agent[str]):
         """See `actum.server.a2a.service.AnswersByMessage`."""
         return message_id.startswith("tck-message-response")
 
-    async def run(self, question: str | UserMessage, **options: Any) -> RunResult[str]:  # type: ignore[override]
+    async def run(self, question: str | UserMessage, **options: Any) -> RunResult[str]:  # noqa: ANN401
         door = (options.get("door") or {}).get("a2a", {})
         _message_id.set(door.get("message", ""))
         return await super().run(question, **options)
 
+    async def resume(self, run_id: str, answers: Any = None, **options: Any) -> RunResult[str]:  # noqa: ANN401
+        started = (await self.journal.read(run_id))[0].record
+        assert isinstance(started, Started)
+        door = started.door["a2a"]
+        assert isinstance(door, dict)
+        _message_id.set(str(door["message"]))
+        return await super().resume(run_id, answers, **options)
 
-agent = KitAgent(KitModel(), [make_file, link_file, ask, work], name="kit")
+
+def make_kit_agent(journal: Journal | None = None) -> KitAgent:
+    """The agent, around a journal."""
+    return KitAgent(KitModel(), [make_file, link_file, ask, work], name="kit", journal=journal)
+
+
+agent = make_kit_agent()
