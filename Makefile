@@ -23,7 +23,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test escape coverage quick test-local conformance check format bench train-embedded promote-embedded lock clean
+.PHONY: help setup demo test escape coverage quick test-local conformance a2a-kit check format bench train-embedded promote-embedded lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,9 @@ test-local: $(LOCAL_READY) ## test local models on transformers and torch, which
 
 conformance: $(READY) ## run the official MCP conformance suite against our server, gateway and client
 	$(BIN)/python -m tests.conformance.run $(ARGS)
+
+a2a-kit: $(READY) ## run the official A2A compatibility kit against actum serve; fetches the kit, or A2A_KIT=FOLDER
+	$(BIN)/python -m tests.a2a_kit.run
 
 check: $(READY) ## format, lint, types and tests: what has to hold before a commit
 	$(BIN)/ruff format --check

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from actum.core.json import Json
 
@@ -24,7 +25,7 @@ Lookup = Callable[[Mapping[str, str]], Json]
 class _Server:
     """One application behind a port, in a thread with an event loop of its own, as another program would be."""
 
-    def __init__(self, app: Starlette, port: int = 0) -> None:
+    def __init__(self, app: ASGIApp, port: int = 0) -> None:
         listening = socket.create_server(("127.0.0.1", port))  # from here on connections wait in line, none is refused
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or an answer in pieces waits 40 ms for an ACK
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -39,7 +40,7 @@ class _Server:
 
 
 @asynccontextmanager
-async def serving(*apps: Starlette, port: int = 0) -> AsyncIterator[tuple[str, ...]]:
+async def serving(*apps: ASGIApp, port: int = 0) -> AsyncIterator[tuple[str, ...]]:
     """Serve applications for as long as the block runs; gives their addresses, such as `http://127.0.0.1:40123`.
 
     Args:

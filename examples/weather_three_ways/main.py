@@ -1,7 +1,4 @@
-"""One weather tool as a function, as an MCP server by pipes, and as one over HTTP: the same answer, side by side.
-
-An A2A agent is to be another way; it comes with A2A.
-"""
+"""One weather tool as a function, by MCP over pipes and HTTP, and by an A2A agent: the same answer, side by side."""
 
 from __future__ import annotations
 
@@ -12,12 +9,15 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
-from actum import Agent, ToolCall
+from actum import Agent, Rule, Rules, ToolCall
+from actum.core.json import JsonObject
 from actum.messages import Request, ToolMessage
 from actum.runs.given_tools import Toolish
 from actum.server import McpService
 from actum.testing import Said
+from actum.toolsets.a2a import A2AToolset, RemoteAgent
 from actum.toolsets.mcp import McpServer, McpToolset
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
@@ -26,6 +26,7 @@ from examples.local_services.serving import serving
 from examples.local_services.weather import weather_service
 from examples.own_model import own_model, own_or_scripted
 from examples.watch import heading, watch
+from examples.weather_three_ways.agent import weather_agent
 from examples.weather_three_ways.weather import weather_tool
 
 QUESTION = "What is the weather in Boston?"
@@ -34,11 +35,12 @@ TIMES = 30
 
 
 def script(request: Request) -> Said:
-    """What stands in for the model. It calls the one tool there is, whatever that is called."""
-    last = request.messages[-1]
+    """What stands in for the model. It calls the one tool there is; an agent is asked in words."""
+    last, tool = request.messages[-1], request.tools[0]
     if not isinstance(last, ToolMessage):
-        return ToolCall("1", request.tools[0].name, {"city": "Boston"})
-    found = json.loads(last.result.text)
+        is_agent = "message" in cast(JsonObject, tool.parameters["properties"])
+        return ToolCall("1", tool.name, {"message": QUESTION} if is_agent else {"city": "Boston"})
+    found = json.loads(last.result.text.splitlines()[0])
     return f"It is {found['weather']} in {found['city']}, at {found['temperature']} °C."
 
 
@@ -46,11 +48,12 @@ def script(request: Request) -> Said:
 async def ways(url: str) -> AsyncIterator[dict[str, Toolish]]:
     """The tool in each way. We wrote the servers, so what they say of their tools is believed."""
     tool = weather_tool(url)
-    async with serving(McpService([tool], name="weather").app()) as (address,):
+    async with serving(McpService([tool], name="weather").app(), weather_agent(tool)) as (address, agents):
         by_pipes = McpServer(name="pipes", command=sys.executable, args=(PROGRAM, url), trusted=True)
         over_http = McpServer(name="http", url=f"{address}/mcp", trusted=True)
-        async with McpToolset(by_pipes) as pipes, McpToolset(over_http) as http:
-            yield {"function": tool, "MCP by pipes": pipes, "MCP over HTTP": http}
+        agent = RemoteAgent(url=agents, name="agent")
+        async with McpToolset(by_pipes) as pipes, McpToolset(over_http) as http, A2AToolset(agent) as by_a2a:
+            yield {"function": tool, "MCP by pipes": pipes, "MCP over HTTP": http, "A2A agent": by_a2a}
 
 
 async def side_by_side(times: int = TIMES, own: str = "") -> dict[str, tuple[str, float]]:
@@ -67,7 +70,8 @@ async def side_by_side(times: int = TIMES, own: str = "") -> dict[str, tuple[str
     async with serving(weather_service()) as (url,), ways(url) as found:
         for way, tool in found.items():
             heading(way)
-            agent = Agent(own_or_scripted(own, script), [tool])
+            # An agent elsewhere may do anything: without this rule a person would be asked before each call.
+            agent = Agent(own_or_scripted(own, script), [tool], policy=Rules(Rule("allow")))
             answer = (await watch(agent, QUESTION)).text
             began = time.perf_counter()
             for _ in range(times):

@@ -31,15 +31,16 @@ app = typer.Typer(help="Agents elsewhere, by A2A: look at a card, approve, send,
 WhichArgument = Annotated[
     str, typer.Argument(metavar="NAME|URL", help="The agent: its name in [a2a] of the settings, or its address.")
 ]
+TenantFlag = Annotated[str, typer.Option(metavar="NAME", help="For the users of this tenant, whom your server serves.")]
 AgreeFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
 
 
 @app.command("card")
-def show_card(which: WhichArgument, as_json: JsonFlag = False) -> int:
+def show_card(which: WhichArgument, tenant: TenantFlag = "", as_json: JsonFlag = False) -> int:
     """Show the card of an agent as it is now, and whether it is the one that you approved."""
     terminal = Terminal()
     agent, toolset = _opened(which)
-    survey = asyncio.run(_surveyed(toolset))
+    survey = asyncio.run(_surveyed(toolset, tenant))
     if as_json:
         terminal.json(_told(agent, survey) | {"card": survey.card.raw})
     else:
@@ -48,14 +49,14 @@ def show_card(which: WhichArgument, as_json: JsonFlag = False) -> int:
 
 
 @app.command("approve")
-def approve(which: WhichArgument, yes: AgreeFlag = False, as_json: JsonFlag = False) -> int:
+def approve(which: WhichArgument, tenant: TenantFlag = "", yes: AgreeFlag = False, as_json: JsonFlag = False) -> int:
     """Look at the card of an agent, as it says it, and agree that the agent is asked."""
     terminal = Terminal()
     agent, toolset = _opened(which)
 
     async def command() -> int:
         async with toolset:
-            survey = await toolset.survey(_secrets())
+            survey = await toolset.survey(_secrets(), tenant=tenant)
             if not as_json:
                 _show(terminal, agent, survey)
             if survey.state != "approved":
@@ -63,7 +64,7 @@ def approve(which: WhichArgument, yes: AgreeFlag = False, as_json: JsonFlag = Fa
                 if not yes and (typed or "").strip().lower() not in ("y", "yes"):
                     terminal.note("Nothing was approved.")
                     return FAILED
-                await toolset.approve(survey, by=who())
+                await toolset.approve(survey, by=who(), tenant=tenant)
             if as_json:
                 terminal.json(_told(agent, survey) | {"state": "approved"})
             else:
@@ -74,10 +75,10 @@ def approve(which: WhichArgument, yes: AgreeFlag = False, as_json: JsonFlag = Fa
 
 
 @app.command("remove")
-def remove(which: WhichArgument) -> None:
+def remove(which: WhichArgument, tenant: TenantFlag = "") -> None:
     """Take the approval of an agent back."""
     agent, _ = _opened(which)
-    a2a_pins(os.environ).withdraw(agent.identity)
+    a2a_pins(os.environ).of_tenant(tenant).withdraw(agent.identity)
     Terminal().note(f"{agent.called} is not approved any more.")
 
 
@@ -154,9 +155,9 @@ def _secrets() -> Mapping[str, str]:
     return open_secrets(os.environ).of(User(principal=who()))
 
 
-async def _surveyed(toolset: A2AToolset) -> CardSurvey:
+async def _surveyed(toolset: A2AToolset, tenant: str) -> CardSurvey:
     async with toolset:
-        return await toolset.survey(_secrets())
+        return await toolset.survey(_secrets(), tenant=tenant)
 
 
 def _told(agent: RemoteAgent, survey: CardSurvey) -> JsonObject:

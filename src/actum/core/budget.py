@@ -161,14 +161,34 @@ class Budget:
                 limit="depth",
             )
 
-    def way_down(self) -> Way:
-        """What another program is told that makes a run for a call of this one: what stands above its run."""
+    def way_down(self, *, shares_calls: bool = False) -> Way:
+        """What another program is told that makes a run for a call of this one: what stands above its run.
+
+        Args:
+            shares_calls: the other program's run is that of an agent, which may make as many calls as are left here.
+        """
         line = [*self._line()]
         way = line[-1].way
         most = way.most(min((run.depth for run in line if run.depth is not None), default=None))
         agents = [agent_id(run.agent) for run in reversed(line) if run.agent is not None]
         left = None if most is None else max(0, most - len(line))
-        return Way(way.depth + len(line), left, (*way.agents, *agents), way.others)
+        calls = self._calls_left() if shares_calls else None
+        return Way(way.depth + len(line), left, (*way.agents, *agents), way.others, calls)
+
+    def _calls_left(self) -> int | None:
+        """How many calls this run may still make by the limits of all that stand above; None for no limit."""
+        line = [*self._line()]
+        left = [int(run._allowed["calls"]) - run.calls for run in line if "calls" in run._allowed]
+        if line[-1].way.calls is not None:
+            left.append(line[-1].way.calls - line[-1].calls)
+        return max(0, min(left)) if left else None
+
+    def _is_used_up_outside(self) -> bool:
+        """The calls that the agents of other programs have left for this run and those above it are used up."""
+        first = self
+        while first.above is not None:
+            first = first.above
+        return first.way.calls is not None and first.calls >= first.way.calls
 
     def _line(self) -> Iterator[Budget]:
         """This run and those above it."""
@@ -212,7 +232,9 @@ class Budget:
 
     def exhausted_above(self) -> str:
         """The limit of a run above that is used up; empty when there is none."""
-        return self.above.exhausted() if self.above is not None else ""
+        if self.above is None:
+            return "calls" if self._is_used_up_outside() else ""
+        return self.above.exhausted()
 
     def exhausted(self) -> str:
         """The limit of this run, or of one above, that is used up; empty when there is none."""
@@ -222,7 +244,7 @@ class Budget:
                     return name
             if run.left_s is not None and run.left_s() <= 0:
                 return "seconds"
-        return ""
+        return "calls" if self._is_used_up_outside() else ""
 
     def count_call(self) -> None:
         """One more call is made.
@@ -231,10 +253,14 @@ class Budget:
             BudgetExceeded: a run above has made all the calls that it may.
         """
         above = self.above
-        if above is None:
+        if above is None and self.way.calls is None:
             self.calls += 1
             return
-        if any(run.calls >= run._allowed["calls"] for run in above._line() if "calls" in run._allowed):
+        if self._is_used_up_outside() or any(
+            run.calls >= run._allowed["calls"]
+            for run in (above._line() if above is not None else ())
+            if "calls" in run._allowed
+        ):
             raise BudgetExceeded(
                 "The run that you work for has made all the tool calls that it may (its setting Limits.calls).",
                 limit="calls",

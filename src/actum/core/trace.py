@@ -4,8 +4,8 @@ A run that nobody's trace leads to begins one of its own. Ids are made of what i
 made again after a cut is the same span as before, and the span of a call can be looked up from its idempotency key.
 
 Beside it, `tracestate` carries how deep agents stand one under another, and which agents these are: an agent that calls
-itself by way of another program would nest without end. It is the word of another program: it can lower a limit here,
-and raises none.
+itself by way of another program would nest without end. To a remote agent it also tells how many tool calls are left
+to those who wait for it. It is the word of another program: it can lower a limit here, and raises none.
 
 Source: W3C Trace Context, level 1, 3.2 (`traceparent`) and 3.3 (`tracestate`). Baggage is not carried.
 """
@@ -68,12 +68,14 @@ class Way(Struct, frozen=True):
         left: how many more may stand below; None where the callers have no limit.
         agents: the ids of the agents among them, the outermost first; see `agent_id`.
         others: what other programs put into `tracestate`, which is passed on.
+        calls: how many tool calls the callers have left for an agent that they ask; None where they have no limit.
     """
 
     depth: int = 0
     left: int | None = None
     agents: tuple[str, ...] = ()
     others: str = ""
+    calls: int | None = None
 
     def most(self, own: int | None) -> int | None:
         """How many runs may stand here, one under another, by a limit of our own and by what came from outside.
@@ -90,6 +92,8 @@ class Way(Struct, frozen=True):
         told = f"d:{min(self.depth, _NUMBER_MAX)}"
         if self.left is not None:
             told += f";l:{min(self.left, _NUMBER_MAX)}"
+        if self.calls is not None:
+            told += f";c:{min(self.calls, _CALLS_MAX)}"
         if self.agents:
             told += f";a:{'.'.join(self.agents[-_AGENTS_MAX:])}"
         others = [each for each in self.others.split(",") if each][: _MEMBERS_MAX - 1]
@@ -102,9 +106,9 @@ NO_WAY = Way()
 _KEY = "actum="
 TRACESTATE_MAX = 512
 """A `tracestate` that has more characters is dropped."""
-_MEMBERS_MAX, _AGENTS_MAX, _NUMBER_MAX = 32, 16, 9_999
+_MEMBERS_MAX, _AGENTS_MAX, _NUMBER_MAX, _CALLS_MAX = 32, 16, 9_999, 999_999_999
 _WAY = re.compile(
-    r"d:(?P<depth>[0-9]{1,4})(;l:(?P<left>[0-9]{1,4}))?(;a:(?P<agents>[0-9a-f]{12}(\.[0-9a-f]{12}){0,15}))?"
+    r"d:(?P<depth>[0-9]{1,4})(;l:(?P<left>[0-9]{1,4}))?(;c:(?P<calls>[0-9]{1,9}))?(;a:(?P<agents>[0-9a-f]{12}(\.[0-9a-f]{12}){0,15}))?"
 )
 _MEMBER = re.compile(r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}")
 
@@ -124,9 +128,9 @@ def way_in(tracestate: object) -> Way:
     others = ",".join(each for each in members if each and not each.startswith(_KEY))
     if ours is None:
         return Way(others=others)
-    left = ours["left"]
+    left, calls = ours["left"], ours["calls"]
     agents = tuple(ours["agents"].split(".")) if ours["agents"] else ()
-    return Way(int(ours["depth"]), int(left) if left else None, agents, others)
+    return Way(int(ours["depth"]), int(left) if left else None, agents, others, int(calls) if calls else None)
 
 
 def agent_id(agent: object) -> str:

@@ -10,15 +10,40 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from ..core.interfaces import Journal
-from ..core.record import ConversationSummary, Entry, RunSummary, summary_of
+from ..core.record import ConversationSummary, Entry, Intended, RunSummary, Started, child_id, summary_of
+from ..core.trace import span_id, span_in, trace_id
 
 
 class Family(Struct, frozen=True):
-    """A run, its entries, and the runs that its calls started."""
+    """A run, its entries, and the runs that its calls started.
+
+    Attributes:
+        run: the line of the run.
+        entries: all of them.
+        children: the runs that its calls started, here or by way of a server that keeps the same journal.
+        place: where it stands among the runs of the same caller: its id, or for a run that a server began for a call,
+            the id that a run of this process for the same call would have.
+    """
 
     run: RunSummary
     entries: Sequence[Entry]
     children: Sequence[Family] = ()
+    place: str = ""
+
+    @property
+    def trace(self) -> str:
+        """The id of the trace, where the run shares the trace with a run of another caller; else empty."""
+        started = self.entries[0].record if self.entries and self.entries[0].payload else None
+        if not isinstance(started, Started):
+            return ""
+        is_shared = bool(started.trace) or any(child.trace for child in self.children)
+        return trace_id(self.run.run_id, started.trace) if is_shared else ""
+
+
+def span_name(traceparent: str) -> str:
+    """Under this name a server keeps a run that it began for a call of another run: by the span of the call."""
+    span = span_in(traceparent)
+    return f"span:{span}" if span else ""
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
@@ -59,7 +84,7 @@ async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[Ru
 async def family(journal: Journal, run: RunSummary) -> Family:
     """A run with all that came of its calls, and of theirs."""
     later = await journal.runs(since=run.started, limit=None)
-    return await _family(journal, run, await as_they_stand(journal, later))
+    return await _family(journal, run, await as_they_stand(journal, later), frozenset())
 
 
 async def conversations(journal: Journal, owner: str | None = None, tenant: str | None = None) -> list[Conversation]:
@@ -90,6 +115,32 @@ async def conversations_of(journal: Journal, found: Sequence[ConversationSummary
     ]
 
 
-async def _family(journal: Journal, run: RunSummary, later: Sequence[RunSummary]) -> Family:
-    children = [await _family(journal, child, later) for child in reversed(later) if child.parent == run.run_id]
-    return Family(run, await journal.read(run.run_id), children)
+async def _family(
+    journal: Journal, run: RunSummary, later: Sequence[RunSummary], above: frozenset[str], place: str = ""
+) -> Family:
+    above |= {run.run_id}
+    children = [await _family(journal, child, later, above) for child in reversed(later) if child.parent == run.run_id]
+    entries = await journal.read(run.run_id)
+    for at, child in await _served(journal, run, entries, later):
+        if child.run_id not in above:  # a client can claim any span, and so make a circle
+            children.append(await _family(journal, child, later, above, at))
+    return Family(run, entries, children, place)
+
+
+async def _served(
+    journal: Journal, run: RunSummary, entries: Sequence[Entry], later: Sequence[RunSummary]
+) -> list[tuple[str, RunSummary]]:
+    """The runs that servers with this journal began for calls of a run, each with its place. Only runs of the same
+    tenant and trace count, since which span a run belongs to is the word of a client."""
+    if len(later) < 2 or not entries or not entries[0].payload or not isinstance(entries[0].record, Started):
+        return []
+    trace, found = trace_id(run.run_id, entries[0].record.trace), dict[str, RunSummary]()
+    by_id = {each.run_id: each for each in later if each.tenant == run.tenant and not each.parent}
+    keys = [each.record.key for each in entries if each.payload and isinstance(each.record, Intended)]
+    for key in dict.fromkeys(keys):
+        for run_id in await journal.named(f"span:{span_id(key)}", limit=1):
+            first = (await journal.read(run_id))[:1] if run_id in by_id else []
+            started = first[0].record if first and first[0].payload else None
+            if isinstance(started, Started) and trace_id(run_id, started.trace) == trace:
+                found[child_id(key)] = by_id[run_id]
+    return list(found.items())

@@ -70,7 +70,12 @@ async def test_the_official_client_sends_answers_streams_gets_and_lists(binding:
         assert it.bank.calls == ["pay"]
         listening = await it.sdk(binding, who="root", streaming=True)
         events = [each async for each in listening.send_message(said("Stream", "m4"))]
-        assert [each.WhichOneof("payload") for each in events] == ["task", "artifact_update", "status_update"]
+        assert [each.WhichOneof("payload") for each in events] == [
+            "task",
+            "status_update",
+            "artifact_update",
+            "status_update",
+        ]
         got = await client.get_task(pb.GetTaskRequest(id=paid.task.id, history_length=1))
         assert (len(got.history), got.artifacts[0].parts[0].text) == (1, "Paid.")
         page = await client.list_tasks(pb.ListTasksRequest(page_size=2))

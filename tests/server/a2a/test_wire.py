@@ -238,7 +238,12 @@ async def test_http_json_of_0_3_sends_streams_gets_and_hears_of_errors() -> None
         body["request"]["messageId"] = "m2"
         stream = await it.client.post(f"{at}/message:stream", json=body, headers=key)
         events = [json.loads(line[6:]) for line in stream.text.splitlines() if line.startswith("data: ")]
-        assert [next(iter(event)) for event in events] == ["task", "artifactUpdate", "statusUpdate"]
+        assert [next(iter(event)) for event in events] == [
+            "task",
+            "statusUpdate",
+            "artifactUpdate",
+            "statusUpdate",
+        ]
         got = await it.client.get(f"{at}/tasks/{sent['id']}", headers=key)
         assert got.json()["id"] == sent["id"]
         for path, status in ((f"/tasks/{sent['id']}:subscribe", 400), ("/tasks/run_none", 404)):

@@ -141,6 +141,32 @@ async def test_an_agent_is_not_asked_before_a_person_agreed_nor_after_its_card_c
         assert (survey.state, len(survey.changes)) == ("changed", 1)
 
 
+async def test_an_approval_of_one_tenant_is_none_for_another(tmp_path: Path) -> None:
+    pins = PinStore(tmp_path / "pins.json")
+    async with scripted_agent() as agent, A2AToolset(configured(agent.origin), pins=pins) as toolset:
+        streams(agent, {"message": {"role": "ROLE_AGENT", "parts": [{"text": "Yes."}], "messageId": "m"}})
+
+        async def told(tenant: str, toolset: A2AToolset = toolset) -> str:
+            model = ScriptedModel(asking("hello"))
+            await Agent(model, tools=[toolset], policy=ALLOWED).run("Ask.", principal="ann", tenant=tenant)
+            return last_result(model).text
+
+        await toolset.approve(await toolset.survey(), by="root")
+        await toolset.approve(await toolset.survey(tenant="north"), by="eve", tenant="north")
+        assert "Yes." in await told("")
+        assert "Yes." in await told("north")
+        refused = await told("south")
+        assert "was not approved for the tenant 'south'" in refused
+        assert "--tenant south" in refused
+        # The card changes, and north alone looks again.
+        agent.card = {"description": "Knows more."}
+        async with A2AToolset(configured(agent.origin), pins=pins) as later:
+            await later.approve(await later.survey(tenant="north"), by="eve", tenant="north")
+            assert "Yes." in await told("north", later)
+            assert "is not what it was" in await told("", later)
+            assert "was not approved" in await told("south", later)
+
+
 async def test_credentials_are_each_users_own_and_leave_for_the_configured_origin_alone() -> None:
     headers = {"Authorization": "Bearer ${secret:weather}"}
 

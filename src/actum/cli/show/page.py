@@ -156,6 +156,7 @@ def _header(family: Family, timeline: Timeline) -> Html:
         element("h1", asked or "(its question was deleted)"),
         element("p", " · ".join([moments.shown(run.started), *facts(family, timeline)]), class_="facts"),
         *(element("p", line, class_="facts") for line in belongings(started)),
+        *([element("p", f"trace {family.trace}", class_="facts")] if family.trace else []),
     ]
     told_before = [message for message in started.said[:-1] if isinstance(message, UserMessage)] if started else []
     told += [_fold("told of earlier turns", _text(message.text)) for message in told_before]
@@ -196,7 +197,7 @@ class _Rows:
     def __init__(self, family: Family, timeline: Timeline, axis: Axis) -> None:
         self._timeline = timeline
         self._axis = axis
-        self._children = {child.run.run_id: child for child in family.children}
+        self._children = {child.place or child.run.run_id: child for child in family.children}
         self._open = open_line(family.run)
 
     def all(self) -> Iterator[Html]:

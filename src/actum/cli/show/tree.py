@@ -89,6 +89,8 @@ def tree_of(family: Family) -> Tree:
     tree = Tree(root, guide_style="dim")
     for line in belongings(timeline.started):
         tree.add(styled((line, "dim")))
+    if family.trace:
+        tree.add(styled((f"trace {family.trace}", "dim")))
     _Branches(tree, timeline, family).grow()
     problems = problems_of(family)
     seal = "; ".join(problems) or f"{len(family.entries)} records, chain whole"
@@ -138,7 +140,7 @@ class _Branches:
     def __init__(self, tree: Tree, timeline: Timeline, family: Family) -> None:
         self._tree = tree
         self._timeline = timeline
-        self._children = {child.run.run_id: child for child in family.children}
+        self._children = {child.place or child.run.run_id: child for child in family.children}
         self._open = open_line(family.run)
 
     def grow(self) -> None:

@@ -24,6 +24,7 @@ from .model import (
     A2AStatusUpdate,
     A2ATask,
     A2AText,
+    calls_used_in,
 )
 
 ARTIFACTS_MAX = 1_000
@@ -41,6 +42,7 @@ class ReadTask:
         task_id, context_id: empty until the agent told them.
         status: the latest.
         reply: the message of an agent that answered without a task.
+        calls_used: how many tool calls the agent says that it has made for the task.
     """
 
     def __init__(self, task_id: str = "", context_id: str = "") -> None:
@@ -49,6 +51,7 @@ class ReadTask:
         self.status = A2AStatus(state="submitted")
         self._answered: A2AStatus | None = None
         self.reply: A2AMessage | None = None
+        self.calls_used = 0
         self._artifacts: dict[str, list[A2AArtifact]] = {}
         self._parts = 0
 
@@ -96,12 +99,14 @@ class ReadTask:
                     self.reply, self.context_id = event, event.context_id or self.context_id
             case A2ATask():
                 self._check(event.id, event.context_id)
+                self.calls_used = max(self.calls_used, calls_used_in(event.metadata))
                 self._artifacts, self._parts = {}, 0
                 for number, each in enumerate(event.artifacts):
                     self._add(msgspec.structs.replace(each, id=each.id or str(number)), append=False)
                 self._move(event.status)
             case A2AStatusUpdate():
                 self._check(event.task_id, event.context_id)
+                self.calls_used = max(self.calls_used, calls_used_in(event.metadata))
                 self._move(event.status)
             case A2AArtifactUpdate():
                 self._check(event.task_id, event.context_id)

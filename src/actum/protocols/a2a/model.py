@@ -184,6 +184,28 @@ class A2AArtifactUpdate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: JsonObject = {}
 
 
+_USE = "actum"
+CALLS_TOLD_MAX = 1_000_000_000
+
+
+def with_calls_used(calls: int) -> JsonObject:
+    """The metadata by which an agent tells its caller how many tool calls it has made for a task."""
+    return {_USE: {"calls": calls}}
+
+
+def calls_used_in(metadata: JsonObject) -> int:
+    """How many tool calls an agent says that it has made for a task; 0 where it does not say.
+
+    >>> calls_used_in(with_calls_used(3)), calls_used_in({"actum": {"calls": -1}}), calls_used_in({})
+    (3, 0, 0)
+    """
+    told = metadata.get(_USE)
+    calls = told.get("calls") if isinstance(told, dict) else None
+    if isinstance(calls, bool) or not isinstance(calls, int | float) or not 0 < calls <= CALLS_TOLD_MAX:
+        return 0
+    return int(calls)  # servers write whole numbers as 3.0, since protobuf knows no others in metadata
+
+
 A2AEvent = A2ATask | A2AMessage | A2AStatusUpdate | A2AArtifactUpdate
 """What a stream of a task tells."""
 

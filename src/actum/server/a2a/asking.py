@@ -35,8 +35,14 @@ def asked_by(request: Request, agent: str, form: Form) -> A2ARequest:
         form=form,
         trace=headers.get("traceparent", ""),
         tracestate=headers.get("tracestate", ""),
+        base=base_of(request),
         after=int(last) if last.isascii() and last.isdecimal() and len(last) < 10 else None,
     )
+
+
+def base_of(request: Request) -> str:
+    """The address of the server, as the client wrote it in this request."""
+    return f"{request.url.scheme}://{request.url.netloc}".rstrip("/")
 
 
 def version_of(request: Request) -> str:

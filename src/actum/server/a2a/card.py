@@ -75,13 +75,23 @@ class Cards:
         self._made_at = int(made_at)
         self._known: dict[tuple[str, str, CardForm], JsonObject] = {}
 
+    @property
+    def wants_keys(self) -> bool:
+        """Whether callers show keys. Only then there is a card for callers who have shown who they are."""
+        return self._settings.wants_keys
+
+    @property
+    def lists_grpc(self) -> bool:
+        """Whether the cards have an address of gRPC."""
+        return bool(self._settings.grpc)
+
     def card(self, agent: Agent[object], name: str, base: str, tools: Sequence[Tool] = ()) -> pb.AgentCard:
         """The card of an agent, without signatures.
 
         Args:
             agent: the agent.
             name: its name in addresses.
-            base: the address of the server as clients write it.
+            base: the address of the server as clients write it; empty where only the address of gRPC is known.
             tools: those that the card names; none on the card for everybody.
         """
         settings = self._settings
@@ -94,7 +104,7 @@ class Cards:
             icon_url=settings.icon,
             supported_interfaces=self._interfaces(name, base),
             capabilities=pb.AgentCapabilities(
-                streaming=True, push_notifications=settings.pushes, extended_agent_card=True
+                streaming=True, push_notifications=settings.pushes, extended_agent_card=settings.wants_keys
             ),
             default_input_modes=[*MODES, *settings.input_modes],
             default_output_modes=OUTPUT_MODES if agent.output_schema is None else ["application/json"],
@@ -120,10 +130,11 @@ class Cards:
     def _interfaces(self, name: str, base: str) -> list[pb.AgentInterface]:
         rpc = f"{base}/a2a/{quote(name, safe='')}"
         rest = f"{rpc}/rest"
-        listed = [("JSONRPC", rpc, "1.0"), ("HTTP+JSON", rest, "1.0")]
+        listed = [("JSONRPC", rpc, "1.0"), ("HTTP+JSON", rest, "1.0")] if base else []
         if self._settings.grpc:
             listed.append(("GRPC", self._settings.grpc, "1.0"))
-        listed += [("JSONRPC", rpc, "0.3"), ("HTTP+JSON", rest, "0.3")]
+        if base:
+            listed += [("JSONRPC", rpc, "0.3"), ("HTTP+JSON", rest, "0.3")]
         return [
             pb.AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
             for binding, url, version in listed

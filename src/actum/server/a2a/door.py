@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
 from a2a.types import a2a_pb2 as pb
+from a2a.utils.errors import ExtendedAgentCardNotConfiguredError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -26,6 +27,7 @@ from ..api.api import Api
 from ..door import identity_of
 from ..models.agents.secret import NameSecret
 from ..refusal import HttpRefusal
+from .asking import base_of
 from .card import JWKS, CardForm, Cards
 from .handler import RunHandler
 from .jsonrpc import JsonRpc
@@ -78,10 +80,9 @@ class A2ADoor:
         self._secret = NameSecret(self._api.journal)
         self._sender, self._beside, self._drain_s = sender, beside, drain_s
         self._admission = Admission()
-        self._base = ""
         self._agents = names_of(self._api)
         self._first = first or next(iter(self._agents), "")
-        self.handler = RunHandler(tasks, push, self._extended_card)
+        self.handler = RunHandler(tasks, push, self._extended_card if cards.wants_keys else None)
         later = JsonRpc(self.handler, self._agent_at)
         original = OriginalRpc(self.handler, later, self._agent_at)
         self._routes: list[BaseRoute] = [
@@ -93,6 +94,9 @@ class A2ADoor:
             Route("/a2a/{agent}/legacy", original.answer, methods=["POST"]),
             *Rest(self.handler, self._agent_at).routes("/a2a/{agent}/rest"),
             Route("/a2a/{agent}", later.answer, methods=["POST"]),
+            # Clients that join the address and a path, such as the official kit, write a slash behind the address.
+            Route("/a2a/{agent}/", later.answer, methods=["POST"]),
+            Route("/a2a/{agent}/legacy/", original.answer, methods=["POST"]),
         ]
 
     @property
@@ -173,7 +177,11 @@ class A2ADoor:
     async def _extended_card(self, asked: A2ARequest) -> pb.AgentCard:
         address = next(address for address, name in self._agents.items() if name == asked.agent)
         agent = self._tasks.agent(asked)
-        return self._cards.card(agent, address, self._public or self._base, await agent.list_tools())
+        # The address of this very request: by the address of another request its sender could send callers elsewhere.
+        base = self._public or asked.base
+        if not base and not self._cards.lists_grpc:
+            raise ExtendedAgentCardNotConfiguredError("The operator has to set the address of this server: `public`.")
+        return self._cards.card(agent, address, base, await agent.list_tools())
 
     # Agents -----------------------------------------------------------------------------------------------------------
 
@@ -184,7 +192,6 @@ class A2ADoor:
 
     def _agent_at(self, request: Request) -> str:
         """The name of the agent that a request is for."""
-        self._address(request)
         address = str(request.path_params["agent"])
         self._agent(address)
         name = self._agents[address]
@@ -195,9 +202,7 @@ class A2ADoor:
 
     def _address(self, request: Request) -> str:
         """The address of the server as clients write it."""
-        base = self._public or f"{request.url.scheme}://{request.url.netloc}"
-        self._base = self._base or base
-        return base.rstrip("/")
+        return self._public or base_of(request)
 
 
 def names_of(api: Api) -> dict[str, str]:

@@ -28,6 +28,7 @@ from ...core.record import (
 )
 from ...core.task import TaskLine
 from ...core.task_line import may_tell_of_task, task_line
+from ...core.trace import way_in
 from ...journal.recording import RunState
 from ...protocols.a2a.model import (
     TERMINAL,
@@ -44,6 +45,7 @@ from ...protocols.a2a.model import (
     A2AStatusUpdate,
     A2ATask,
     A2AText,
+    with_calls_used,
 )
 from .answers import question_of
 from .states import state_of
@@ -78,6 +80,7 @@ class TaskFold:
         self.artifacts: dict[str, A2AArtifact] = {}
         self.history: list[A2AMessage] = []
         self._is_structured = is_structured
+        self._shares_calls = False
         self._line: TaskLine | None = None
         self._summary: RunSummary | None = None
         self._said = ""
@@ -126,7 +129,8 @@ class TaskFold:
                 return self._move(entry.at) if not self.state.waiting() else []
             case CallCompleted(result=result, final=True):
                 files = [part for part in result.content if isinstance(part, MediaPart) and part.handle]
-                return [self._add(_file(part)) for part in files]
+                told: list[A2AEvent] = [self._add(_file(part)) for part in files]
+                return [*told, self.update()] if self._shares_calls else told
             case Ended():
                 return self._end(record, entry.at)
             case _:
@@ -146,12 +150,18 @@ class TaskFold:
             status=self.status,
             artifacts=tuple(self.artifacts.values()) if with_artifacts else (),
             history=tuple(told),
+            metadata=self._use(),
         )
+
+    def _use(self) -> JsonObject:
+        """What a caller is told with whom the task shares a limit of calls."""
+        return with_calls_used(self.state.used().calls) if self._shares_calls else {}
 
     def _begin(self, started: Started, at: float) -> None:
         self.context_id = started.conversation or self.run_id
         door = started.door.get(DOOR)
         self.door = door if isinstance(door, dict) else {}
+        self._shares_calls = way_in(started.tracestate).calls is not None
         question = next((each for each in reversed(started.said) if isinstance(each, UserMessage)), None)
         if question is not None:
             id_ = self.door.get("message")
@@ -222,7 +232,9 @@ class TaskFold:
 
     def update(self) -> A2AStatusUpdate:
         """The state of the task as an event."""
-        return A2AStatusUpdate(task_id=self.run_id, context_id=self.context_id, status=self.status)
+        return A2AStatusUpdate(
+            task_id=self.run_id, context_id=self.context_id, status=self.status, metadata=self._use()
+        )
 
     def _message(self, role: str, parts: tuple[A2APart, ...], id_: str) -> A2AMessage:
         return A2AMessage(

@@ -12,9 +12,9 @@ from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.request_handler import RequestHandler
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import (
-    ExtendedAgentCardNotConfiguredError,
     InvalidParamsError,
     PushNotificationNotSupportedError,
+    UnsupportedOperationError,
 )
 from a2a.utils.proto_utils import validate_proto_required_fields
 from google.protobuf.message import Message as ProtoMessage
@@ -22,12 +22,13 @@ from google.protobuf.message import Message as ProtoMessage
 from ...protocols.a2a.model import A2APushTarget
 from .follow import Told
 from .push import PushTargets
-from .service import PAGE, PAGE_MAX, A2ARequest, TaskService
+from .service import PAGE, PAGE_MAX, A2ARequest, TaskService, plain_answer
 from .wire import (
     BY_NUMBER,
     event_to_proto,
     is_empty,
     message_of,
+    message_to_proto,
     push_of,
     push_to_proto,
     task_to_proto,
@@ -73,14 +74,16 @@ class RunHandler(RequestHandler):
         """See `RequestHandler`."""
         asked = _asked(context)
         target = _check_message(params, self.push)
-        sent = await self.tasks.send(asked, message_of(params.message))
+        message = message_of(params.message)
+        sent = await self.tasks.send(asked, message)
         if target is not None and self.push is not None:
             await self.push.set(asked, sent.run_id, target)
         wanted = params.configuration
         task = await self.tasks.finish(
             asked, sent, at_once=wanted.return_immediately, history=_length(wanted, "history_length")
         )
-        return task_to_proto(task)
+        answer = plain_answer(sent.agent, message, task)
+        return message_to_proto(answer) if answer is not None else task_to_proto(task)
 
     async def on_message_send_stream(
         self, params: pb.SendMessageRequest, context: ServerCallContext
@@ -207,7 +210,7 @@ class RunHandler(RequestHandler):
         asked = _asked(context)
         self.tasks.agent(asked)
         if self._extended_card is None:
-            raise ExtendedAgentCardNotConfiguredError
+            raise UnsupportedOperationError("There is no extended card: this server wants no keys.")
         return await self._extended_card(asked)
 
 

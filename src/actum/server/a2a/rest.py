@@ -217,6 +217,8 @@ def told_failure(error: Exception) -> Response:
         status, payload["error"]["status"] = 403, "PERMISSION_DENIED"
     elif isinstance(failure, ServerStops):
         status, payload["error"]["status"] = 503, "UNAVAILABLE"
+    elif isinstance(failure, ContentTypeNotSupportedError):
+        status = 415  # as the specification has it; the SDK says 400
     payload["error"]["code"] = status
     return Response(msgspec.json.encode(payload), status, media_type=PLAIN_JSON)
 

@@ -15,7 +15,7 @@ import hmac
 import logging
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 from a2a.utils.errors import (
@@ -36,6 +36,7 @@ from ...core.json import JsonObject
 from ...core.message import UserMessage
 from ...core.pending import Pending
 from ...core.record import Ended, Entry, InputGiven, new_id
+from ...journal.conversations import span_name
 from ...journal.follow import POLL_S
 from ...journal.recording import RunState
 from ...protocols.a2a.model import (
@@ -57,7 +58,7 @@ from ..models.agents.secret import NameSecret
 from ..scopes import allows
 from .answers import answers_in, text_of
 from .failures import FINISHED, WORKING, NotAllowed
-from .fold import DOOR, TaskFold, content_of, fold_of
+from .fold import ANSWER, DOOR, TaskFold, content_of, fold_of
 from .follow import FollowedTask, LiveTasks, TaskListener, Told
 
 log = logging.getLogger("actum.server.a2a")
@@ -84,6 +85,7 @@ class A2ARequest(Struct, frozen=True, kw_only=True):
         agent: the name of the agent that is asked.
         form: in which version of the protocol.
         trace, tracestate: the W3C headers of these names.
+        base: the address of the server, as the client wrote it; empty where the binding does not say it.
         after: the number of the last entry that the client knows, of a stream that was cut; None where none is known.
     """
 
@@ -92,6 +94,7 @@ class A2ARequest(Struct, frozen=True, kw_only=True):
     form: Form = "1.0"
     trace: str = ""
     tracestate: str = ""
+    base: str = ""
     after: int | None = None
 
 
@@ -109,6 +112,24 @@ class Sent(Struct, frozen=True, kw_only=True):
     agent: Agent[object]
     listener: TaskListener | None = None
     seen: int = -1
+
+
+@runtime_checkable
+class AnswersByMessage(Protocol):
+    """An agent that answers some messages with a message and not with a task. The run is on record all the same."""
+
+    def answers_by_message(self, message_id: str) -> bool:
+        """Whether a message of this id is answered with a message."""
+
+
+def plain_answer(agent: Agent[object], message: A2AMessage, task: A2ATask) -> A2AMessage | None:
+    """The answer to a message as a message; None where the agent answers with its task."""
+    if not isinstance(agent, AnswersByMessage) or task.status.state != "completed" or message.task_id:
+        return None
+    answer = next((each for each in task.artifacts if each.id == ANSWER), None)
+    if answer is None or not agent.answers_by_message(message.id):
+        return None
+    return A2AMessage(role="agent", parts=answer.parts, id=f"{task.id}-{ANSWER}", context_id=task.context_id)
 
 
 class ListedTasks(Struct, frozen=True, kw_only=True):
@@ -185,6 +206,8 @@ class TaskService:
         drawn = hashlib.sha256(_sorted.encode([named, again])).hexdigest()[:32]
         start = Start(f"run_{drawn}", drawn)
         names = [named, *([await self._named(who, "client", [agent.name, client_id])] if client_id else [])]
+        if span := span_name(asked.trace):
+            names.append(span)
         door: JsonObject = {"message": message.id, "form": asked.form, "again": again}
         if client_id:
             door["client"] = client_id
@@ -305,7 +328,13 @@ class TaskService:
             if not fold.is_settled:
                 break
             fold.take(entry)  # up to the answer: a task that waits is no news to whoever answers it
-        yield Told(fold.task(), fold.seen)
+        if sent.seen < 0 and sent.listener is not None and fold.status.state == "working":
+            # The task was taken in by this very request: whoever counts states hears of that first.
+            taken = msgspec.structs.replace(fold.status, state="submitted")
+            yield Told(msgspec.structs.replace(fold.task(), status=taken), fold.seen)
+            yield Told(fold.update(), fold.seen)
+        else:
+            yield Told(fold.task(), fold.seen)
         async for told in self._followed(asked, fold, sent.agent, sent.listener):
             yield told
 
@@ -338,8 +367,16 @@ class TaskService:
             raise UnsupportedOperationError("The task has ended: there is nothing to subscribe to.")
         else:
             yield Told(fold.task(), fold.seen)
-        async for told in self._followed(asked, fold, agent):
-            yield told
+        while True:
+            async for told in self._followed(asked, fold, agent):
+                yield told
+            if asked.form != "1.0" or fold.is_over or not fold.is_settled:
+                return
+            # In 1.0 a subscription ends with the task, not when the task waits for its client.
+            while not await self.api.journal.read(task_id, fold.seen):
+                if self.live.is_ending:
+                    return
+                await self.api.clock.sleep(POLL_S)
 
     async def cancel(self, asked: A2ARequest, task_id: str) -> A2ATask:
         """Cancel a task, wherever it waits or is carried out.

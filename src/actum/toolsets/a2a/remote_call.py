@@ -21,8 +21,9 @@ from typing import NamedTuple, Protocol
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from ...core.budget import Used
 from ...core.call import MediaPart, TextPart, ToolCall, ToolResult
-from ...core.errors import CallCancelled, CallError, CallTimeout, RateLimited, ToolError, Unavailable
+from ...core.errors import BudgetExceeded, CallCancelled, CallError, CallTimeout, RateLimited, ToolError, Unavailable
 from ...core.interfaces import Clock, Context, InputRequired
 from ...core.json import Json, JsonObject, dumps
 from ...core.pending import Pending
@@ -72,10 +73,14 @@ class RestingTask(Struct, frozen=True):
     Attributes:
         handle: by what the task is found again.
         asked: how many questions of the agent were answered.
+        calls: how many tool calls the agent has told of, which are counted for the run of the call.
+        granted: how many it was told that it may make; None for no limit.
     """
 
     handle: TaskHandle
     asked: int = 0
+    calls: int = 0
+    granted: int | None = None
 
 
 class CallTerms(NamedTuple):
@@ -124,6 +129,8 @@ class RemoteCall:
         self._task = ReadTask()
         self._handle: TaskHandle | None = None
         self._asked = 0
+        self._counted = 0
+        self._granted = self._calls_left()
         self._left_s = terms.wait_s
 
     async def run(self) -> ToolResult:
@@ -151,7 +158,8 @@ class RemoteCall:
         if known is None:
             await self._followed(self._begin())
         else:
-            self._handle, self._asked = known.handle, known.asked
+            self._handle, self._asked, self._counted = known.handle, known.asked, known.calls
+            self._granted = known.granted
             self._task = ReadTask(known.handle.task_id, known.handle.context_id)
             await self._followed(self._go_on())
         while not self._task.is_over:
@@ -292,6 +300,33 @@ class RemoteCall:
         if self._task.status != before and not self._task.is_over:
             words = plain(words_of(self._task.status.message))[:PROGRESS_CHARS_MAX]
             self._context.progress({"state": self._task.state, "message": words})
+        await self._count_calls()
+
+    def _calls_left(self) -> int | None:
+        budget = self._context.budget
+        return budget.way_down(shares_calls=True).calls if budget is not None else None
+
+    async def _count_calls(self) -> None:
+        """Count the tool calls that the agent tells of for the run of this call, and for all runs above that run.
+
+        No more are counted than are left: an agent that lies can use a limit up, and nothing else.
+
+        Raises:
+            BudgetExceeded: a limit that the agent shares is reached; its task is cancelled.
+        """
+        budget, more = self._context.budget, self._task.calls_used - self._counted
+        left = self._calls_left()
+        if budget is None or left is None or more <= 0:
+            return
+        budget.add_for(self._context.key, Used(calls=min(more, left)))
+        self._counted += more
+        stops_itself = self._granted is not None and self._task.calls_used >= self._granted
+        if budget.exhausted() == "calls" and not stops_itself and not self._task.is_over:
+            await self._cancel()
+            raise BudgetExceeded(
+                f"{self._terms.asker} was stopped: with its tool calls the run has made all that it may.",
+                limit="calls",
+            )
 
     # What is kept -----------------------------------------------------------------------------------------------------
 
@@ -301,8 +336,7 @@ class RemoteCall:
 
     async def _keep(self) -> None:
         if self._terms.handles is not None and self._handle is not None:
-            data = msgspec.json.encode(RestingTask(self._handle, self._asked))
-            await asyncio.to_thread(self._terms.handles.put, self._context.key, data)
+            await asyncio.to_thread(self._terms.handles.put, self._context.key, self._state().encode())
 
     async def _forget(self) -> None:
         if self._terms.handles is not None:
@@ -310,7 +344,7 @@ class RemoteCall:
 
     def _state(self) -> str:
         assert self._handle is not None
-        return dumps(RestingTask(self._handle, self._asked))
+        return dumps(RestingTask(self._handle, self._asked, self._counted, self._granted))
 
     def _rest(self, words: str) -> InputRequired:
         """What to raise where the call has to wait for the task. Whoever answers has the task looked at again."""

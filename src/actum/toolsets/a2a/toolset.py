@@ -6,6 +6,7 @@ counts that was seen first.
 
 What the agent says is content and never an instruction: the tool is `foreign`, its words are cleaned of what nobody
 sees. Credentials are those of the user on whose behalf the call is made, and leave for the configured origin alone.
+Where a program serves several tenants, a call of a tenant needs the card that was approved for this very tenant.
 
 How the agent is spoken to is the affair of `connection`, how a call goes of `remote_call`.
 """
@@ -70,6 +71,36 @@ class CardSurvey(Struct, frozen=True):
     elsewhere: tuple[str, ...]
 
 
+class KnownCard:
+    """What is known of the agent's card on behalf of one tenant.
+
+    Args:
+        pins: what was approved for the tenant; None where the card counts that was seen first.
+        tenant: whose.
+
+    Attributes:
+        card: as it was when it was looked at last; None before that.
+        etag: of that card.
+        looked_at: when that was.
+        first: the card that was seen first, where there are no pins.
+    """
+
+    def __init__(self, pins: PinStore | None, tenant: str = "") -> None:
+        self.pins = pins.of_tenant(tenant) if pins is not None else None
+        self.tenant = tenant
+        self.card: RemoteCard | None = None
+        self.etag = ""
+        self.looked_at = float("-inf")
+        self.first: JsonObject | None = None
+
+    def approved(self, agent: RemoteAgent) -> tuple[JsonObject, ...]:
+        """The cards that count as approved, the latest last."""
+        if self.pins is None:
+            return (self.first,) if self.first is not None else ()
+        found = self.pins.approved(agent.identity).get(PINNED_NAME, ())
+        return tuple(card for each in found if isinstance(card := each.get("card"), dict))
+
+
 class A2AToolset:
     """A remote agent as a tool.
 
@@ -108,10 +139,7 @@ class A2AToolset:
         self._handles = handles
         self._clock: Clock = clock or SystemClock()
         self._connection = A2AConnection(self.agent, egress=egress, guard=guard)
-        self._first: JsonObject | None = None
-        self._card: RemoteCard | None = None
-        self._looked_at = float("-inf")
-        self._etag = ""
+        self._known: dict[str, KnownCard] = {}
         self._stamp: tuple[int, ...] = ()
         self._generation = 0
         self._tool: Tool | None = None
@@ -133,13 +161,14 @@ class A2AToolset:
             PermissionDenied: nobody approved the agent.
             CallError: without a store of approvals, the card can not be had.
         """
-        approved = self._approved()
+        known = self._known_for("")
+        approved = known.approved(self.agent)
         if approved:
             card = read_card(approved[-1])
         elif self._pins is not None:
-            raise self._not_approved()
+            raise self._not_approved(known)
         else:
-            card = await self._current(RequestTerms())
+            card = await self._current(RequestTerms(), known)
         tool = tool_of(self.agent, card, probed=self._handles is not None)
         if tool != self._tool:
             self._tool = tool
@@ -158,7 +187,7 @@ class A2AToolset:
         if call.name != self.agent.called:
             raise UnknownTool(f"There is no tool {call.name!r}.")
         request = self._terms(context)
-        card = await self._current(request)
+        card = await self._current(request, self._known_for(context.tenant))
         terms = CallTerms(
             self._connection, card, request, self.agent.called, self._clock, self.agent.wait_s, self._handles
         )
@@ -181,7 +210,7 @@ class A2AToolset:
             CallError: the agent can not be reached, or knows no such task.
         """
         terms = self._terms_of(secrets or {})
-        card = await self._current(terms)
+        card = await self._current(terms, self._known_for(""))
         task, refused = ReadTask(task_id), None
         for handle in self._connection.handles(card):
             known = msgspec.structs.replace(handle, task_id=task_id)
@@ -218,7 +247,7 @@ class A2AToolset:
         """
         trace = {"traceparent": context.traceparent} if context.traceparent else {}
         if context.budget is not None:
-            way = context.budget.way_down()
+            way = context.budget.way_down(shares_calls=True)
             if way.left is not None and way.left <= 0:
                 raise BudgetExceeded(
                     f"Agents may stand {way.depth} deep, one under another, and do. Do it without this tool.",
@@ -243,11 +272,19 @@ class A2AToolset:
 
     # The card ---------------------------------------------------------------------------------------------------------
 
-    async def survey(self, secrets: Mapping[str, str] | None = None) -> CardSurvey:
+    def _known_for(self, tenant: str) -> KnownCard:
+        # Without approvals there is nothing that tenants could differ in: the first card counts for all.
+        name = tenant if self._pins is not None else ""
+        if name not in self._known:
+            self._known[name] = KnownCard(self._pins, name)
+        return self._known[name]
+
+    async def survey(self, secrets: Mapping[str, str] | None = None, *, tenant: str = "") -> CardSurvey:
         """The card as it is now, approved or not: for a person who is about to decide.
 
         Args:
             secrets: for the headers, where the card is shown only to those who are known.
+            tenant: for which tenant a person decides.
 
         Raises:
             CallError: it can not be had.
@@ -255,7 +292,7 @@ class A2AToolset:
         found = await self._connection.fetch_card(self._terms_of(secrets or {}))
         assert found is not None
         card, _ = found
-        approved = self._approved()
+        approved = self._known_for(tenant).approved(self.agent)
         is_known = any(card_digest(each) == card_digest(card.raw) for each in approved)
         changes = differences(approved[-1], pinned(card.raw)) if approved and not is_known else ()
         state, words = await signature_of(card, self.agent, self._connection)
@@ -269,76 +306,74 @@ class A2AToolset:
             elsewhere=tuple(dict.fromkeys(each.url for each in card.interfaces if origin(each.url) != home)),
         )
 
-    async def approve(self, survey: CardSurvey, *, by: str = "") -> None:
+    async def approve(self, survey: CardSurvey, *, by: str = "", tenant: str = "") -> None:
         """A person agrees to a card.
 
         Args:
             survey: what the person was shown.
             by: who.
+            tenant: for which tenant.
 
         Raises:
             UsageError: there is nowhere to keep that, or its signature is wrong.
         """
-        if self._pins is None:
+        known = self._known_for(tenant)
+        if known.pins is None:
             raise UsageError("A2AToolset: approve needs pins=PinStore(...)")
         if survey.signature_state == "wrong":
             raise UsageError(f"{self.agent.called} can not be approved. {survey.signature}")
         definition: JsonObject = {"name": PINNED_NAME, "card": pinned(survey.card.raw)}
         # One card is approved at a time: an agent that goes back to an earlier card is looked at again.
-        await asyncio.to_thread(self._pins.withdraw, self.agent.identity)
-        await asyncio.to_thread(self._pins.approve, self.agent.identity, [definition], by=by)
-        self._looked_at = float("-inf")
+        await asyncio.to_thread(known.pins.withdraw, self.agent.identity)
+        await asyncio.to_thread(known.pins.approve, self.agent.identity, [definition], by=by)
+        known.looked_at = float("-inf")
 
-    def _approved(self) -> tuple[JsonObject, ...]:
-        """The cards that count as approved, the latest last."""
-        if self._pins is None:
-            return (self._first,) if self._first is not None else ()
-        found = self._pins.approved(self.agent.identity).get(PINNED_NAME, ())
-        return tuple(card for each in found if isinstance(card := each.get("card"), dict))
-
-    async def _current(self, terms: RequestTerms) -> RemoteCard:
+    async def _current(self, terms: RequestTerms, known: KnownCard) -> RemoteCard:
         """The card as it is now, which was approved.
 
         Raises:
             PermissionDenied: it was not.
             CallError: it can not be had.
         """
-        approved = self._approved()
-        if not approved and self._pins is not None:
-            raise self._not_approved()
-        known = self._card
+        approved = known.approved(self.agent)
+        if not approved and known.pins is not None:
+            raise self._not_approved(known)
+        card = known.card
         if (
-            known is None
-            or self._clock.monotonic() - self._looked_at >= CARD_HOLDS_S
-            or all(card_digest(each) != card_digest(known.raw) for each in approved)
+            card is None
+            or self._clock.monotonic() - known.looked_at >= CARD_HOLDS_S
+            or all(card_digest(each) != card_digest(card.raw) for each in approved)
         ):
-            found = await self._connection.fetch_card(terms, etag=self._etag if known is not None else "")
+            found = await self._connection.fetch_card(terms, etag=known.etag if card is not None else "")
             if found is not None:
-                known, self._etag = found
-                await self._check(known, approved)
-            assert known is not None
-            self._card, self._looked_at = known, self._clock.monotonic()
-        if self._pins is None and self._first is None:
-            self._first = pinned(known.raw)
-        return known
+                card, known.etag = found
+                await self._check(card, approved, known)
+            assert card is not None
+            known.card, known.looked_at = card, self._clock.monotonic()
+        if known.pins is None and known.first is None:
+            known.first = pinned(card.raw)
+        return card
 
-    async def _check(self, card: RemoteCard, approved: Sequence[JsonObject]) -> None:
+    async def _check(self, card: RemoteCard, approved: Sequence[JsonObject], known: KnownCard) -> None:
         if approved and all(card_digest(each) != card_digest(card.raw) for each in approved):
-            self._card, self._etag = None, ""
+            known.card, known.etag = None, ""
             raise PermissionDenied(
                 f"The call was not made: the card of {self.agent.called} is not what it was when it was approved. A "
-                f"person looks at it with `actum a2a approve {self.agent.name or self.agent.url}`."
+                f"person looks at it with `{self._command(known)}`."
             )
         state, words = await signature_of(card, self.agent, self._connection)
         if state == "wrong":
             raise PermissionDenied(f"The call was not made: {words}")
 
-    def _not_approved(self) -> PermissionDenied:
-        called = self.agent.called
+    def _not_approved(self, known: KnownCard) -> PermissionDenied:
+        called, whom = self.agent.called, f" for the tenant {known.tenant!r}" if known.tenant else ""
         return PermissionDenied(
-            f"The remote agent {called!r} was not approved: `actum a2a approve {self.agent.name or self.agent.url}` "
-            "shows what it is."
+            f"The remote agent {called!r} was not approved{whom}: `{self._command(known)}` shows what it is."
         )
+
+    def _command(self, known: KnownCard) -> str:
+        tenant = f" --tenant {known.tenant}" if known.tenant else ""
+        return f"actum a2a approve {self.agent.name or self.agent.url}{tenant}"
 
 
 async def signature_of(
