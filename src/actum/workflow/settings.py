@@ -351,12 +351,23 @@ class WorkflowLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     parallel: Annotated[int, Meta(ge=1, le=1_000)] = 16
 
 
+Imported = Annotated[
+    str,
+    Meta(
+        description="From which format a program made this file, such as dify; empty where a person wrote the file. "
+        "The literals of an imported file are a stranger's until a person has published the file.",
+        max_length=64,
+    ),
+]
+
+
 class WorkflowText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A definition as it is written, before its nodes are read."""
 
     actum: Literal["workflow/1"]
     name: Annotated[str, Meta(pattern=r"^[A-Za-z_][\w-]{0,63}$")]
     description: str = ""
+    imported: Imported = ""
     inputs: JsonObject = {}
     env: JsonObject = {}
     vars: JsonObject = {}

@@ -156,7 +156,7 @@ class FieldReader:
         self.owner = owner
         self.value: dict[str, Json] = {}
         self._read: set[str] = set()
-        self._inner: list[FieldReader] = []
+        self._inner: dict[str, FieldReader] = {}
         if isinstance(value, dict):
             self.value = value
         elif value is not None:
@@ -220,12 +220,12 @@ class FieldReader:
     def object(self, name: str) -> FieldReader:
         """An object; what is read of the object is noted apart."""
         self._read.add(name)
-        return self._child(self.value.get(name), f"{self.path}.{name}" if self.path else name)
+        return self._child(f"{self.path}.{name}" if self.path else name, self.value.get(name))
 
     def objects(self, name: str) -> list[FieldReader]:
         """A list of objects."""
         path = f"{self.path}.{name}" if self.path else name
-        return [self._child(item, f"{path}[{index}]") for index, item in enumerate(self.items(name))]
+        return [self._child(f"{path}[{index}]", item) for index, item in enumerate(self.items(name))]
 
     def fields(self) -> Iterator[str]:
         """The names of the fields."""
@@ -265,25 +265,24 @@ class FieldReader:
 
     def finish(self) -> Self:
         """Note what was read, and what was not, here and in the objects inside."""
-        for inner in self._inner:
+        for inner in self._inner.values():
             inner.finish()
-        inside = {inner.path for inner in self._inner}
         for name, value in self.value.items():
             path = f"{self.path}.{name}" if self.path else name
             if name in self._read:
-                if not any(each == path or each.startswith(f"{path}[") for each in inside):
+                if path not in self._inner and f"{path}[0]" not in self._inner:
                     self.same(name)
             elif not _is_empty(value):
                 self.lost(name, _NOT_KNOWN)
-        self._inner = []
         return self
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
-    def _child(self, value: Json, path: str) -> FieldReader:
-        inner = FieldReader(value, self.notes, self.owner, path)
-        self._inner.append(inner)
-        return inner
+    def _child(self, path: str, value: Json) -> FieldReader:
+        """The reader of an object inside; the same reader whoever asks."""
+        if path not in self._inner:
+            self._inner[path] = FieldReader(value, self.notes, self.owner, path)
+        return self._inner[path]
 
     def _is(self, name: str, value: Json, kind: type) -> bool:
         if isinstance(value, kind):
