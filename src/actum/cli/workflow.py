@@ -20,12 +20,14 @@ from ..workflow.load import read_definition
 from . import options
 from .approve import TerminalApprover
 from .call import read_arguments
+from .importing import import_workflow
 from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import DONE, MISUSED, report_workflow
 from .show.terminal import Terminal, said, who
 from .show.trace import Trace
 
 app = typer.Typer(no_args_is_help=True, help="Carry out workflows, check them, draw them.")
+app.command("import")(import_workflow)
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="The definition: name.workflow.yaml, or JSON.")]
 

@@ -1,11 +1,12 @@
 """The report of an import: no field of a foreign file is dropped silently."""
 
+from actum.core.json import JsonObject
 from actum.workflow.imports.report import ImportNotes
 
 
 def test_a_field_that_nobody_has_read_is_reported_as_lost() -> None:
     notes = ImportNotes("dify")
-    value = {
+    value: JsonObject = {
         "title": "Ask",
         "model": {"name": "m", "mode": "chat"},
         "width": 3,

@@ -8,12 +8,13 @@ imported.report    # a line for each node and field
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from ....core.json import Json, JsonObject, dumps
 from ...load import check_text
-from ...text import BadWorkflow, TextProblem, read_text
+from ...text import BadWorkflow, TextProblem
 from ..definition_text import definition_text
 from ..report import FieldReader, ImportNotes, ImportReport
 from .assembly import Assembly
@@ -54,8 +55,8 @@ def import_dify(text: str | bytes) -> ImportedApp:
     source = read_source(text)
     notes = ImportNotes("dify")
     file = notes.reader(source)
-    app = file.object("app")
     kind, version = file.text("kind", "app"), file.text("version")
+    app = file.object("rag_pipeline" if kind == "rag_pipeline" and "workflow" in file else "app")
     if version and not _VERSIONS.fullmatch(version):
         file.near("version", f"this version is not known: read as 0.6, the file says {version[:20]!r}")
     if kind not in ("app", "rag_pipeline"):
@@ -346,16 +347,7 @@ def _agent(file: FieldReader, notes: ImportNotes, name: str, description: str) -
 def _checked(definition: JsonObject, notes: ImportNotes) -> str:
     """The text of a definition that passes `actum workflow check`: what does not pass is taken out and reported."""
     for _ in range(_REPAIRS_MAX):
-        text = definition_text(definition)
-        try:
-            if read_text(text).value != definition:
-                text = dumps(definition)
-        except BadWorkflow:
-            text = dumps(definition)
-        try:
-            problems = check_text(text).problems
-        except BadWorkflow as bad:
-            problems = bad.problems
+        text, problems = _text(definition)
         if not problems:
             return text
         for problem in problems:
@@ -366,6 +358,21 @@ def _checked(definition: JsonObject, notes: ImportNotes) -> str:
 
 
 _REPAIRS_MAX = 6
+
+
+def _text(definition: JsonObject) -> tuple[str, Sequence[TextProblem]]:
+    """The text of a definition, and what is wrong with the text. Where YAML cannot say the definition, JSON does."""
+    problems: Sequence[TextProblem] = ()
+    for text in (definition_text(definition), dumps(definition)):
+        try:
+            checked = check_text(text)
+        except BadWorkflow as bad:
+            problems = bad.problems
+            continue
+        if checked.source.value == definition:
+            return text, checked.problems
+        problems = checked.problems
+    return text, problems
 
 
 def _take_out(definition: JsonObject, problem: TextProblem, notes: ImportNotes) -> None:

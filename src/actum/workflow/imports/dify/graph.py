@@ -101,6 +101,8 @@ class DifyGraph:
             node.parent = self._parent(node)
         self._read_edges(graph)
         for scope in ["", *(node.id for node in self.nodes.values() if node.kind in CONTAINERS)]:
+            if scope and scope not in self.nodes:  # its container was left out
+                continue
             self._cut_cycles(scope)
             self._drop_unreachable(scope)
             self._order(scope)

@@ -363,7 +363,7 @@ def _changed(
 
 
 def _number_in_cel(value: Json) -> str:
-    if isinstance(value, str) and value.startswith("${"):
+    if isinstance(value, str) and re.fullmatch(r"\$\{[\w.]+\??\}", value):
         return value[2:-1].rstrip("?")
     if isinstance(value, str):
         try:

@@ -393,11 +393,9 @@ def _agent(c: Conversion) -> Converted:
     given = _given(c, parameters, but=("model", "tools"))
     task = given.get("query", "")
     agent = f"{name}_agent"[:60]
-    names: list[str] = []
     found = tools.get("value") if isinstance(tools, dict) else tools
-    for each in found if isinstance(found, list) else ():
-        if isinstance(each, dict) and isinstance(each.get("tool_name"), str):
-            names.append(_slug(str(each["tool_name"])))
+    named_tools = [each.get("tool_name") for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    names = [_slug(each) for each in named_tools if isinstance(each, str)]
     chosen = model.get("value") if isinstance(model, dict) else None
     chosen = chosen if isinstance(chosen, dict) else {}
     named = model_name(str(chosen.get("provider", "")), str(chosen.get("model", "")))

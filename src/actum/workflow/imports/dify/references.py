@@ -519,10 +519,11 @@ def _extractor(node: DifyNode, steps: Selector) -> Ref | None:
 
 
 def _aggregator(node: DifyNode, steps: Selector) -> Ref | None:
-    if steps[0] == "output":
-        return Ref(node.name, ("output", *_steps(steps[1:])), _declared(node, steps))
-    rest = steps[2:] if steps[1:2] == ("output",) else steps[1:]
     settings = node.data.value.get("advanced_settings")
+    has_groups = isinstance(settings, dict) and settings.get("group_enabled") is True
+    if not has_groups:
+        return Ref(node.name, ("output", *_steps(steps[1:])), _declared(node, steps)) if steps[0] == "output" else None
+    rest = steps[2:] if steps[1:2] == ("output",) else steps[1:]
     groups = settings.get("groups") if isinstance(settings, dict) else None
     for group in groups if isinstance(groups, list) else ():
         if isinstance(group, dict) and group.get("group_name") == steps[0]:
