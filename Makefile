@@ -23,7 +23,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test escape coverage quick test-local conformance a2a-kit check format bench train-embedded promote-embedded lock clean
+.PHONY: help setup demo test escape coverage quick test-local conformance a2a-kit check format bench train-embedded promote-embedded workflow-oracle lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,11 @@ format: $(READY) ## put the code into its one format and mend what can be mended
 
 bench: $(BENCH_READY) ## measure against a bare loop and a peer
 	$(BIN)/python -m bench $(ARGS)
+
+workflow-oracle: ## record what Dify's own engine answers for tests/workflow/dify; needs Python 3.12
+	test -x .oracle/bin/python || python3.12 -m venv .oracle
+	.oracle/bin/python -m pip install --quiet graphon==0.8.0 jinja2
+	.oracle/bin/python tests/workflow/dify/record.py
 
 train-embedded: $(READY) ## learn weights of the embedded model anew, from questions
 	$(BIN)/python -m bench.training fit

@@ -629,7 +629,7 @@ class CallPath:
             trace=self._scope.trace,
             lineage=self._lineage,
             holder=self._scope.holder,
-            process_limits=self._limits.processes_of(plan.bound.tool.name),
+            process_limits=self._limits.processes_of(*plan.names),
         )
 
     def _seconds(self, plan: Plan) -> float | None:

@@ -285,6 +285,16 @@ HELP = {
         "指出工作流的所有问题，带行号、列号和提示。"
     ),
     "Draw a workflow.": "绘制一个工作流。",
+    "The file of the other program.": "另一个程序的文件。",
+    "Which program wrote the file: dify.": "文件由哪个程序写成：dify。",
+    "Write the definition to this file.": "把定义写入这个文件。",
+    "Import a workflow of another program, and tell what did not come over. The exit code is 0 where all came over, 3 "
+    "where a tool or a model has to be chosen, 4 where something is lost. For instance: actum workflow import app.yml "
+    "--from dify -o app.workflow.yaml": (
+        "导入另一个程序的工作流，并说明哪些内容没有带过来。"
+        "全部带过来时退出码为 0，需要选择工具或模型时为 3，有内容丢失时为 4。"
+        "例如：actum workflow import app.yml --from dify -o app.workflow.yaml"
+    ),
     "Tasks: list, show, wait, cancel, retry.": "任务：列出、查看、等待、取消、重试。",
     "The task: its id, the beginning of it, or `last`.": "任务：编号、编号的开头，或 `last`。",
     "List the latest tasks.": "列出最近的任务。",

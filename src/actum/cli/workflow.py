@@ -21,6 +21,7 @@ from ..workflow.load import read_definition
 from . import options, shelf
 from .approve import TerminalApprover
 from .call import read_arguments
+from .importing import import_workflow
 from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import DONE, MISUSED, report_workflow
 from .shelf import ShelfTenantFlag, SourceArgument
@@ -34,6 +35,7 @@ app.command("versions")(shelf.list_versions)
 app.command("list")(shelf.list_workflows)
 app.command("show")(shelf.show_workflow)
 app.command("diff")(shelf.compare_workflows)
+app.command("import")(import_workflow)
 
 _DRAWINGS: Mapping[str, Callable[[Definition], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg}
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..policy.program import BUILT_IN, CelProgram, ProgramFailed, check_names
+from ..schema.canonical import Unclear
 from .functions import FUNCTIONS, told
 from .lineage import DEVELOPER, Built, Lineage, Mixed, Steps, part_of, path_of
 
@@ -28,7 +29,9 @@ VALUES_MAX = (1_000_000, 100_000, 2_000)
 """and is given at most so many values, by the number of its loops: two loops go through all pairs."""
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
-_PATH = re.compile(r"\s*([A-Za-z_]\w*)((?:\.[A-Za-z_][\w-]*|\[\d{1,9}\]|\[\"[^\"\]]{0,200}\"\])*)\s*(\?)?\s*")
+_PATH = re.compile(
+    r"\s*([A-Za-z_]\w*)((?:\.[A-Za-z_][\w-]*|\[\d{1,9}\]|\[\"[^\"\]]{0,200}\"\])*)\s*(\?)?\s*(?:\|\s*([a-z]\w*)\s*)?"
+)
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\[\"([^\"]*)\"\]")
 _SECRET = re.compile(r"\s*secret:([A-Za-z_][\w.-]{0,127})\s*")
 _STRING = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')")
@@ -125,10 +128,32 @@ class Reference(Struct, frozen=True):
         yield self.name
 
 
+class Piped(Struct, frozen=True):
+    """`${a.b|lower}`: what a function makes of a value."""
+
+    of: Reference
+    function: str
+
+    def value(self, values: ScopeValues) -> Json:
+        value = self.of.value(values)
+        try:
+            return as_json(FUNCTIONS[self.function](value))
+        except Unclear as error:
+            raise NoValue(f"{self.function}({self.of.name.path}): expected {error}") from None
+        except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+            raise NoValue(f"{self.function}({self.of.name.path}): {type(error).__name__}: {error}"[:300]) from None
+
+    def lineage(self, values: ScopeValues) -> Lineage:
+        return Mixed((self.of.lineage(values),))
+
+    def named(self) -> Iterator[Named]:
+        yield self.of.name
+
+
 class TextOf(Struct, frozen=True):
     """A text with references inside."""
 
-    parts: tuple[Literal | Reference, ...]
+    parts: tuple[Literal | Reference | Piped, ...]
 
     def value(self, values: ScopeValues) -> Json:
         return "".join([_shown(part.value(values)) for part in self.parts])
@@ -212,7 +237,7 @@ class ListOf(Struct, frozen=True):
             yield from item.named()
 
 
-Expression = Literal | Reference | TextOf | Computed | ObjectOf | ListOf
+Expression = Literal | Reference | Piped | TextOf | Computed | ObjectOf | ListOf
 
 
 def compile_value(value: Json, *, secrets: bool = False) -> Expression:
@@ -242,7 +267,7 @@ def compile_value(value: Json, *, secrets: bool = False) -> Expression:
 def _compile_text(text: str, *, secrets: bool) -> Expression:
     if "${" not in text:
         return Literal(text)
-    parts: list[Literal | Reference] = []
+    parts: list[Literal | Reference | Piped] = []
     at = 0
     for found in _REFERENCE.finditer(text):
         if found.start() > at:
@@ -265,17 +290,21 @@ def _compile_text(text: str, *, secrets: bool) -> Expression:
     return TextOf(tuple(parts))
 
 
-def read_reference(text: str) -> Reference:
+def read_reference(text: str) -> Reference | Piped:
     """Read what stands between `${` and `}`.
 
     Raises:
-        UsageError: that is no reference.
+        UsageError: that is no reference, or the function behind `|` is not there.
     """
     found = _PATH.fullmatch(text)
     if found is None:
         raise UsageError(f"${{{text}}} is no reference: write ${{node.output.name}}, or {{cel: ...}} to compute")
     steps = tuple(int(index) if index else name or quoted for name, index, quoted in _STEP.findall(found[2]))
-    return Reference(Named(found[1], steps, optional=bool(found[3])))
+    reference = Reference(Named(found[1], steps, optional=bool(found[3])))
+    if not found[4]:
+        return reference
+    check_names("function", [found[4]], sorted(FUNCTIONS))
+    return Piped(reference, found[4])
 
 
 def check_size(values: object, most: int) -> None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from ..core.json import Json, dumps, parse
 from ..schema.canonical import Unclear
+from .loose import LOOSE
 
 TEXT_MAX = 1_000_000
 """A function makes no longer text,"""
@@ -142,4 +143,5 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "text": told,
     "number": _number,
     "date": _date,
+    **LOOSE,
 }

@@ -1,0 +1,88 @@
+"""`actum workflow import`: a definition of another program becomes ours, with a report of what came over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..compose.workflows import workflow_text
+from ..core.errors import UsageError
+from ..core.json import Json, JsonObject
+from ..workflow.imports.dify import ImportedApp, import_dify
+from ..workflow.imports.report import ImportReport
+from .options import JsonFlag
+from .show.terminal import Terminal, said
+
+IMPORTS: Mapping[str, Callable[[bytes], ImportedApp]] = {"dify": import_dify}
+"""What reads a file, by the name of its format."""
+
+
+def import_workflow(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file of the other program.")],
+    source: Annotated[str, typer.Option("--from", metavar="FORMAT", help="Which program wrote the file: dify.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Write the definition to this file.")
+    ] = "",
+    as_json: JsonFlag = False,
+) -> int:
+    """Import a workflow of another program, and tell what did not come over.
+
+    The exit code is 0 where all came over, 3 where a tool or a model has to be chosen, 4 where something is lost.
+    For instance: actum workflow import app.yml --from dify -o app.workflow.yaml
+    """
+    read = IMPORTS.get(said(source))
+    if read is None:
+        raise UsageError(f"--from {source}: give {' or '.join(IMPORTS)}")
+    terminal = Terminal()
+    imported = read(workflow_text(file))
+    text, ending = (imported.text, "workflow.yaml") if imported.text else (imported.report.settings, "toml")
+    path = Path(said(output)).expanduser() if output else Path(f"{imported.name}.{ending}")
+    if not output and path.exists():
+        raise UsageError(f"there is a file {path} already: name another with -o")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} can not be written: {error.strerror}") from None
+    if as_json:
+        terminal.json(_as_json(imported, str(path)))
+    else:
+        _tell(terminal, imported.report, str(path))
+    return imported.report.exit_code
+
+
+def _tell(terminal: Terminal, report: ImportReport, path: str) -> None:
+    for line in report.lines:
+        if line.status != "same":
+            terminal.text(str(line))
+    counts = ", ".join(f"{report.count(status)} {status}" for status in ("same", "near", "open", "lost"))
+    terminal.text(f"{path}: {counts}")
+    if report.settings and not path.endswith(".toml"):
+        terminal.text(f"For actum.toml:\n{report.settings}")
+
+
+def _as_json(imported: ImportedApp, path: str) -> JsonObject:
+    report = imported.report
+    lines: list[Json] = [
+        {
+            "status": line.status,
+            "node": line.name,
+            "field": line.field,
+            "message": line.message,
+            "id": line.id,
+            "title": line.title,
+        }
+        for line in report.lines
+    ]
+    names: JsonObject = dict(report.names)
+    return {
+        "file": path,
+        "format": report.format,
+        "name": imported.name,
+        "exit_code": report.exit_code,
+        "lines": lines,
+        "names": names,
+        "settings": report.settings,
+    }

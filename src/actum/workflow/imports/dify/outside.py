@@ -1,0 +1,614 @@
+"""What becomes of the Dify nodes that ask models, call tools or send requests."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection
+
+import msgspec
+
+from ....core.errors import UsageError
+from ....core.json import Json, JsonObject
+from ....core.model_settings import ModelSettings
+from ...tools import literal_origin
+from ..report import FieldReader
+from .nodes import Conversion, Converted, parsed
+from .references import Ref
+from .secrets import is_secret_name
+
+_BOUNDARY = "actum-form-boundary"
+
+# Models ---------------------------------------------------------------------------------------------------------------
+
+
+def model_name(provider: str, name: str) -> str:
+    """The name of a model in our file: `openai:gpt-4o`."""
+    short = [part for part in provider.split("/") if part][-1:] or ["model"]
+    return f"{short[0]}:{name}"[:200] if name else short[0][:200]
+
+
+def _model(c: Conversion, main: JsonObject) -> None:
+    model = c.data.object("model")
+    name = model_name(model.text("provider"), model.text("name"))
+    main["model"] = name
+    model.open("name", f"choose a model for {name}: give it in `models`, or write its name in our words")
+    model.editor_only("mode")
+    parameters = model.object("completion_params")
+    settings: JsonObject = {}
+    extras: JsonObject = {}
+    for field in list(parameters.fields()):
+        value = parameters.raw(field)
+        if field in ("headers", "extras", "timeout_s"):
+            parameters.lost(field, "a model here has no such setting, or not this value")
+            continue
+        ours = {"num_predict": "max_tokens"}.get(field, field)
+        if ours in ("frequency_penalty", "presence_penalty") and isinstance(value, int | float):
+            extras[ours] = value
+            continue
+        try:
+            msgspec.convert({ours: value}, ModelSettings)
+        except (UsageError, msgspec.ValidationError):
+            if value not in (None, "", [], {}):
+                parameters.lost(field, "a model here has no such setting, or not this value")
+            continue
+        if value is not None:
+            settings[ours] = value
+    if extras:
+        settings["extras"] = extras
+    if settings and main["type"] == "model":
+        main["settings"] = settings
+    elif settings:
+        model.near("completion_params", "a node that asks for a form has no settings of its own")
+
+
+def _prompts(c: Conversion, main: JsonObject) -> list[tuple[str, JsonObject]]:
+    """Put the messages into a model node.
+
+    Returns:
+        The nodes that write messages by Jinja2 before.
+    """
+    data, before = c.data, list[tuple[str, JsonObject]]()
+    context = data.object("context")
+    known = context.texts("variable_selector") if context.flag("enabled") else ()
+    context.raw("variable_selector")
+    config = data.object("prompt_config")
+    jinja = {each.text("variable"): c.value(each, "value_selector") for each in config.objects("jinja2_variables")}
+    for each in config.objects("jinja2_variables"):
+        each.editor_only("value_type", "variable", "value_selector")
+    said: list[tuple[str, Json]] = []
+    template = data.value.get("prompt_template")
+    messages = [data.object("prompt_template")] if isinstance(template, dict) else data.objects("prompt_template")
+    for message in messages:
+        message.editor_only("id")
+        role = message.text("role", "user")
+        if message.text("edition_type") == "jinja2" and message.text("jinja2_text"):
+            message.editor_only("text")
+            name = c.fresh(f"{c.node.name}_prompt")
+            before.append((name, {"type": "template", "template": message.text("jinja2_text"), "with": {**jinja}}))
+            said.append((role, f"${{{name}.text}}"))
+        else:
+            message.editor_only("jinja2_text")
+            text = c.references.text(message.text("text"), c.place, message, "text", context=known)
+            if text not in ("", {"cel": '""'}):
+                said.append((role, text))
+    memory = data.object("memory")
+    if memory.value:
+        query = memory.text("query_prompt_template") or "{{#sys.query#}}"
+        said.append(("user", c.references.text(query, c.place, memory, "query_prompt_template")))
+        window = memory.object("window")
+        memory.near("window", "a model node has no memory of earlier runs: an agent in a conversation has one")
+        window.editor_only("enabled", "size")
+        memory.editor_only("role_prefix")
+    if said and said[0][0] == "system":
+        main["system"] = said.pop(0)[1]
+    if len(said) == 1 and said[0][0] == "user":
+        main["prompt"] = said[0][1]
+    elif said:
+        main["messages"] = [
+            {"role": role if role in ("system", "user", "assistant") else "user", "text": text} for role, text in said
+        ]
+    return before
+
+
+def _vision(c: Conversion, main: JsonObject) -> None:
+    vision = c.data.object("vision")
+    configs = vision.object("configs")
+    selector = configs.texts("variable_selector") or ("sys", "files")
+    configs.editor_only("detail")
+    if not vision.flag("enabled"):
+        return
+    found = c.references.find(selector, c.place)
+    if found is None or found.secret:
+        configs.lost("variable_selector", "these files are not there, or not upstream")
+        return
+    main["files"] = found.value
+    configs.near("variable_selector", "files are handles of attachments of the run")
+
+
+def _llm(c: Conversion) -> Converted:
+    data, main = c.data, JsonObject({"type": "model"})
+    data.editor_only("variables")
+    _model(c, main)
+    before = _prompts(c, main)
+    _vision(c, main)
+    schema = data.object("structured_output").raw("schema")
+    if data.flag("structured_output_enabled") and isinstance(schema, dict):
+        main["output_schema"] = schema
+    if data.text("reasoning_format") == "separated":
+        data.near("reasoning_format", "a model's reasoning never stands in its text")
+    c.retry(main, calls=False)
+    values = c.defaults()
+    text = values.get("text", "")
+    error: JsonObject = {"output": text, "text": text, "value": values.get("structured_output")}
+    return c.done(*before, (c.node.name, main), error=error)
+
+
+def _classifier(c: Conversion) -> Converted:
+    data, name = c.data, c.node.name
+    data.editor_only("topics", "instructions")
+    main: JsonObject = {"type": "classify"}
+    _model(c, main)
+    _vision(c, JsonObject())
+    main["text"] = _query(c, "query_variable_selector")
+    classes: JsonObject = {}
+    exits: dict[str, str] = {}
+    for number, each in enumerate(data.objects("classes"), 1):
+        id_ = each.text("id")
+        each.editor_only("label")
+        port = id_ if re.fullmatch(r"\w[\w-]{0,40}", id_, re.ASCII) and id_ != "error" else f"class_{number}"
+        classes[port] = each.text("name")
+        exits[id_] = f"{name}.{port}"
+    if not classes:
+        data.lost("classes", "there is no class")
+        classes["other"] = ""
+    main["classes"] = classes
+    if "instruction" in data:
+        main["instructions"] = c.text(data, "instruction")
+    _no_memory(c)
+    data.near("model", "the class is asked for by a form, and not in the prompt of Dify")
+    c.retry(main, calls=False)
+    done = c.done((name, main))
+    return Converted(done.nodes, {**done.exits, **exits, "": f"{name}.{next(iter(classes))}"})
+
+
+def _extractor(c: Conversion) -> Converted:
+    data = c.data
+    main: JsonObject = {"type": "extract"}
+    _model(c, main)
+    _vision(c, JsonObject())
+    main["text"] = _query(c, "query")
+    properties: JsonObject = {}
+    for each in data.objects("parameters"):
+        kind = each.text("type", "string")
+        kind = {"select": "string", "bool": "boolean"}.get(kind, kind)
+        schema: JsonObject = {"type": kind}
+        if kind.startswith("array"):
+            inner = kind.removeprefix("array").strip("[]")
+            schema = {"type": "array", "items": {"type": inner} if inner in _JSON_TYPES else {}}
+        elif kind not in _JSON_TYPES:
+            schema = {}
+            each.lost("type", "there is no such type")
+        if "description" in each:
+            schema["description"] = each.text("description")
+        options = each.items("options")
+        if options:
+            schema["enum"] = options
+        if each.flag("required"):
+            each.near("required", "what the text does not say is empty, as in Dify: make it required, and it is asked")
+        if each.text("name"):
+            properties[each.text("name")] = schema
+    main["schema"] = {"type": "object", "properties": properties}
+    main["ask"] = False
+    if "instruction" in data:
+        main["instructions"] = c.text(data, "instruction")
+    data.editor_only("variables")
+    if data.text("reasoning_mode") == "prompt":
+        data.near("reasoning_mode", "the values are asked for by a form, and not in the prompt of Dify")
+    _no_memory(c)
+    c.retry(main, calls=False)
+    return c.done((c.node.name, main), error={"output": c.defaults()})
+
+
+_JSON_TYPES = frozenset({"string", "number", "integer", "boolean", "object"})
+
+
+def _no_memory(c: Conversion) -> None:
+    if c.data.raw("memory"):
+        c.data.near("memory", "this node has no memory of earlier runs")
+
+
+def _query(c: Conversion, field: str) -> Json:
+    selector = c.data.texts(field)
+    found = c.references.find(selector, c.place)
+    if found is None or found.secret:
+        c.data.lost(field, f"{'.'.join(selector)[:80] or 'nothing'} is not there, or not upstream")
+        return ""
+    return found.value if found.cel or found.type in ("string", "number") else found.shown("loose_text")
+
+
+# Tools ----------------------------------------------------------------------------------------------------------------
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:60].strip("_") or "tool"
+
+
+def _given(c: Conversion, reader: FieldReader, but: Collection[str] = ()) -> JsonObject:
+    """The arguments of a tool: constants, texts with references, and values."""
+    given: JsonObject = {}
+    for name in list(reader.fields()):
+        value = reader.value.get(name)
+        if name in but:
+            reader.raw(name)
+            continue
+        if isinstance(value, dict) and "type" in value and "value" in value:
+            each = reader.object(name)
+            kind, inner = each.text("type"), each.raw("value")
+            if kind == "variable" and isinstance(inner, list):
+                found: Json = c.value(each, "value")
+            else:
+                found = _constant(c, each, "value", name, inner)
+        else:
+            found = _constant(c, reader, name, name, reader.raw(name))
+        if found is not None:
+            given[name] = found
+    return given if given.keys() != {"cel"} else {}
+
+
+def _constant(c: Conversion, reader: FieldReader, field: str, name: str, value: Json) -> Json:
+    if isinstance(value, str):
+        parts = c.references.parts(value, c.place, reader, field)
+        if is_secret_name(name) and value and not any(isinstance(part, Ref) for part in parts):
+            reader.open(field, "a secret stood here in plain text: give it to the tool, it is not in this file")
+            return None
+        if len(parts) == 1 and isinstance(parts[0], Ref):
+            return c.references.of_ref(parts[0], reader, field)
+        return c.references.text(value, c.place, reader, field)
+    return c.references.constant(value, reader, field)
+
+
+def _tool(c: Conversion) -> Converted:
+    data = c.data
+    provider = data.text("provider_id") or data.text("provider_name")
+    kind, tool = data.text("provider_type", "builtin"), data.text("tool_name")
+    data.editor_only(
+        *(
+            "provider_name",
+            "tool_label",
+            "tool_description",
+            "output_schema",
+            "paramSchemas",
+            "params",
+            "credential_id",
+        ),
+        *("is_team_authorization", "plugin_unique_identifier", "plugin_id", "tool_node_version", "provider_icon"),
+        *("provider_icon_dark", "meta", "tool_parameters_schema"),
+    )
+    given = {**_given(c, data.object("tool_configurations")), **_given(c, data.object("tool_parameters"))}
+    main: JsonObject
+    if kind == "workflow":
+        name = _slug(tool)
+        main = {"type": "workflow", "workflow": name, "with": given}
+        data.open("tool_name", f"import the workflow {name} of Dify too, and give it as a tool")
+    elif tool in ("mcp_sse_list_tools", "mcp_sse_call_tool"):
+        main = _mcp(c, tool, given)
+    else:
+        short = _slug(([part for part in provider.split("/") if part] or ["tool"])[-1])
+        name = _slug(tool)
+        name = name if short in name or kind == "api" or len(short) > 30 else f"{short}_{name}"
+        main = {"type": "tool", "tool": name[:60], "with": given}
+        data.open("tool_name", f"choose a tool for {provider[:60] or kind}: it is called {name[:60]} here")
+    c.retry(main, calls=True)
+    values = c.defaults()
+    output: Json = {name: value for name, value in values.items() if name not in ("text", "files")}
+    error: JsonObject = {"output": values.get("json", output), "text": values.get("text", ""), "files": []}
+    return c.done((c.node.name, main), error=error)
+
+
+def _mcp(c: Conversion, tool: str, given: JsonObject) -> JsonObject:
+    """The tools of the MCP plugin of Dify are ours: `server` instead of the settings of a server in each node."""
+    servers = given.get("servers_config")
+    config = parsed(servers) if isinstance(servers, str) else servers
+    config = config.get("mcpServers", config) if isinstance(config, dict) else {}
+    server = next(iter(config), "") if isinstance(config, dict) else ""
+    server = _slug(server) if server else "server"
+    if servers is not None:
+        c.data.open(
+            "tool_configurations.servers_config",
+            f"name the MCP server {server} in the settings with its address, and its key as a secret",
+        )
+    sent: JsonObject = {"server": server}
+    if tool == "mcp_sse_call_tool":
+        sent["tool"] = given.get("tool_name", "")
+        arguments = given.get("arguments", {})
+        sent["arguments"] = parsed(arguments) if isinstance(arguments, str) and "${" not in arguments else arguments
+        if isinstance(arguments, str) and "${" in arguments:
+            sent["arguments"] = {"cel": f"json({_as_cel(c, arguments)})"}
+    c.data.open("tool_name", "give the tools of MCP servers with `mcp_sse` among the tools")
+    for name in given:
+        if name not in ("servers_config", "tool_name", "arguments", "prompts_as_tools", "resources_as_tools"):
+            c.data.near(f"tool_parameters.{name}", "this setting belongs to the MCP server")
+    return {"type": "tool", "tool": tool, "with": sent}
+
+
+def _as_cel(c: Conversion, text: str) -> str:
+    """A text with `${...}` as CEL."""
+    parts: list[str] = []
+    for index, part in enumerate(re.split(r"\$\{([^{}|?]*)[^{}]*\}", text)):
+        if index % 2:
+            parts.append(f"loose_text({part})")
+        elif part:
+            parts.append(json.dumps(part, ensure_ascii=False))
+    return " + ".join(parts) or '"{}"'
+
+
+def _knowledge(c: Conversion) -> Converted:
+    data, name = c.data, c.node.name
+    data.editor_only("_datasets")
+    count = len(data.items("dataset_ids"))
+    query: Json = _query(c, "query_variable_selector") if "query_variable_selector" in data else ""
+    if data.raw("query_attachment_selector"):
+        data.lost("query_attachment_selector", "only a text is looked for")
+    given: JsonObject = {}
+    multiple = data.object("multiple_retrieval_config")
+    if "top_k" in multiple:
+        given["top_k"] = int(multiple.number("top_k", 4))
+    if multiple.raw("score_threshold") is not None and multiple.flag("score_threshold_enabled", True):
+        given["score_threshold"] = multiple.number("score_threshold", 0)
+    for reader in (multiple, data.object("single_retrieval_config")):
+        for field in list(reader.fields()):
+            if field not in ("top_k", "score_threshold", "score_threshold_enabled"):
+                reader.raw(field)
+                reader.near(field, "how results are chosen and sorted is a matter of the tool")
+    for field in (
+        "retrieval_mode",
+        "metadata_filtering_mode",
+        "metadata_filtering_conditions",
+        "metadata_model_config",
+    ):
+        value = data.raw(field)
+        if field != "retrieval_mode" and value not in (None, "disabled", {}, []):
+            data.lost(field, "filters by metadata are not there: the tool has to filter")
+    _vision(c, JsonObject())
+    tool = f"search_{name}"[:60]
+    data.open("dataset_ids", f"choose a tool that searches these {count} bases of knowledge: it is called {tool} here")
+    c.retry(given, calls=True)
+    main: JsonObject = {"type": "knowledge", "tool": tool, "query": query, "with": given}
+    error: JsonObject = {"output": c.defaults().get("result", []), "text": "", "files": []}
+    return c.done((name, main), error=error)
+
+
+def _agent(c: Conversion) -> Converted:
+    data, name = c.data, c.node.name
+    data.editor_only("agent_strategy_label", "output_schema", "plugin_unique_identifier", "tool_node_version", "meta")
+    strategy = data.text("agent_strategy_name")
+    data.raw("agent_strategy_provider_name")
+    data.near(
+        "agent_strategy_name", f"an agent here calls tools in its own loop, not by the strategy {strategy[:40]!r}"
+    )
+    parameters = data.object("agent_parameters")
+    model = parameters.value.get("model")
+    tools = parameters.value.get("tools")
+    given = _given(c, parameters, but=("model", "tools"))
+    task = given.get("query", "")
+    agent = f"{name}_agent"[:60]
+    found = tools.get("value") if isinstance(tools, dict) else tools
+    named_tools = [each.get("tool_name") for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    names = [_slug(each) for each in named_tools if isinstance(each, str)]
+    chosen = model.get("value") if isinstance(model, dict) else None
+    chosen = chosen if isinstance(chosen, dict) else {}
+    named = model_name(str(chosen.get("provider", "")), str(chosen.get("model", "")))
+    instructions = given.get("instruction", "")
+    if not isinstance(instructions, str) or "${" in instructions:
+        data.lost("agent_parameters.instruction", "the instructions of an agent hold no value of the workflow")
+        instructions = ""
+    c.settings.append(agent_settings(agent, named, c.secrets.without(instructions, name), names))
+    data.open("agent_parameters", f"make the agent {agent} of the settings below, with its model and tools")
+    if data.raw("memory"):
+        data.near("memory", "the agent has no memory of earlier runs here")
+    c.retry({}, calls=True)
+    main: JsonObject = {"type": "agent", "agent": agent, "task": task}
+    text = c.defaults().get("text", "")
+    return c.done((name, main), error={"output": text, "text": text, "files": []})
+
+
+def agent_settings(name: str, model: str, instructions: Json, tools: list[str]) -> str:
+    """An `[agents.X]` block for `actum.toml`."""
+    shown = ", ".join(json.dumps(tool) for tool in tools)
+    words = json.dumps(str(instructions or ""), ensure_ascii=False)
+    return (
+        f"[agents.{name}]\nmodel = {json.dumps(model)}  # choose a model\ninstructions = {words}\ntools = [{shown}]\n"
+    )
+
+
+def _datasource(c: Conversion) -> Converted:
+    c.data.open("", "choose a tool that stores these texts; it is called index_knowledge here")
+    for field in list(c.data.fields()):
+        if field not in ("title", "type", "desc", "index_chunk_variable_selector"):
+            c.data.raw(field)
+            c.data.near(field, "how texts are stored is a matter of the tool")
+    chunks = c.value(c.data, "index_chunk_variable_selector")
+    return c.done((c.node.name, {"type": "tool", "tool": "index_knowledge", "with": {"chunks": chunks}}))
+
+
+# Requests -------------------------------------------------------------------------------------------------------------
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
+
+
+def _http(c: Conversion) -> Converted:
+    data, name = c.data, c.node.name
+    data.editor_only("variables")
+    method = data.text("method", "get").upper()
+    if method not in _METHODS:
+        data.lost("method", f"there is no method {method[:20]!r}: GET is sent")
+        method = "GET"
+    url = c.references.text(data.text("url").strip(), c.place, data, "url")
+    may_hold = bool(literal_origin(url))
+    main: JsonObject = {"type": "http", "method": method, "url": url}
+    headers = _lines(c, "headers", may_hold)
+    query = _lines(c, "params", may_hold)
+    _body(c, main, headers, may_hold)
+    _authorization(c, headers, may_hold)
+    if query:
+        main["query"] = query
+    if headers:
+        main["headers"] = headers
+    timeout = data.object("timeout")
+    for field in list(timeout.fields()):
+        if timeout.number(field, 0):
+            timeout.near(field, "how long a request may take is a matter of the call path")
+    if "ssl_verify" in data and not data.flag("ssl_verify", True):
+        data.lost("ssl_verify", "certificates are always checked")
+    data.near("status_code", "a status of 400 and above fails the node")
+    c.retry(main, calls=True)
+    values = c.defaults()
+    answer: JsonObject = {
+        "text": values.get("body", ""),
+        "status": values.get("status_code", 0),
+        "headers": values.get("headers", {}),
+        "json": None,
+    }
+    return c.done((name, main), error={"output": answer, "text": values.get("body", ""), "files": []})
+
+
+def _lines(c: Conversion, field: str, may_hold: bool) -> JsonObject:
+    """The lines `name: value` of a field."""
+    found: JsonObject = {}
+    for line in c.data.text(field).splitlines():
+        name, _, value = line.partition(":")
+        name = name.strip()
+        if name:
+            shown = _sent(c, c.data, field, name, value.strip(), may_hold)
+            if shown is not None:
+                found[str(c.references.text(name, c.place, c.data, field))] = shown
+    return found if found.keys() != {"cel"} else {}
+
+
+def _sent(c: Conversion, reader: FieldReader, field: str, name: str, value: str, may_hold: bool) -> Json:
+    """A value that is sent, with secrets by their names; None where a secret cannot be sent."""
+    parts = c.references.parts(value, c.place, reader, field)
+    texts = "".join(part for part in parts if isinstance(part, str))
+    secret = any(isinstance(part, Ref) and part.secret for part in parts)
+    scheme, _, rest = value.partition(" ")
+    hidden = is_secret_name(name) and bool(rest.strip() if scheme.lower() in ("bearer", "basic") else texts.strip())
+    hidden = hidden and not any(isinstance(part, Ref) for part in parts)
+    if (secret or hidden) and not may_hold:
+        reader.open(
+            field, f"the secret in {name[:60]} is left out: the host of the url is not written in the definition"
+        )
+        return None
+    if not hidden:
+        return c.references.text(value, c.place, reader, field, secrets=may_hold)
+    prefix, kept = (f"{scheme} ", rest) if scheme.lower() in ("bearer", "basic") else ("", value)
+    known = c.secrets.keep(f"{c.node.name}_{name}", kept)
+    reader.open(field, f"a secret stood here in plain text: keep it with `actum secrets set {known}`")
+    return f"{prefix}${{secret:{known}}}"
+
+
+def _authorization(c: Conversion, headers: JsonObject, may_hold: bool) -> None:
+    authorization = c.data.object("authorization")
+    kind = authorization.text("type", "no-auth")
+    config = authorization.object("config")
+    scheme, key, header = config.text("type", "bearer"), config.text("api_key"), config.text("header")
+    if kind in ("no-auth", "") or not key:
+        return
+    parts = c.references.parts(key, c.place, config, "api_key")
+    if any(isinstance(part, Ref) and not part.secret for part in parts) and not any(
+        isinstance(part, str) for part in parts
+    ):
+        shown: Json = c.references.text(key, c.place, config, "api_key")
+    elif not may_hold:
+        config.open("api_key", "the key is left out: the host of the url is not written in the definition")
+        return
+    elif len(parts) == 1 and isinstance(parts[0], Ref):
+        shown = f"${{secret:{parts[0].secret}}}"
+    else:
+        known = c.secrets.keep(f"{c.node.name}_key", key)
+        config.open("api_key", f"a key stood here in plain text: keep it with `actum secrets set {known}`")
+        shown = f"${{secret:{known}}}"
+    prefix = {"bearer": "Bearer ", "basic": "Basic "}.get(scheme, "")
+    if scheme == "basic":
+        config.near("type", "keep the key as it is sent, in base64")
+    if isinstance(shown, str):
+        headers[header or "Authorization"] = f"{prefix}{shown}"
+    else:
+        config.lost("api_key", "this key has to be computed")
+
+
+def _body(c: Conversion, main: JsonObject, headers: JsonObject, may_hold: bool) -> None:
+    body = c.data.object("body")
+    kind = body.text("type", "none")
+    raw = body.value.get("data")
+    items = [] if isinstance(raw, str) else body.objects("data")
+    if isinstance(raw, str):
+        body.raw("data")
+    for item in items:
+        item.editor_only("id", "key", "type")
+        item.raw("value")
+        if item.raw("file"):
+            item.lost("file", "files are not sent")
+    content = raw if isinstance(raw, str) else str(items[0].value.get("value") or "") if items else ""
+    match kind:
+        case "none" | "":
+            return
+        case "json" | "raw-text":
+            text = c.references.text(content, c.place, body, "data", secrets=may_hold)
+            main["body"] = c.secrets.without(text, f"{c.node.name}.body")
+            type_ = "application/json" if kind == "json" else "text/plain"
+        case "x-www-form-urlencoded":
+            main["body"] = "&".join(
+                f"{name}={_form_value(c, body, name, value, may_hold, 'loose_form')}"
+                for name, value in _pairs(raw, items)
+            )
+            type_ = "application/x-www-form-urlencoded"
+        case "form-data":
+            head = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="'
+            main["body"] = "".join(
+                f'{head}{name}"\r\n\r\n{_form_value(c, body, name, value, may_hold, "loose_text")}\r\n'
+                for name, value in _pairs(raw, items)
+            ) + (f"--{_BOUNDARY}--\r\n")
+            type_ = f"multipart/form-data; boundary={_BOUNDARY}"
+        case _:
+            body.lost("type", f"a body of the type {kind[:40]!r} is not sent")
+            return
+    if not any(name.lower() == "content-type" for name in headers):
+        headers["Content-Type"] = type_
+
+
+def _pairs(raw: Json, items: list[FieldReader]) -> list[tuple[str, str]]:
+    if isinstance(raw, str):
+        return [(name.strip(), value.strip()) for name, _, value in (line.partition(":") for line in raw.splitlines())]
+    return [
+        (str(item.value.get("key") or ""), str(item.value.get("value") or ""))
+        for item in items
+        if item.value.get("type") != "file"
+    ]
+
+
+def _form_value(c: Conversion, body: FieldReader, name: str, value: str, may_hold: bool, function: str) -> str:
+    """A value of a form; references are encoded as the function says."""
+    sent = _sent(c, body, "data", name, value, may_hold)
+    if sent is None:
+        return ""
+    if isinstance(sent, str) and "${secret:" in sent:
+        return sent
+    text = c.references.text(value, c.place, body, "data", function=function)
+    if isinstance(text, str):
+        return text
+    body.lost("data", f"the value of {name[:60]} has to be computed")
+    return ""
+
+
+OUTSIDE: dict[str, Callable[[Conversion], Converted]] = {
+    "llm": _llm,
+    "question-classifier": _classifier,
+    "parameter-extractor": _extractor,
+    "knowledge-retrieval": _knowledge,
+    "tool": _tool,
+    "agent": _agent,
+    "http-request": _http,
+    "knowledge-index": _datasource,
+}
+"""What becomes of a node that reaches out, by its type."""

@@ -1,0 +1,45 @@
+"""Reads the text of a Dify file into plain values: YAML or JSON, also in an envelope, with repaired emoji."""
+
+from __future__ import annotations
+
+from ....core.json import Json, JsonObject
+from ...text import BadWorkflow, TextProblem, read_text
+
+_ENVELOPES = ("data", "yaml_content", "content")
+_ENVELOPES_MAX = 3
+
+
+def read_source(text: str | bytes) -> JsonObject:
+    """What a Dify file says.
+
+    Raises:
+        BadWorkflow: the text is too large, too deep, neither YAML nor JSON, or no object.
+    """
+    for _ in range(_ENVELOPES_MAX):
+        value = whole(read_text(text).value)
+        if not isinstance(value, dict):
+            break
+        inner = [value[name] for name in _ENVELOPES if isinstance(value.get(name), str | dict)]
+        if any(name in value for name in ("app", "workflow", "graph", "rag_pipeline", "model_config")) or not inner:
+            return value
+        if isinstance(inner[0], dict):
+            return inner[0]
+        text = str(inner[0])
+    raise BadWorkflow([TextProblem("this is no file of Dify: an object with `app` and `workflow` is expected")])
+
+
+def whole(value: Json) -> Json:
+    """The same value, with emoji that were written as two halves put together."""
+    match value:
+        case str():
+            return value if value.isascii() else _joined(value)
+        case dict():
+            return {_joined(name): whole(item) for name, item in value.items()}
+        case list():
+            return [whole(item) for item in value]
+        case _:
+            return value
+
+
+def _joined(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,180 @@
+"""Loose comparisons, for conditions that came from other programs: a number is compared with a text, a text with null.
+
+Each operator of Dify is a function with the same meaning, so that an imported condition decides as it did there. What
+cannot be compared fails the node, as it does there. Definitions that a person writes use the operators of CEL.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from urllib.parse import quote_plus
+
+from ..schema.canonical import Unclear
+
+Number = int | float
+
+
+def _expected(value: object, expected: object) -> object:
+    """What is expected, as truth where the value is truth."""
+    is_truth = isinstance(value, bool) or (isinstance(value, list) and bool(value) and isinstance(value[0], bool))
+    if not is_truth or expected is None:
+        return expected
+    return [_truth(item) for item in expected] if isinstance(expected, list) else _truth(expected)
+
+
+def _truth(value: object) -> bool:
+    if isinstance(value, str):
+        value = json.loads(value)
+    if not isinstance(value, int):
+        raise Unclear("true or false")
+    return bool(value)
+
+
+def _contains(value: object, expected: object) -> bool:
+    if not value:
+        return False
+    expected = _expected(value, expected)
+    if isinstance(value, str):
+        return (expected if isinstance(expected, str) else str(expected)) in value
+    if isinstance(value, list):
+        return expected in value
+    raise Unclear(f"a text or a list, not {type(value).__name__}")
+
+
+def _edge(value: object, expected: object, is_at: Callable[[str, str], bool]) -> bool:
+    if not value:
+        return False
+    if not isinstance(value, str) or not isinstance(expected, str):
+        raise Unclear("two texts")
+    return is_at(value, expected)
+
+
+def _is(value: object, expected: object, same: bool) -> bool:
+    if value is None:
+        return False
+    if not isinstance(value, str | bool):
+        raise Unclear(f"a text, or true or false, not {type(value).__name__}")
+    return (value == _expected(value, expected)) is same
+
+
+def _in(value: object, expected: object, within: bool) -> bool:
+    if not value:
+        return not within
+    if not isinstance(expected, list):
+        raise Unclear("a list of what is allowed")
+    return (value in expected) is within
+
+
+def _all_of(value: object, expected: object) -> bool:
+    if not value or not isinstance(value, list | str) or not isinstance(expected, list):
+        return False
+    if isinstance(value, str):
+        return all(isinstance(item, str) and item in value for item in expected)
+    wanted = _expected(value, expected)
+    return isinstance(wanted, list) and all(item in value for item in wanted)
+
+
+def _equal(value: object, expected: object, same: bool) -> bool:
+    if value is None:
+        return False
+    if not isinstance(value, int | float):
+        raise Unclear(f"a number, or true or false, not {type(value).__name__}")
+    expected = _expected(value, expected)
+    if not isinstance(expected, int | float | str):
+        raise Unclear("a number to compare with")
+    wanted: Number = float(expected) if isinstance(value, float) else int(expected)
+    return (value == wanted) is same
+
+
+def _compare(value: object, expected: object, holds: Callable[[Number, Number], bool]) -> bool:
+    if value is None:
+        return False
+    if not isinstance(value, int | float) or not isinstance(expected, int | float | str):
+        raise Unclear(f"two numbers, not {type(value).__name__} and {type(expected).__name__}")
+    return holds(value, float(expected) if isinstance(expected, str) else expected)
+
+
+def _number(value: object) -> Number:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Unclear(f"a number, not {type(value).__name__}")
+    return value
+
+
+def _get(value: object, *path: object) -> object:
+    """What stands under names and indices; null where a name is missing."""
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def loose_text(value: object) -> str:
+    """A value as Dify writes the value into a text.
+
+    >>> [loose_text(value) for value in (None, True, 1.0, {"a": "é"}, [], ["a"], [1, None])]
+    ['', 'True', '1.0', '{"a": "é"}', '', '["a"]', '[1, None]']
+    """
+    match value:
+        case None:
+            return ""
+        case dict():
+            return json.dumps(value, ensure_ascii=False)
+        case list() | tuple():
+            if not value:
+                return ""
+            is_texts = all(isinstance(item, str) for item in value)
+            return json.dumps(value, ensure_ascii=False) if is_texts else str(list(value))
+        case _:
+            return str(value)
+
+
+def loose_markdown(value: object) -> str:
+    """A value as Dify writes the value into an answer.
+
+    >>> loose_markdown(["a", 2])
+    '- a\\n- 2'
+    """
+    match value:
+        case dict():
+            return json.dumps(value, ensure_ascii=False, indent=2)
+        case list() | tuple():
+            return "\n".join(f"- {item}" for item in value)
+        case _:
+            return loose_text(value)
+
+
+LOOSE: dict[str, Callable[..., object]] = {
+    "loose_contains": _contains,
+    "loose_not_contains": lambda value, expected: not _contains(value, expected),
+    "loose_starts_with": lambda value, expected: _edge(value, expected, str.startswith),
+    "loose_ends_with": lambda value, expected: _edge(value, expected, str.endswith),
+    "loose_is": lambda value, expected: _is(value, expected, True),
+    "loose_is_not": lambda value, expected: _is(value, expected, False),
+    "loose_empty": lambda value: not value,
+    "loose_not_empty": bool,
+    "loose_in": lambda value, expected: _in(value, expected, True),
+    "loose_not_in": lambda value, expected: _in(value, expected, False),
+    "loose_all_of": _all_of,
+    "loose_equal": lambda value, expected: _equal(value, expected, True),
+    "loose_not_equal": lambda value, expected: _equal(value, expected, False),
+    "loose_greater": lambda value, expected: _compare(value, expected, lambda one, other: one > other),
+    "loose_less": lambda value, expected: _compare(value, expected, lambda one, other: one < other),
+    "loose_at_least": lambda value, expected: _compare(value, expected, lambda one, other: one >= other),
+    "loose_at_most": lambda value, expected: _compare(value, expected, lambda one, other: one <= other),
+    "loose_null": lambda value: value is None,
+    "loose_not_null": lambda value: value is not None,
+    "loose_subtract": lambda value, other: _number(value) - _number(other),
+    "loose_multiply": lambda value, other: _number(value) * _number(other),
+    "loose_divide": lambda value, other: _number(value) / _number(other),
+    "loose_form": lambda value: quote_plus(loose_text(value)),
+    "loose_items": lambda value: [] if value is None else value,
+    "loose_get": _get,
+    "loose_text": loose_text,
+    "loose_markdown": loose_markdown,
+}
+"""The functions by the names that expressions call."""

@@ -1,0 +1,1 @@
+"""Tests of the imports of foreign definitions."""

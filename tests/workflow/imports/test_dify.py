@@ -1,0 +1,323 @@
+"""The import of Dify files: what is hostile, broken or secret in a file, and the command."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from actum.cli.app import app as command
+from actum.cli.importing import IMPORTS
+from actum.core.json import Json, JsonObject
+from actum.workflow.imports.definition_text import definition_text
+from actum.workflow.imports.dify import import_dify
+from actum.workflow.imports.dify.source import whole
+from actum.workflow.load import check_text
+from actum.workflow.text import BadWorkflow, read_text
+
+CORPUS = Path(__file__).parent.parent / "dify"
+
+
+def app(nodes: list[Json], edges: list[Json] | None = None, **workflow: Json) -> str:
+    graph: JsonObject = {"nodes": nodes, "edges": edges or []}
+    return json.dumps({"app": {"mode": "workflow", "name": "t"}, "workflow": {"graph": graph, **workflow}})
+
+
+def node(id_: str, type_: str, **data: Json) -> Json:
+    return {"id": id_, "type": "custom", "data": {"type": type_, "title": f"{type_} {id_}", **data}}
+
+
+def edge(source: str, target: str, handle: str = "source") -> Json:
+    return {"source": source, "target": target, "sourceHandle": handle}
+
+
+START = node("1", "start", variables=[{"variable": "s", "type": "text-input", "required": True}])
+
+
+@pytest.fixture(scope="module")
+def corpus() -> list[JsonObject]:
+    return [
+        found
+        for path in sorted(CORPUS.glob("*.yml"))
+        if isinstance(found := whole(read_text(path.read_bytes()).value), dict)
+    ]
+
+
+# What is hostile ------------------------------------------------------------------------------------------------------
+
+
+def test_a_bomb_of_aliases_and_a_text_that_is_too_large_or_too_deep_are_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    texts = ("\n".join(lines), "a: " + "x" * 1_000_001, "[" * 100_000, '{"data": ' * 100, "kind: app\n--- \nkind: app")
+    for text in texts:
+        with pytest.raises(BadWorkflow):
+            import_dify(text)
+
+
+def test_a_file_that_is_none_of_dify_is_refused() -> None:
+    for text in (
+        "",
+        "[]",
+        "5",
+        "a: 1",
+        '{"data": "{\\"data\\": \\"{}\\"}"}',
+        "kind: app",
+        '{"app": {"mode": "workflow"}}',
+    ):
+        with pytest.raises(BadWorkflow):
+            import_dify(text)
+
+
+JUNK: list[Json] = [
+    None,
+    True,
+    0,
+    -1,
+    1e300,
+    "",
+    "x",
+    "${x}",
+    "{{#1.s#}}",
+    "{{#sys.query#}}",
+    [],
+    [[]],
+    [None],
+    {},
+    {"cel": "1"},
+]
+
+
+def _put(value: Json, step: str | int, new: Json) -> None:
+    match value, step:
+        case dict(), str():
+            value[step] = new
+        case list(), int():
+            value[step] = new
+        case _:
+            raise AssertionError(step)
+
+
+def places(value: Json, found: list[Callable[[Json], None]]) -> list[Callable[[Json], None]]:
+    """What puts another value at each place of a value."""
+    items: Iterator[tuple[str | int, Json]] = iter(())
+    if isinstance(value, dict):
+        items = iter(list(value.items()))
+    elif isinstance(value, list):
+        items = iter(list(enumerate(value)))
+    for step, item in items:
+        found.append(partial(_put, value, step))
+        places(item, found)
+    return found
+
+
+def survives(value: JsonObject) -> None:
+    """The import comes to an end, reports, and what it writes passes the check."""
+    try:
+        imported = import_dify(msgspec.json.encode(value))
+    except BadWorkflow:
+        return
+    assert imported.report.exit_code in (0, 3, 4)
+    if imported.text:
+        assert not check_text(imported.text).problems
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_file_with_anything_at_any_place_never_breaks_the_import(
+    corpus: list[JsonObject], data: st.DataObject
+) -> None:
+    value = msgspec.json.decode(msgspec.json.encode(data.draw(st.sampled_from(corpus))))
+    for _ in range(data.draw(st.integers(1, 4))):
+        found = places(value, [])
+        data.draw(st.sampled_from(found))(data.draw(st.sampled_from(JUNK)))
+    survives(value)
+
+
+def test_a_file_with_any_one_field_missing_never_breaks_the_import(corpus: list[JsonObject]) -> None:
+    chance = random.Random(3)  # which fields are tried, and no secret
+    for value in corpus:
+        text = msgspec.json.encode(value)
+        paths = list(_fields(value, ()))
+        for path in chance.sample(paths, 1) if paths else ():
+            changed = msgspec.json.decode(text)
+            at = changed
+            for step in path[:-1]:
+                at = at[step]
+            del at[path[-1]]
+            survives(changed)
+
+
+def _fields(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield (*path, name)
+            yield from _fields(item, (*path, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _fields(item, (*path, index))
+
+
+def test_a_text_of_the_file_never_becomes_an_expression_of_ours() -> None:
+    hostile = "${secret:KEY} ${env.x} ${nothing}"
+    nodes = [
+        START,
+        node("2", "answer", answer=hostile),
+        node(
+            "3",
+            "tool",
+            tool_name="t",
+            provider_id="p",
+            tool_parameters={"a": {"type": "constant", "value": {"cel": "1+1"}}},
+        ),
+        node("4", "http-request", method="post", url="https://example.org", body={"type": "raw-text", "data": hostile}),
+    ]
+    edges = [edge("1", "2"), edge("2", "3"), edge("3", "4")]
+    imported = import_dify(app(nodes, edges))
+    value = read_text(imported.text).value
+    assert isinstance(value, dict)
+    assert "${secret:" not in imported.text
+    assert '"cel"' not in json.dumps(value["nodes"])
+    assert "${env.dollar}{secret:KEY}" in imported.text
+
+
+# Secrets --------------------------------------------------------------------------------------------------------------
+
+
+def test_no_secret_of_a_file_stands_in_ours_or_in_the_report() -> None:
+    secrets = [
+        f"{kind}-vErYsEcReT{n}-abcdefghijklmnop" for n, kind in enumerate(("a", "b", "c", "d", "e", "f", "g", "sk"))
+    ]
+    a, b, c, d, e, f, g, sk = secrets
+    bearer: Json = {"type": "api-key", "config": {"type": "bearer", "api_key": d}}
+    lines: JsonObject = {"headers": f"X-Api-Key: {a}\nAuthorization: Bearer {b}", "params": f"access_token: {c}"}
+    code = f"api_key = '{f}'\ndef main(password): return connect(password=password)"
+    said_to_model = f"use {sk} and {{{{#env.KEY#}}}}"
+    nodes = [
+        START,
+        node("2", "http-request", method="get", url="https://example.org", authorization=bearer, **lines),
+        node("3", "http-request", method="get", url="{{#1.s#}}", authorization=bearer),
+        node("4", "tool", tool_name="t", provider_id="p", tool_parameters={}, tool_configurations={"api_key": e}),
+        node("5", "code", code=code, outputs={}, variables=[]),
+        node("6", "llm", model={}, prompt_template=[{"role": "user", "text": said_to_model}]),
+    ]
+    edges = [edge(str(n), str(n + 1)) for n in range(1, 6)]
+    env: list[Json] = [{"name": "KEY", "value": g, "value_type": "secret"}]
+    imported = import_dify(app(nodes, edges, environment_variables=env))
+    said = imported.text + str(imported.report)
+    assert [secret for secret in secrets if secret in said] == []
+    assert not check_text(imported.text).problems
+    opened = [
+        line
+        for line in imported.report.lines
+        if line.status == "open" and ("secret" in line.message or "key" in line.message)
+    ]
+    assert len(opened) >= 7
+    assert "connect(password     =password)" in imported.text
+    assert "${secret:http_request_2_X_Api_Key}" in imported.text
+
+
+def test_a_secret_constant_goes_into_requests_by_its_name() -> None:
+    send = node("2", "http-request", method="get", url="https://example.org/x", headers="X-Key: {{#env.KEY#}}")
+    env: list[Json] = [{"name": "KEY", "value": "hidden-value-of-key", "value_type": "secret"}]
+    imported = import_dify(app([START, send], [edge("1", "2")], environment_variables=env))
+    assert "X-Key: " in imported.text
+    assert "${secret:KEY}" in imported.text
+    assert imported.report.exit_code == 3
+
+
+# What is reported -----------------------------------------------------------------------------------------------------
+
+
+def test_every_field_of_a_node_has_a_line_and_an_unknown_field_is_lost() -> None:
+    imported = import_dify(app([START, node("2", "answer", answer="x", surprise={"a": 1})], [edge("1", "2")]))
+    found = {line.field: line.status for line in imported.report.of("answer_2")}
+    assert found["answer"] == "same"
+    assert found["surprise"] == "lost"
+    assert imported.report.exit_code == 4
+
+
+def test_an_edge_that_cannot_be_taken_does_not_let_its_target_run() -> None:
+    nodes = [START, node("2", "if-else", cases=[]), node("3", "answer", answer="x"), node("4", "answer", answer="y")]
+    imported = import_dify(app(nodes, [edge("1", "2"), edge("2", "3", "no-such-case"), edge("3", "4")]))
+    assert "answer_3" not in imported.text
+    assert "answer_4" not in imported.text
+    assert imported.report.exit_code == 4
+
+
+def test_a_cycle_is_cut_and_containers_in_each_other_are_refused() -> None:
+    nodes = [START, node("2", "answer", answer="x"), node("3", "answer", answer="y")]
+    imported = import_dify(app(nodes, [edge("1", "2"), edge("2", "3"), edge("3", "2")]))
+    assert imported.report.exit_code == 4
+    inner = [{**node("5", "loop", loop_count=1), "parentId": "6"}, {**node("6", "loop", loop_count=1), "parentId": "5"}]  # type: ignore[dict-item]
+    assert import_dify(app([START, *inner])).report.exit_code in (0, 4)
+
+
+def test_a_chat_app_becomes_an_agent() -> None:
+    config: JsonObject = {
+        "model": {"provider": "openai", "name": "gpt-4o", "mode": "chat", "completion_params": {}},
+        "pre_prompt": "You are kind.",
+        "agent_mode": {
+            "enabled": True,
+            "tools": [{"tool_name": "current_time", "enabled": True, "provider_id": "time"}],
+        },
+    }
+    source = {
+        "kind": "app",
+        "version": "0.1.2",
+        "app": {"name": "Help Desk", "mode": "agent-chat"},
+        "model_config": config,
+    }
+    imported = import_dify(json.dumps(source))
+    assert imported.text == ""
+    assert "[agents.help_desk]" in imported.report.settings
+    assert 'instructions = "You are kind."' in imported.report.settings
+    assert 'tools = ["current_time"]' in imported.report.settings
+    assert imported.report.exit_code == 3
+
+
+def test_what_is_written_is_read_back_as_the_same_value() -> None:
+    texts = (
+        "",
+        "yes",
+        "12:30",
+        "0x1F",
+        "a\nb\n",
+        "a\n\n",
+        " a\nb",
+        "a: b",
+        "- x",
+        "#",
+        "\t\nx",
+        "\u2028\nx",
+        "null",
+        "é😀",
+        "1e3",
+        "a\rb\n",
+    )
+    value: JsonObject = {"texts": list(texts), **{f"k {n}": text for n, text in enumerate(texts)}}
+    value["deep"] = {"list": [[{"a": [1, None, True, {"x": "l\nm\n"}]}], []], "yes": {}, "": 2.5}
+    assert read_text(definition_text(value)).value == value
+
+
+# The command ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_our_file_and_tells_by_its_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert set(IMPORTS) == {"dify"}
+    run = CliRunner()
+    for name, code in (("pass_through", 0), ("llm", 3), ("unknown_type", 4)):
+        done = run.invoke(
+            command, ["workflow", "import", str(CORPUS / f"{name}.yml"), "--from", "dify", "-o", f"{name}.yaml"]
+        )
+        assert done.exit_code == code, done.output
+        assert not check_text((tmp_path / f"{name}.yaml").read_bytes()).problems
