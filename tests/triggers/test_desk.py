@@ -51,6 +51,7 @@ class Hall:
     """A journal, a light, and a desk of triggers."""
 
     def __init__(self, store: Store, triggers: dict[str, TriggerTable], policy: Rules | None = None) -> None:
+        self.place = store.place
         self.clock = FakeClock(auto=True)
         self.lit: list[str] = []
         self.journal: Journal = store.open(clock=self.clock)

@@ -23,6 +23,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import Scope
 
 from ..core.errors import InvalidArguments, JournalError, TaskRefused, UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse
@@ -39,6 +40,8 @@ log = logging.getLogger("actum.server.triggers")
 
 SCOPE = "runs"
 BODY_BYTES_MAX = 1024 * 1024
+_SHOWN = "actum.trigger"
+"""Under this key the scope of a request holds the header with the token of a sender."""
 
 
 class TriggerDoor:
@@ -64,6 +67,19 @@ class TriggerDoor:
     def open_paths(self) -> Collection[str]:
         """Triggers with a secret need no key."""
         return [f"/v1/triggers/{name}" for name, table in self._desk.triggers.items() if table.secret]
+
+    def take_keys(self, scope: Scope) -> list[str]:
+        """No key is shown elsewhere. The token of a sender stands where a key of the server would stand, and is no key:
+        the house must not see the token, or it would refuse the request.
+        """
+        name = str(scope["path"]).removeprefix("/v1/triggers/")
+        table = self._desk.triggers.get(name)
+        if table is not None and table.is_webhook and table.secret and table.signature == "token":
+            shown = [value for key, value in scope["headers"] if key == b"authorization"]
+            if len(shown) == 1:
+                scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
+                scope[_SHOWN] = {"authorization": shown[0].decode("latin-1")}
+        return []
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -91,13 +107,13 @@ class TriggerDoor:
         name = str(request.path_params["name"])
         table = self._desk.triggers.get(name)
         if table is None or not table.is_webhook:
-            raise Refusal(404, "unknown_trigger", "There is no such trigger.")
+            raise _unknown()
         body = await request.body()
-        headers = {key.lower(): value for key, value in request.headers.items()}
+        headers = {key.lower(): value for key, value in request.headers.items()} | request.scope.get(_SHOWN, {})
         self._check_sender(name, table, headers, body, request)
         if len(body) > BODY_BYTES_MAX:
             raise Refusal(413, "too_long", f"The body is longer than {BODY_BYTES_MAX} bytes.")
-        data = _data(headers.get("content-type", ""), body)
+        data = await asyncio.to_thread(_data, headers.get("content-type", ""), body)
         try:
             event = TriggerEvent(
                 trigger=name,
@@ -132,8 +148,11 @@ class TriggerDoor:
         Refusal: the event comes from somebody who may not tell of it.
         """
         if not table.secret:
-            if not allows(identity_of(request.scope), (SCOPE,)):
+            who = identity_of(request.scope)
+            if not allows(who, (SCOPE,)):
                 raise Refusal(403, "scope", f"This needs a key with the scope `{SCOPE}`.", scope=(SCOPE,))
+            if who.tenant != table.tenant or (table.agent and not who.may_use("agent", table.agent)):
+                raise _unknown()  # a trigger of others can not be told from one that is not there
             return
         secret = self._secret(name)
         if not secret:
@@ -166,6 +185,10 @@ class TriggerDoor:
             ) from None
         except UsageError as error:
             raise Refusal(422, "inputs", f"{error}.") from None
+
+
+def _unknown() -> Refusal:
+    return Refusal(404, "unknown_trigger", "There is no such trigger.")
 
 
 def _data(media_type: str, body: bytes) -> Json:

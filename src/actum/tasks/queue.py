@@ -502,6 +502,35 @@ class TaskQueue:
         """The task of a unique key of a user; None where there is none."""
         return await self._index().keyed(tenant, principal, key)
 
+    async def run_of_key(self, key: str, *, tenant: str, principal: str) -> str:
+        """The run that was accepted for a unique key, also where the list of tasks has dropped the task since.
+
+        Args:
+            key: the unique key.
+            tenant, principal: of the user.
+
+        Returns:
+            The id of the run; empty where no run was accepted for this key.
+        """
+        if (known := await self.keyed(key, tenant=tenant, principal=principal)) is not None:
+            return known.run_id
+        run_id = _run_of_key(User(tenant, principal), key, 0)
+        entries = await self._journal.read(run_id)
+        return run_id if any(isinstance(entry.record, TaskQueued) for entry in entries) else ""
+
+    async def check_waiting(self, most: int, *, tenant: str, principal: str) -> None:
+        """Whether a user has room for one more task, by a limit beside those of this queue.
+
+        Args:
+            most: so many tasks of the user may wait.
+            tenant, principal: of the user.
+
+        Raises:
+            TaskRefused: so many tasks of this user wait already.
+        """
+        if await self._index().queued(tenant, principal, most=most) >= most:
+            raise TaskRefused("queued_max", f"{most} tasks of this user wait already: try again later")
+
     async def wait(
         self, run_id: str, seconds: float, *, tenant: str | None = None, principal: str | None = None
     ) -> TaskView:

@@ -6,8 +6,8 @@ the first run. The task is on record when `take` returns.
 
 from __future__ import annotations
 
-import hashlib
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Literal
@@ -142,7 +142,7 @@ class TriggerDesk:
             JournalError: nothing can be written.
         """
         self.table(name)
-        given = id or hashlib.sha256(f"{self.clock.now()} {dumps(data)}".encode()).hexdigest()
+        given = id or secrets.token_hex(16)
         return await self.take(TriggerEvent(trigger=name, id=given, at=self.clock.now(), data=data, kind=kind))
 
     def table(self, name: str) -> TriggerTable:
@@ -161,9 +161,10 @@ class TriggerDesk:
         if table.wake:
             return await self._wake(table, event)
         principal, tenant = whose(event.trigger, table)
-        if (known := await self._queue.keyed(event.key, tenant=tenant, principal=principal)) is not None:
-            return TakenEvent(event=event.id, run_id=known.run_id, how="known")
+        if known_run := await self._queue.run_of_key(event.key, tenant=tenant, principal=principal):
+            return TakenEvent(event=event.id, run_id=known_run, how="known")
         await self._check_rate(event.trigger, table)
+        await self._queue.check_waiting(table.queued_max, tenant=tenant, principal=principal)
         options = TaskOptions(unique_key=event.key, max_retries=table.max_retries)
         try:
             if table.workflow:
@@ -257,8 +258,11 @@ def check_trigger(name: str, table: TriggerTable) -> None:
     place, _, path = table.id.partition(":")
     if table.id and (place not in ("header", "body") or not path):
         raise UsageError(f'{where}: id = "header:NAME" or "body:PATH", such as "body:data.id"')
-    if table.per_minute < 1 or table.max_age_s <= 0 or table.answer_s <= 0 or table.max_retries < 0:
-        raise UsageError(f"{where}: per_minute, max_age_s and answer_s are greater than 0, max_retries is not below 0")
+    counts, seconds = (table.per_minute, table.queued_max), (table.max_age_s, table.answer_s)
+    if min(counts) < 1 or min(seconds) <= 0 or table.max_retries < 0:
+        raise UsageError(
+            f"{where}: per_minute, queued_max, max_age_s and answer_s are greater than 0, max_retries is not below 0"
+        )
 
 
 class _EventValues:

@@ -12,7 +12,11 @@ from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from .settings import SignatureForm, TriggerTable
 
-OWN_IDS: dict[SignatureForm, str] = {"standard": "header:webhook-id", "github": "header:x-github-delivery"}
+OWN_IDS: dict[SignatureForm, str] = {
+    "standard": "header:webhook-id",
+    "github": "header:x-github-delivery",
+    "stripe": "body:id",
+}
 """Where forms of signatures say that the id of an event stands."""
 ID_CHARS_MAX = 1_000
 

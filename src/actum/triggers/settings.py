@@ -35,11 +35,12 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             server.
         secret: the name of the secret by which a signature is checked.
         id: where the id of an event stands: `header:NAME`, or `body:PATH` such as `body:data.id`. The signature forms
-            `standard` and `github` know it themselves. Without an id, each delivery is an event of its own.
+            `standard`, `github` and `stripe` know it themselves. Without an id, each delivery is an event of its own.
         max_age_s: a signature that is older is refused, where the form says how old it is.
         answer: whoever sends the webhook is answered with what came of the run, as far as it ends within `answer_s`.
         answer_s: so many seconds an answer is waited for.
         per_minute: so many events a minute begin runs; more are refused (429).
+        queued_max: so many tasks of the trigger's principal may wait; more events are refused (429).
         max_retries: so often a run that failed is tried again.
         principal: on whose behalf the run is; `trigger:NAME` when it is left out.
         tenant: the tenant of the principal.
@@ -62,6 +63,7 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     answer: bool = False
     answer_s: float = 30.0
     per_minute: int = 60
+    queued_max: int = 1_000
     max_retries: int = 3
     principal: str = ""
     tenant: str = ""

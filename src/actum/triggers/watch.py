@@ -82,6 +82,8 @@ class Watcher:
                     await self._look_at_file(name)
             except ActumError as error:
                 log.warning("trigger %s: %s", name, error)
+            except Exception:  # the edge: one trigger that fails does not end the others; the log says how it failed
+                log.exception("trigger %s failed", name)
 
     # Schedules --------------------------------------------------------------------------------------------------------
 
@@ -92,6 +94,10 @@ class Watcher:
             await self._desk.positions.move(key, None, repr(now))
             return
         last = float(position)
+        if last - now > LATE_S:  # the clock was set back: without this, the trigger would be silent until that time
+            log.warning("trigger %s: the clock was set back by %.0f seconds", name, last - now)
+            await self._desk.positions.move(key, position, repr(now))
+            return
         due = self._schedules[name].between(last, now, most=MISSED_MAX)
         if not due:
             return

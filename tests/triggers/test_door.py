@@ -1,0 +1,181 @@
+"""What the door of the triggers lets in: signed, forged, replayed, too large; by whom, and how often."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from actum.core.webhook import signature
+from actum.server.access import Access
+from actum.server.house import House, HouseSettings
+from actum.server.identity import Identity
+from actum.server.triggers import BODY_BYTES_MAX, TriggerDoor
+from actum.storage.sqlite import SQLiteJournal
+from actum.triggers.settings import TriggerTable
+from tests.storage.conftest import Store
+from tests.web import serving
+
+from .test_desk import Hall
+
+pytestmark = pytest.mark.row("A6")
+
+SECRET = "a-secret-of-the-sender"
+BODY = b'{"room": "kitchen"}'
+
+
+class Keys:
+    """Two tenants with a key each, and a key that may use other agents."""
+
+    async def verify_token(self, token: str) -> Identity | None:
+        who = {
+            "north": Identity(principal="ann", tenant="north", scopes=("admin",)),
+            "south": Identity(principal="bob", tenant="south", scopes=("runs",)),
+            "weak": Identity(principal="bob", tenant="south", scopes=("tools",)),
+        }
+        return who.get(token)
+
+
+@pytest.fixture
+def hall(shared: Store) -> Callable[..., Hall]:
+    return lambda **triggers: Hall(shared, triggers)
+
+
+@asynccontextmanager
+async def opened(hall: Hall) -> AsyncIterator[httpx2.AsyncClient]:
+    """The triggers behind a house that wants keys."""
+    house = House([TriggerDoor(hall.desk, lambda name: SECRET)], HouseSettings(access=Access(verifier=Keys())))
+    async with serving(house.app) as url, httpx2.AsyncClient(base_url=f"{url}/v1/triggers", timeout=20) as client:
+        yield client
+
+
+def standard(hall: Hall, body: bytes, id_: str = "msg_1", *, age_s: int = 0) -> dict[str, str]:
+    at = int(hall.clock.now()) - age_s
+    signed = signature([SECRET], id_, at, body)
+    return {"webhook-id": id_, "webhook-timestamp": str(at), "webhook-signature": signed}
+
+
+async def test_a_delivery_that_comes_sixteen_times_at_once_begins_one_run_and_a_forged_one_none(
+    hall: Callable[..., Hall], caplog: pytest.LogCaptureFixture
+) -> None:
+    it = hall(press=TriggerTable(workflow="lamp", secret="s"), gone=TriggerTable(workflow="lamp", schedule="0 7 * * *"))
+    async with opened(it) as client:
+        headers = standard(it, BODY)
+        told = await asyncio.gather(*(client.post("/press", content=BODY, headers=headers) for _ in range(16)))
+        assert {each.status_code for each in told} == {202}
+        (run_id,) = {each.json()["run_id"] for each in told}
+        forged = headers | {"webhook-signature": signature(["another"], "msg_1", int(it.clock.now()), BODY)}
+        deep = b'{"a":' * 200_000 + b"1" + b"}" * 200_000  # refused as too large
+        nested = b"[" * 101 + b"]" * 101
+        large = b'"' + b"x" * BODY_BYTES_MAX + b'"'
+        for what, status, body, own in (
+            ("forged", 401, BODY, forged),
+            ("unsigned", 401, BODY, {}),
+            ("another body", 401, b'{"room": "hall"}', headers),
+            ("another id", 401, BODY, headers | {"webhook-id": "msg_2"}),
+            ("old", 401, BODY, standard(it, BODY, age_s=301)),
+            ("of the future", 401, BODY, standard(it, BODY, age_s=-301)),
+            ("no JSON", 400, b"{", standard(it, b"{")),
+            ("two meanings", 400, b'{"a":1,"a":2}', standard(it, b'{"a":1,"a":2}')),
+            ("no UTF-8", 400, b"\xff", standard(it, b"\xff")),
+            ("nested", 400, nested, standard(it, nested)),
+            ("large", 413, large, standard(it, large)),
+            ("large and nested", 413, deep, standard(it, deep)),
+            ("no inputs", 422, b"{}", standard(it, b"{}", "msg_3")),
+            ("no object", 422, b"[]", standard(it, b"[]", "msg_4")),
+        ):
+            answer = await client.post("/press", content=body, headers=own)
+            assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), what
+            assert answer.json()["status"] == status, what
+        assert (await client.post("/gone", json={}, headers={"authorization": "Bearer north"})).status_code == 404
+        assert (await client.post("/press", content=BODY, headers=headers)).json()["how"] == "known"
+    assert [run.run_id for run in await it.journal.runs(limit=None)] == [run_id]
+    assert SECRET not in caplog.text
+    if isinstance(it.journal, SQLiteJournal):
+        await it.journal.sync(run_id)
+        written = b"".join(each.read_bytes() for each in Path(it.place).parent.iterdir() if each.is_file())
+        assert SECRET.encode() not in written
+        assert b"kitchen" in written
+
+
+async def test_githubs_and_stripes_deliveries_are_known_by_their_ids(hall: Callable[..., Hall]) -> None:
+    tables = {form: TriggerTable(workflow="lamp", secret="s", signature=form) for form in ("github", "stripe")}  # type: ignore[arg-type]
+    it, body = hall(**tables), b'{"id": "evt_1", "room": "kitchen"}'
+    at = str(int(it.clock.now()))
+    of_stripe = hmac.new(SECRET.encode(), f"{at}.".encode() + body, "sha256").hexdigest()
+    of_github = hmac.new(SECRET.encode(), body, "sha256").hexdigest()
+    signed = {
+        "github": {"x-hub-signature-256": f"sha256={of_github}", "x-github-delivery": "d1"},
+        "stripe": {"stripe-signature": f"t={at},v1={of_stripe}"},
+    }
+    async with opened(it) as client:
+        for form, headers in signed.items():
+            twice = [await client.post(f"/{form}", content=body, headers=headers) for _ in range(2)]
+            assert [each.json()["how"] for each in twice] == ["begun", "known"], form
+    assert len(await it.journal.runs(limit=None)) == 2
+
+
+async def test_the_token_of_a_sender_is_no_key_of_the_server_and_each_press_is_an_event(
+    hall: Callable[..., Hall],
+) -> None:
+    it = hall(press=TriggerTable(workflow="lamp", secret="s", signature="token"))
+    async with opened(it) as client:
+        for headers, status in (
+            ({"authorization": f"Bearer {SECRET}"}, 202),
+            ({"x-webhook-token": SECRET}, 202),
+            ({"authorization": "Bearer north"}, 401),  # a key of the server is no token of the sender
+            ({}, 401),
+        ):
+            assert (await client.post("/press", content=BODY, headers=headers)).status_code == status, headers
+    assert len(await it.journal.runs(limit=None)) == 2
+
+
+async def test_a_trigger_of_another_tenant_is_not_there_and_without_a_secret_a_key_is_needed(
+    hall: Callable[..., Hall],
+) -> None:
+    it = hall(press=TriggerTable(workflow="lamp", tenant="south"), go=TriggerTable(wake="order 7", tenant="south"))
+    begins = hall(begin=TriggerTable(workflow="order", tenant="north"))
+    run_id = (await begins.desk.fire("begin", {})).run_id  # waits for the same token, in another tenant
+    await begins.carry_out(run_id)
+    async with opened(it) as client:
+        for name, key, status in (
+            ("press", "north", 404),
+            ("none", "north", 404),
+            ("press", "weak", 403),
+            ("press", "wrong", 401),
+            ("press", "", 401),
+            ("go", "south", 404),
+            ("press", "south", 202),
+        ):
+            headers = {"authorization": f"Bearer {key}"} if key else {}
+            answer = await client.post(f"/{name}", content=BODY, headers=headers)
+            assert answer.status_code == status, (name, key, answer.text)
+    assert (await it.queue.look(run_id)).line.state == "waiting"
+    (run,) = [each for each in await it.journal.runs(limit=None) if each.tenant == "south"]
+    assert run.principal == "trigger:press"
+
+
+async def test_limits_of_rate_and_queue_answer_429_and_an_answer_waits_for_its_run(
+    hall: Callable[..., Hall],
+) -> None:
+    it = hall(
+        rate=TriggerTable(workflow="lamp", secret="s", signature="token", per_minute=1),
+        room=TriggerTable(workflow="lamp", secret="s", signature="token", queued_max=1),
+        told=TriggerTable(workflow="lamp", secret="s", answer=True),
+    )
+    async with opened(it) as client:
+        for name in ("rate", "room"):
+            told = [await client.post(f"/{name}", content=BODY, headers={"x-webhook-token": SECRET}) for _ in range(2)]
+            assert [each.status_code for each in told] == [202, 429], name
+            assert int(told[1].headers["retry-after"]) > 0
+        begun = await it.desk.fire("told", json.loads(BODY), id="msg_1")
+        await it.carry_out(begun.run_id)
+        answer = await client.post("/told", content=BODY, headers=standard(it, BODY))
+        assert (answer.status_code, answer.json()["run_id"]) == (200, begun.run_id)
+        assert (answer.json()["state"], answer.json()["result"]) == ("succeeded", "{}")
