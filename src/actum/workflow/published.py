@@ -28,8 +28,6 @@ from .workflow import Workflow, check_tools, workflow_names
 OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
 """A workflow may use so many publications of other workflows, with so many bytes of text, those that are used by them
 counted: to open them takes time."""
-
-
 DEFINITIONS_MAX = 500
 """So many definitions are kept parsed."""
 
