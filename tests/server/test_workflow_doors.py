@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -236,20 +237,20 @@ async def latest(client: httpx2.AsyncClient) -> str:
     return found[-1]
 
 
-async def say(client: httpx2.AsyncClient, agent: str, words: str) -> dict[str, dict[str, dict[str, object]]]:
+async def say(client: httpx2.AsyncClient, agent: str, words: str) -> dict[str, Any]:
     message = {"role": "ROLE_USER", "messageId": f"m {words}", "parts": [{"text": words}]}
     body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
     answer = await client.post(f"/a2a/{agent}", json=body, headers={"A2A-Version": "1.0"})
-    told: dict[str, dict[str, dict[str, object]]] = answer.json()
+    told: dict[str, Any] = answer.json()
     return told
 
 
-async def mcp(client: httpx2.AsyncClient, method: str, **params: object) -> dict[str, dict[str, object]]:
+async def mcp(client: httpx2.AsyncClient, method: str, **params: object) -> dict[str, Any]:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": MCP_META}}
     headers = {**MCP_HEADERS, "mcp-method": method, **({"mcp-name": str(params["name"])} if "name" in params else {})}
     answer = await client.post("/mcp", json=body, headers=headers)
     text = answer.text
     if answer.headers["content-type"].startswith("text/event-stream"):
         text = [line[6:] for line in text.splitlines() if line.startswith("data: ")][-1]
-    told: dict[str, dict[str, object]] = httpx2.Response(200, text=text).json()
+    told: dict[str, Any] = httpx2.Response(200, text=text).json()
     return told

@@ -158,7 +158,7 @@ async def test_bad_inputs_are_told_with_their_places_and_begin_nothing() -> None
 async def test_an_unknown_workflow_is_404_with_the_names_that_come_near() -> None:
     async with desk() as it:
         for method, rest in (("GET", ""), ("POST", "/run"), ("POST", "/check")):
-            body = None if method == "GET" else {}
+            body: object = None if method == "GET" else {}
             for name, told in (
                 ("payin", "Did you mean paying"),
                 ("zzz", "GET /v1/workflows"),

@@ -937,7 +937,7 @@ class WorkflowRunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields
     version: Annotated[int, Meta(ge=0, le=2_000_000_000)] = 0
 
 
-class WorkflowText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WorkflowCheckBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A definition that is to be checked.
 
     Attributes:

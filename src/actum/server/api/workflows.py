@@ -21,6 +21,7 @@ from ..scopes import allows
 from . import tasks, views
 from .api import Api
 from .bodies import (
+    WorkflowCheckBody,
     WorkflowChecked,
     WorkflowDetails,
     WorkflowInfo,
@@ -29,7 +30,6 @@ from .bodies import (
     WorkflowProblem,
     WorkflowRunBody,
     WorkflowsQuery,
-    WorkflowText,
     WorkflowVersionQuery,
 )
 from .operation import ApiReply, ApiRequest
@@ -98,7 +98,7 @@ async def get_workflow(api: Api, asked: ApiRequest[WorkflowVersionQuery, None]) 
     return ApiReply(details)
 
 
-async def check_workflow(api: Api, asked: ApiRequest[None, WorkflowText]) -> ApiReply:
+async def check_workflow(api: Api, asked: ApiRequest[None, WorkflowCheckBody]) -> ApiReply:
     """What is wrong with a definition."""
     who, name, text = asked.who, asked.names["name"], asked.body.text
     shelf = await api.workflows.shelf(who.tenant)
