@@ -284,7 +284,9 @@ class CallPath:
         """
         if self._scope.recording.asked(place) is not None:
             await self._look_first(plan, place)
-        self._breakers.check(plan.names[-1], self._scope.clock.monotonic(), self._terms.facts.tenant)
+        self._breakers.check(
+            plan.meant or plan.bound.tool.name, self._scope.clock.monotonic(), self._terms.facts.tenant
+        )
 
     async def _turn_away(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult | Pending:
         """The call is not to be made. If an earlier process began it, somebody has to say what became of it."""
@@ -491,7 +493,7 @@ class CallPath:
                 return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
-            self._breakers.note(plan.names[-1], error, scope.clock.monotonic(), self._terms.facts.tenant)
+            self._breakers.note(plan.meant or tool.name, error, scope.clock.monotonic(), self._terms.facts.tenant)
             if plan.edited:
                 result = with_note(result, plan.shown)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
@@ -662,7 +664,7 @@ class CallPath:
             result = scope.redaction.clean(result, scope.told)
             if final and result.content:
                 result = scope.keep_media(result)
-            shown = self._shown(call, result, (call.name,) if plan is None else plan.names)
+            shown = self._shown(call, result, plan)
             settled = CallCompleted(
                 place.cause, place.index, result, seconds, elapsed, detail, final, shown, used, outside
             )
@@ -676,8 +678,8 @@ class CallPath:
             self._tell_finished(call, result, seconds, place)
         return result
 
-    def _shown(self, call: ToolCall, result: ToolResult, names: Sequence[str]) -> int:
-        """How many bytes of a result's text the model is shown; 0 for all. `names` are those of `Plan.names`.
+    def _shown(self, call: ToolCall, result: ToolResult, plan: Plan | None) -> int:
+        """How many bytes of a result's text the model is shown; 0 for all.
 
         Raises:
             ResourceLimit: it is larger than a result may be.
@@ -686,6 +688,7 @@ class CallPath:
             return 0
         bound = self.catalog.get(call.name)
         reading = bound is not None and isinstance(bound.toolset, ResultReader)
+        names = (call.name,) if plan is None else plan.names
         try:
             return to_show(result, None if reading else self._limits.bytes_of(*names), self._limits.result_bytes_max)
         except ResourceLimit as large:

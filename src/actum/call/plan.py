@@ -78,7 +78,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names by which limits know the call; the last one is of what is really asked."""
+        """The names by which limits know the call."""
         return (self.bound.tool.name, self.meant) if self.meant else (self.bound.tool.name,)
 
     @property
