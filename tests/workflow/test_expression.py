@@ -112,3 +112,15 @@ def test_origins_are_exact() -> None:
         "text": (Origin("developer", part=True), Origin("user", part=True)),
         "computed": (Origin("tool", "search", "", part=True),),
     }
+
+
+def test_a_reference_can_be_piped_through_a_function() -> None:
+    place = Place()
+    assert compile_value("${find.output|loose_text}").value(place) == "[{'price': 3, 'id': 'x'}]"
+    assert compile_value("<${ inputs.name | upper }> ${inputs.budget?|text}").value(place) == "<ADA> 4"
+    assert compile_value("${skipped.output?|loose_text}").value(place) == ""
+    assert next(iter(compile_value("${inputs.name|upper}").named())).path == "inputs.name"
+    with pytest.raises(NoValue, match="expected a text"):
+        compile_value("${inputs.budget|upper}").value(place)
+    with pytest.raises(UsageError, match="no function 'uper'"):
+        compile_value("${inputs.name|uper}")

@@ -106,6 +106,9 @@ def _workflow(workflow: FieldReader, notes: ImportNotes, name: str, description:
     graph = DifyGraph(workflow.object("graph"), notes)
     references = References(graph, constants, hidden, conversation)
     references.variables |= variables.keys()
+    if any(node.kind == "answer" and node.parent for node in graph.nodes.values()):
+        references.gathered = references.variable_name("answered")
+        variables[references.gathered] = ""
     for node in graph.inside(""):
         _start(node, references, secrets, notes)
     if mode == "advanced-chat":
@@ -118,6 +121,8 @@ def _workflow(workflow: FieldReader, notes: ImportNotes, name: str, description:
         env[DOLLAR] = "$"
     said = [node.name for node in _ordered(graph) if node.kind == "answer"]
     outputs: JsonObject = {"answer": "".join(f"${{{each}.text?}}" for each in said)} if said else {}
+    if references.gathered:
+        outputs = {"answer": f"${{vars.{references.gathered}}}"}
     optional: JsonObject = {"description": description, "inputs": _inputs(references), "env": env, "vars": variables}
     definition: JsonObject = {"actum": "workflow/1", "name": name, "imported": "dify"}
     definition |= {field: value for field, value in optional.items() if value}

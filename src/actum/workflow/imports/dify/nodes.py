@@ -165,7 +165,13 @@ def _if_else(c: Conversion) -> Converted:
 
 def _answer(c: Conversion) -> Converted:
     c.data.editor_only("variables")
-    return c.done((c.node.name, {"type": "say", "text": c.text(c.data, "answer", "loose_markdown")}))
+    done = c.done((c.node.name, {"type": "say", "text": c.text(c.data, "answer", "loose_markdown")}))
+    gathered = c.references.gathered
+    if not gathered:
+        return done
+    kept = c.fresh(f"{c.node.name}_kept")
+    adding: JsonObject = {"type": "set", "add": {gathered: f"${{{c.node.name}.text}}"}}
+    return Converted({**done.nodes, kept: adding}, {"": kept}, [f"{c.node.name} > {kept}"])
 
 
 def _end(c: Conversion) -> Converted:

@@ -148,6 +148,18 @@ class References:
         env: the types of the constants, by name.
         secrets: the names of the constants that are secrets, with the names under which they are kept.
         conversation: our names of the conversation variables, with their types.
+
+    Attributes:
+        loop_variables: our names of the variables of each loop, with their types.
+        inputs: JSON Schema of each input.
+        input_types: the types that Dify gives the inputs.
+        required: the inputs that have to be given.
+        input_names: our names of inputs, by node and name in Dify.
+        secret_inputs: the secrets that take the place of inputs.
+        aliases: nodes that keep the item of an iteration for iterations inside of it.
+        variables: the names of all variables.
+        uses_dollar: whether a text needs the constant `DOLLAR`.
+        gathered: the variable that gathers what is said, where something is said inside of a container.
     """
 
     def __init__(
@@ -170,6 +182,7 @@ class References:
         self.aliases: dict[str, str] = {}
         self.variables: set[str] = set()
         self.uses_dollar = False
+        self.gathered = ""
 
     # Finding ----------------------------------------------------------------------------------------------------------
 
