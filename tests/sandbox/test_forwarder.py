@@ -17,12 +17,13 @@ from actum.core.interfaces import Context
 from actum.protocols.mcp.config import McpJail, McpServer
 from actum.sandbox.forwarder import Forwarder
 from actum.sandbox.jail import Jail
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.layers import landlock_abi, start
 from actum.toolsets.code import CodeRunner, code_tools
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.scripts import ScriptToolset
 from actum.transport.egress import Egress, EgressRules
 from actum.transport.guard import Guard
+from tests.peers.install import node
 from tests.toolsets.mcp.test_jail import THIEF
 from tests.toolsets.mcp.test_stdio import called, said
 
@@ -232,3 +233,37 @@ async def test_a_server_in_a_jail_reaches_its_hosts_and_a_wider_jail_is_another_
                 assert said(await called(connection, "fetch", url=address)) == wanted
             assert said(await called(connection, "dial", port=other.port)) == "PermissionError"
         assert (len(allowed.heads), other.heads) == (1, [])
+
+
+@held
+async def test_node_reaches_an_allowed_host_through_the_forwarder_and_no_other() -> None:
+    code = """
+    (async () => {
+      for (const address of process.argv.slice(2)) {
+        try {
+          const answer = await fetch(address);
+          console.log(answer.status, await answer.text());
+        } catch (error) {
+          console.log("failed", error.name);
+        }
+      }
+      await new Promise((done) => {
+        const socket = require("net").connect(Number(new URL(process.argv[3]).port), "127.0.0.1");
+        socket.on("connect", () => done(console.log("connected")));
+        socket.on("error", () => done(console.log("no connection")));
+      });
+    })();
+    """
+    async with host() as allowed, host() as other:
+        egress = Egress(EgressRules(private=(allowed.address, other.address)))
+        jail = Jail(read=(str(node()),), hosts=(allowed.address,))
+        command = [str(node()), "main.js", f"{allowed.address}/a", f"{other.address}/b"]
+        async with start(command, jail, files={"main.js": code.encode()}, egress=egress) as process:
+            told = (await process.child.stdout.read()).decode()
+            report = await process.ended()
+    assert report.exit == 0, told
+    first, second, third = told.splitlines()
+    assert first == "200 hello"
+    assert not second.startswith("200"), told
+    assert third == "no connection"
+    assert other.heads == []

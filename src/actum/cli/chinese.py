@@ -136,6 +136,7 @@ WORDS = {
     "change": "变化",
     "offers": "提供",
     "from": "来自",
+    "installed": "已安装",
     "checked": "已校验",
     "wrong": "错误",
     "verdict": "判定",

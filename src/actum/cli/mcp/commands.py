@@ -41,6 +41,7 @@ from ...protocols.plain_text import shown
 from ...sandbox.jail import Jail
 from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
+from ...toolsets.mcp.install import install_npx, is_npx
 from ...toolsets.mcp.jail import unfit_for_jail, unreadable_files
 from .. import options
 from ..options import JsonFlag
@@ -147,12 +148,22 @@ def add(
     }
     given |= _held(is_local="command" in entry, read=read or (), write=write or (), hosts=host or (), no_jail=no_jail)
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
+    if server.jail is not None and is_npx(server):
+        server = _installed(terminal, server)
     _check_jail(terminal, server, is_bare=not (read or write or host))
     done = "Added, in the place of another server of this name." if name in _written() else "Added."
     _change({name: entry_of(server)})
     _show_line(terminal, server)
     terminal.note(f"{done} Look at its tools and approve them with `actum mcp approve {shlex.quote(name)}`.")
     return DONE
+
+
+def _installed(terminal: Terminal, server: McpServer) -> McpServer:
+    """Install the package of an npx server, and show the version and the digest of each package."""
+    installed = asyncio.run(install_npx(server, os.environ, options.egress()))
+    for each in installed.packages:
+        terminal.line("installed", f"{shown(each.name)} {shown(each.version)}  {shown(each.integrity)}")
+    return installed.server
 
 
 def _held(

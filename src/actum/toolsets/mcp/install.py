@@ -1,0 +1,299 @@
+"""`install_npx`: the package of an `npx` server is installed first, in a jail, so that the server needs no network.
+
+`npx` installs and runs in one process. A network that is open for the installation would be open for the server, too.
+So npm runs in a jail of its own: it reaches the configured registry alone, reads the user's registry settings, and
+writes one folder. No script of a package is run. The server is then started from that folder, which it may only read.
+
+The folder is named by the versions and digests of all packages, as they stand in npm's lock file. A
+package that was installed anew with other contents is another server, and no approval for the old one holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path, PurePath
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct, structs
+
+from ...core.errors import UsageError
+from ...protocols.mcp.config import McpJail, McpServer
+from ...protocols.plain_text import shown
+from ...sandbox.jail import Jail, JailLimits
+from ...sandbox.layers import start
+from ...sandbox.removal import remove
+from ...storage.place import data_folder
+from ...transport.egress import Egress
+
+REGISTRY = "https://registry.npmjs.org/"
+PACKAGE = re.compile(
+    r"(?P<name>(?:@[a-z0-9][\w.~-]*/)?[a-z0-9][\w.~-]*)(?:@(?P<version>[\w.~^*+><=-]+))?", re.IGNORECASE
+)
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+LIMITS = JailLimits(memory_bytes=2 << 30, cpu_seconds=300.0, processes=128, disk_bytes=1 << 30, seconds=300.0)
+OPTIONS = {
+    "npm_config_audit": "false",
+    "npm_config_fund": "false",
+    "npm_config_ignore_scripts": "true",
+    "npm_config_update_notifier": "false",
+}
+SAID_BYTES_MAX = 4_000
+
+
+class InstalledPackage(Struct, frozen=True):
+    """One package that npm installed.
+
+    Attributes:
+        name: of the package.
+        version: of the package.
+        integrity: the digest of the package's archive, as npm checked it.
+    """
+
+    name: str
+    version: str
+    integrity: str
+
+
+class InstalledServer(Struct, frozen=True):
+    """A server whose package is installed.
+
+    Attributes:
+        server: the server as it is started from now on: without `npx`, and with the folder among what it may read.
+        packages: the server's own package first, then all that it needs.
+    """
+
+    server: McpServer
+    packages: tuple[InstalledPackage, ...]
+
+
+class _Locked(Struct):
+    version: str = ""
+    integrity: str = ""
+
+
+class _Lock(Struct):
+    packages: dict[str, _Locked]
+
+
+class _Manifest(Struct):
+    name: str
+    bin: str | dict[str, str] = {}
+
+
+class _NpxWords(Struct, frozen=True):
+    """What a command line of npx says: the package, its name, the program, and the server's own arguments."""
+
+    package: str
+    name: str
+    program: str
+    arguments: tuple[str, ...]
+
+
+async def install_npx(
+    server: McpServer, environment: Mapping[str, str], egress: Egress | None = None
+) -> InstalledServer:
+    """Install the package of a server that is configured as `npx [-y] PACKAGE [ARGUMENT]...`.
+
+    Args:
+        server: as it is configured, with a jail.
+        environment: of this process: where the user's registry settings and our own folders are.
+        egress: the operator's rules for outgoing calls. They hold for the registry, too.
+
+    Raises:
+        UsageError: the command can't be read, npm is missing or failed, or the package has no program. Nothing is
+            left behind.
+    """
+    words = _npx_words(server.args)
+    npm, node = _npm()
+    settings = _settings(environment)
+    made = _new_folder(environment)
+    try:
+        jail = Jail(
+            read=(str(npm.parents[1]), str(node), *((str(settings),) if settings.is_file() else ())),
+            hosts=_registries(settings, environment),
+            home=str(made),
+            environment={**OPTIONS, **_variables(settings, environment), "npm_config_userconfig": str(settings)},
+            limits=LIMITS,
+        )
+        command = [str(node), str(npm), "install", "--prefix", str(made), "--", words.package]
+        await _run(command, jail, made, egress)
+        place, script, packages = await asyncio.to_thread(_kept, made, words)
+    finally:
+        with suppress(FileNotFoundError):  # it has its name
+            await asyncio.to_thread(remove, str(made))
+    jailed = server.jail or McpJail()
+    runs = structs.replace(
+        server,
+        command=str(node),
+        args=(str(script), *words.arguments),
+        jail=structs.replace(jailed, read=(*jailed.read, str(place))),
+    )
+    return InstalledServer(runs, packages)
+
+
+def _new_folder(environment: Mapping[str, str]) -> Path:
+    parent = data_folder(environment) / "mcp" / "installed"
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=".new-", dir=parent.resolve()))
+
+
+def _kept(made: Path, words: _NpxWords) -> tuple[Path, Path, tuple[InstalledPackage, ...]]:
+    """Give the folder that npm filled the name of its contents: that folder, the server's script, and the packages."""
+    shutil.rmtree(made / ".npm", ignore_errors=True)
+    packages = _packages(_read_lock(made), words.name)
+    script = _program(made, words)
+    place = made.parent / f"{words.name.replace('/', '+')}-{_digest(packages)}"
+    try:
+        made.rename(place)
+    except OSError:  # the same packages are installed already, perhaps by another process at this moment
+        if not place.is_dir():
+            raise
+    return place, place / script, packages
+
+
+def is_npx(server: McpServer) -> bool:
+    """Whether a server is started by npx."""
+    return PurePath(server.command).name == "npx"
+
+
+def _npx_words(args: tuple[str, ...]) -> _NpxWords:
+    """Read a command line of npx.
+
+    Raises:
+        UsageError: it has an option that is not known here, or names no package of a registry.
+    """
+    rest, package = list(args), ""
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option in ("-y", "--yes", "-q", "--quiet"):
+            continue
+        if option in ("-p", "--package") and rest and not package:
+            package = rest.pop(0)
+        elif option.startswith("--package=") and not package:
+            package = option.removeprefix("--package=")
+        elif option == "--":
+            break
+        else:
+            raise UsageError(f"npx {option}: this option is not known here; write npx -y PACKAGE [ARGUMENT]...")
+    if not rest:
+        raise UsageError("npx names no package; write npx -y PACKAGE [ARGUMENT]...")
+    program = rest.pop(0)
+    found = PACKAGE.fullmatch(package or program)
+    if found is None:
+        raise UsageError(f"{package or program!r} is not the name of a package in a registry, such as name@1.2.3")
+    return _NpxWords(package or program, found["name"], program if package else "", tuple(rest))
+
+
+def _npm() -> tuple[Path, Path]:
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm is None or node is None:
+        raise UsageError("npx servers are installed by npm, and there is no npm on this machine. Install Node.js")
+    return Path(npm).resolve(), Path(node).resolve()
+
+
+def _settings(environment: Mapping[str, str]) -> Path:
+    """The user's settings of npm."""
+    named = environment.get("NPM_CONFIG_USERCONFIG") or environment.get("npm_config_userconfig")
+    return Path(named or Path(environment.get("HOME") or "~", ".npmrc")).expanduser().resolve()
+
+
+def _lines(settings: Path) -> str:
+    return settings.read_text("utf-8", "replace") if settings.is_file() else ""
+
+
+def _variables(settings: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that the user's settings name, such as a token. npm fills them in."""
+    return {name: environment[name] for name in VARIABLE.findall(_lines(settings)) if name in environment}
+
+
+def _registries(settings: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The hosts of the registries that the user configured, each with its scheme and port; the public one else."""
+    found = {"registry": environment.get("NPM_CONFIG_REGISTRY") or environment.get("npm_config_registry") or ""}
+    for line in _lines(settings).splitlines():
+        name, _, value = (part.strip() for part in line.partition("="))
+        if name == "registry" or name.endswith(":registry"):
+            filled = VARIABLE.sub(lambda match: environment.get(match[1], ""), value.strip("\"'"))
+            found[name] = found.get(name) or filled
+    found["registry"] = found["registry"] or REGISTRY
+    hosts = []
+    for address in found.values():
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(f"{settings}: the registry {address!r} is not an http address")
+        hosts.append(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+    return tuple(dict.fromkeys(hosts))
+
+
+async def _run(command: list[str], jail: Jail, cwd: Path, egress: Egress | None) -> None:
+    async with start(command, jail, cwd=str(cwd), egress=egress) as process:
+        process.child.stdin.close()
+        said, errors = await asyncio.gather(_last(process.child.stdout), _last(process.child.stderr))
+        report = await process.ended()
+    if report.exit != 0 or report.limit:
+        how = f"at the limit {report.limit}" if report.limit else f"with exit code {report.exit}"
+        for name, value in jail.environment.items():
+            if name not in OPTIONS and name != "npm_config_userconfig":
+                errors, said = errors.replace(value, "[secret]"), said.replace(value, "[secret]")
+        raise UsageError(f"npm could not install the server; it ended {how}: {shown((errors or said).strip())}")
+
+
+async def _last(stream: asyncio.StreamReader) -> str:
+    kept = b""
+    while part := await stream.read(65_536):
+        kept = (kept + part)[-SAID_BYTES_MAX:]
+    return kept.decode("utf-8", "replace")
+
+
+def _read_lock(folder: Path) -> bytes:
+    try:
+        return (folder / "package-lock.json").read_bytes()
+    except OSError as error:
+        raise UsageError(f"npm wrote no lock file: {error.strerror}") from None
+
+
+def _digest(packages: tuple[InstalledPackage, ...]) -> str:
+    lines = [f"{each.name} {each.version} {each.integrity}" for each in packages]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def _packages(lock: bytes, own: str) -> tuple[InstalledPackage, ...]:
+    try:
+        locked = msgspec.json.decode(lock, type=_Lock).packages
+    except msgspec.DecodeError as error:
+        raise UsageError(f"the lock file of npm can't be read: {error}") from None
+    found = [
+        InstalledPackage(path.rpartition("node_modules/")[2], each.version, each.integrity)
+        for path, each in locked.items()
+        if path
+    ]
+    for each in found:
+        if not each.integrity:
+            raise UsageError(f"the registry gives no digest for the package {each.name}, so nothing could pin it")
+    return tuple(sorted(found, key=lambda each: (each.name != own, each.name, each.version)))
+
+
+def _program(folder: Path, words: _NpxWords) -> Path:
+    """The script of a package that npx would run, relative to the folder. A link out of the package is refused."""
+    package = folder / "node_modules" / words.name
+    try:
+        manifest = msgspec.json.decode((package / "package.json").read_bytes(), type=_Manifest)
+    except (OSError, msgspec.DecodeError) as error:
+        raise UsageError(f"the package {words.name} can't be read: {error}") from None
+    last = manifest.name.rpartition("/")[2]
+    programs = {last: manifest.bin} if isinstance(manifest.bin, str) else manifest.bin
+    wanted = words.program or (last if last in programs else next(iter(programs), "") if len(programs) == 1 else "")
+    if wanted not in programs:
+        raise UsageError(
+            f"the package {words.name} has no program {wanted or last}: it has {', '.join(programs) or 'none'}"
+        )
+    script = (package / programs[wanted]).resolve()
+    if not script.is_relative_to(folder.resolve() / "node_modules" / words.name) or not script.is_file():
+        raise UsageError(f"the package {words.name} names a program outside the package")
+    return script.relative_to(folder.resolve())
