@@ -542,6 +542,9 @@ HELP = {
     "The tenant of the user.": "用户所属的租户。",
     "Where the browser comes back to; 0 for any port.": "浏览器返回的端口；0 表示任意端口。",
     "Log in at an API, in a browser. Nothing opens without a yes.": "在浏览器中登录 API。未经同意不会打开任何页面。",
+    "Log in at an agent that you approved, in a browser. Nothing opens without a yes.": (
+        "在浏览器中登录您批准过的智能体。未经同意不会打开任何页面。"
+    ),
     "Forget the log-in at an API. Its issuer is not told.": "忘记在某个 API 的登录。签发方不会被告知。",
     "Show what each tool costs the prompt, whole and as it is told.": "显示每个工具占多少词元。",
     "Where to look.": "在哪里查找。",
