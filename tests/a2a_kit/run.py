@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import socket
 import subprocess
 import sys
@@ -93,6 +94,7 @@ def served(*, strict: bool) -> Iterator[str]:
         Path(folder, "actum.toml").write_text(text)
         command = [sys.executable, "-m", "actum", "serve", "--http", f"127.0.0.1:{port}"]
         environment = {**os.environ, "HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_STATE_HOME": folder}
+        environment["ACTUM_SECRETS_KEY"] = secrets.token_hex(32)  # for the credentials of those who take pushed news
         server = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
         try:
             _wait_for(f"http://127.0.0.1:{port}/.well-known/agent-card.json", server)

@@ -8,11 +8,13 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from actum import tool
 from actum.compose.catalog import CatalogKeeper, catalog_files
 from actum.core.errors import CallError, UsageError
 from actum.core.json import JsonObject
 from actum.core.key import new_key
 from actum.protocols.catalog import CatalogEntry, ai_catalog, find_entries, search_answer
+from actum.server import McpService
 from actum.server.access import Access
 from actum.server.catalog import CatalogDoor
 from actum.server.house import House, HouseSettings
@@ -30,6 +32,7 @@ def keeper(tmp_path: Path, clock: FakeClock | None = None) -> CatalogKeeper:
     )
 
 
+@pytest.mark.row("P4")
 async def test_an_entry_keeps_each_version_and_what_changed_and_when_it_was_last_seen(tmp_path: Path) -> None:
     clock = FakeClock(1_000.0)
     it = keeper(tmp_path, clock)
@@ -54,6 +57,31 @@ async def test_an_entry_keeps_each_version_and_what_changed_and_when_it_was_last
     assert gone.description == "Knows more."
     with pytest.raises(CallError):
         await it.add("http://127.0.0.1:9/", name="nobody")
+
+
+@pytest.mark.row("P4")
+async def test_an_mcp_server_is_added_by_its_address_with_its_tools_and_checked(tmp_path: Path) -> None:
+    @tool
+    def forecast(city: str) -> str:
+        """Tell whether it will rain.
+
+        Args:
+            city: where.
+        """
+        return city
+
+    it = keeper(tmp_path)
+    async with serving(McpService([forecast], name="weather").app()) as url:
+        added = await it.add(f"{url}/mcp", kind="mcp", name="tools", tags=["rain"])
+        assert (added.kind, added.health) == ("mcp", "well")
+        assert "forecast" in str(added.document)
+        checked = await it.check("tools")
+        assert checked.checks, checked
+        assert all(step.passed for step in checked.checks), checked.checks
+    found = find_entries([added], "rain")
+    assert [entry.name for entry, _ in found] == ["tools"]
+    gone = await it.look("tools")
+    assert gone.health == "failing"
 
 
 async def test_a_card_that_did_not_change_is_not_sent_again(tmp_path: Path) -> None:

@@ -603,6 +603,9 @@ HELP = {
     "Forget the log-in at an API, and give the token back to its issuer.": (
         "忘记在某个 API 的登录，并把令牌交还签发方。"
     ),
+    "Log in at an agent that you approved, in a browser. Nothing opens without a yes.": (
+        "在浏览器中登录您批准过的智能体。未经同意不会打开任何页面。"
+    ),
     "Show what each tool costs the prompt, whole and as it is told.": "显示每个工具占多少词元。",
     "Where to look.": "在哪里查找。",
     "Find what could be tools. Nothing is run; with --add you are asked what to add.": (

@@ -13,6 +13,7 @@ from ..storage.place import state_folder
 from ..storage.remote_tasks import RemoteTaskFiles
 from ..toolsets.a2a.toolset import A2AToolset
 from ..transport.egress import Egress
+from .apis import api_logins
 
 A2A_SOURCE = "a2a:"
 """How the name of a place of tools begins that is a remote agent."""
@@ -67,4 +68,5 @@ def open_remote_agent(
         pins=a2a_pins(environment),
         handles=RemoteTaskFiles(state_folder(environment) / "a2a-tasks"),
         egress=egress,
+        logins=api_logins(environment),
     )

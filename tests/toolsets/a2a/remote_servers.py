@@ -36,6 +36,7 @@ class Seen:
 
     def __init__(self) -> None:
         self.heads: list[tuple[str, str, dict[str, str]]] = []
+        self.queries: list[str] = []
         self.texts: list[str] = []
         self.cancelled: list[str] = []
         self.release = asyncio.Event()
@@ -44,6 +45,7 @@ class Seen:
         async def noting(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http":
                 headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+                self.queries.append(scope["query_string"].decode())
                 self.heads.append((scope["method"], scope["path"], headers))
             await app(scope, receive, send)
 

@@ -9,6 +9,8 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from actum import Agent
 from actum.core.call import MediaPart, ToolCall, ToolResult
 from actum.core.event import CallProgress, Event
@@ -66,6 +68,7 @@ async def outcome(toolset: A2AToolset, message: str, **arguments: Json) -> ToolR
     return last_result(model)
 
 
+@pytest.mark.row("T5")
 async def test_an_agent_of_every_version_answers_a_call() -> None:
     for case, opened in AGENTS.items():
         async with opened() as (origin, _), A2AToolset(configured(origin)) as toolset:

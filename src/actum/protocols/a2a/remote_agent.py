@@ -13,6 +13,22 @@ NAME_CHARS_MAX = 64
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{NAME_CHARS_MAX}}}")
 
 
+class AgentClient(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """This program at the token endpoint that a remote agent's card names.
+
+    Attributes:
+        client_id: the name of this program there.
+        client_secret: the name of the secret that holds its password; empty for a public client.
+        scopes: what is asked for; empty for what the card wants.
+        login: each user logs in, even where the program could ask for a token by itself.
+    """
+
+    client_id: str
+    client_secret: str = ""
+    scopes: tuple[str, ...] = ()
+    login: bool = False
+
+
 class RemoteAgent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An agent that is reached by A2A; the table `[a2a.NAME]` of the settings.
 
@@ -21,6 +37,8 @@ class RemoteAgent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         name: what it is called here, and the name of its tool; made of the host where it is left out.
         headers: sent to the origin of `url` and nowhere else. `${secret:NAME}` is the secret of the user on whose
             behalf the call is made.
+        credentials: by the name of a security scheme of the card: the name of the secret that holds the key, the token,
+            or `user:password`; or the client of this program, for schemes of OAuth and OpenID Connect.
         key_hosts: hosts whose keys may sign the card. A card that is signed by a key from elsewhere counts as not
             verified.
         wait_s: for so many seconds a call follows the agent's task. After that the call waits on record.
@@ -33,6 +51,7 @@ class RemoteAgent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     url: str
     name: str = ""
     headers: Mapping[str, str] = {}
+    credentials: Mapping[str, str | AgentClient] = {}
     key_hosts: tuple[str, ...] = ()
     wait_s: float = 600.0
     silence_s: float = 120.0

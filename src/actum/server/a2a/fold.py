@@ -124,7 +124,7 @@ class TaskFold:
             case InputGiven():
                 parts: tuple[A2APart, ...] = (A2AText(text=record.text or record.verdict),)
                 if record.arguments is not None:
-                    parts = (A2AData(data=record.arguments),)
+                    parts = (_filled_in(record.arguments),)
                 self.history.append(self._message("user", parts, f"{self.run_id}-{entry.number}"))
                 return self._move(entry.at) if not self.state.waiting() else []
             case CallCompleted(result=result, final=True):
@@ -282,6 +282,12 @@ def content_of(parts: Sequence[A2APart]) -> tuple[TextPart | MediaPart, ...]:
 def words_of(reply: Reply) -> str:
     """What a reply says to the user."""
     return "".join([part.text for part in reply.content if isinstance(part, TextPart | RefusalPart)])
+
+
+def _filled_in(fields: JsonObject) -> A2APart:
+    """What filled in a form, as it was said: the text alone where the form has one field of text."""
+    values = list(fields.values())
+    return A2AText(text=values[0]) if len(values) == 1 and isinstance(values[0], str) else A2AData(data=fields)
 
 
 def _file(part: MediaPart) -> A2AArtifact:

@@ -31,7 +31,7 @@ from ...protocols.a2a.model import A2AEvent, A2AMessage, A2ATask
 from ...protocols.a2a.remote_agent import RemoteAgent
 from ...protocols.sse import SseReader
 from ...transport.egress import Egress
-from ...transport.fetcher import Credentials, Fetched, FetchedStream, Fetcher
+from ...transport.fetcher import NO_CREDENTIALS, Credentials, Fetched, FetchedStream, Fetcher
 from ...transport.guard import Guard, origin
 from ...transport.http import HttpFailure, retry_after
 from .error import (
@@ -86,11 +86,13 @@ class RequestTerms(Struct, frozen=True):
 
     Attributes:
         credentials: headers for the configured origin, secrets filled in.
+        query: fields of the query, for the configured origin likewise.
         trace: the headers `traceparent` and `tracestate`.
     """
 
     credentials: Mapping[str, str] = {}
     trace: Mapping[str, str] = {}
+    query: Mapping[str, str] = {}
 
 
 class A2AConnection:
@@ -318,7 +320,7 @@ class A2AConnection:
             raise not_sent_or_lost(failure) from None
 
     def _credentials(self, url: str, terms: RequestTerms) -> Credentials:
-        return Credentials(headers=terms.credentials if origin(url) == self._origin else {})
+        return Credentials(terms.credentials, terms.query) if origin(url) == self._origin else NO_CREDENTIALS
 
 
 def card_addresses(url: str) -> tuple[str, ...]:

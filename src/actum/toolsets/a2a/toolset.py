@@ -33,9 +33,12 @@ from ...protocols.a2a.remote_agent import RemoteAgent, with_secrets
 from ...protocols.definition_changes import differences
 from ...protocols.plain_text import plain
 from ...storage.pins import PinStore
+from ...storage.tokens import TokenStore
 from ...transport.egress import Egress
+from ...transport.fetcher import Fetcher
 from ...transport.guard import Guard, origin
 from .connection import A2AConnection, RequestTerms
+from .credentials import AgentCredentials
 from .error import RemoteAgentError, malformed
 from .remote_call import CallTerms, HandleStore, RemoteCall, resting_task
 
@@ -49,6 +52,7 @@ TIMEOUT_S = 90_000.0
 """Longer than any `RemoteAgent.wait_s`, which ends an attempt. One number, so that a run can be resumed after a person
 changed that setting."""
 PINNED_NAME = "card"
+TOKEN_BYTES_MAX = 1024 * 1024
 
 
 class CardSurvey(Struct, frozen=True):
@@ -112,9 +116,11 @@ class A2AToolset:
         egress: the operator's rules for outgoing calls.
         guard: decides where requests may go; by default one that lets the configured agent through.
         clock: time.
+        logins: what users were granted who logged in at the agent.
 
     Attributes:
         agent: as it is configured.
+        credentials: what shows to the agent who asks.
         ends_when_cancelled: the call path need not close a call that goes on after it was cancelled: it has the task
             stopped first, for a few seconds.
     """
@@ -130,6 +136,7 @@ class A2AToolset:
         egress: Egress | None = None,
         guard: Guard | None = None,
         clock: Clock | None = None,
+        logins: TokenStore | None = None,
     ) -> None:
         try:
             self.agent = RemoteAgent(url=agent) if isinstance(agent, str) else agent
@@ -139,6 +146,8 @@ class A2AToolset:
         self._handles = handles
         self._clock: Clock = clock or SystemClock()
         self._connection = A2AConnection(self.agent, egress=egress, guard=guard)
+        self._tokens = Fetcher(guard or Guard(self.agent.url, egress=egress), bytes_max=TOKEN_BYTES_MAX)
+        self.credentials = AgentCredentials(self.agent, self._tokens, self._clock, logins)
         self._known: dict[str, KnownCard] = {}
         self._stamp: tuple[int, ...] = ()
         self._generation = 0
@@ -188,6 +197,15 @@ class A2AToolset:
             raise UnknownTool(f"There is no tool {call.name!r}.")
         request = self._terms(context)
         card = await self._current(request, self._known_for(context.tenant))
+        if self.agent.credentials:
+            if self._pins is None:
+                raise PermissionDenied(
+                    f"The call was not made: credentials go to {self.agent.called} as its card wants them, and no "
+                    "person has approved its card. Give A2AToolset pins=PinStore(...)."
+                )
+            shown = await self.credentials.of_call(card, context)
+            headers = {**request.credentials, **shown.headers}
+            request = msgspec.structs.replace(request, credentials=headers, query=shown.query)
         terms = CallTerms(
             self._connection, card, request, self.agent.called, self._clock, self.agent.wait_s, self._handles
         )
@@ -231,6 +249,7 @@ class A2AToolset:
     async def aclose(self) -> None:
         """Close the connections that are kept."""
         await self._connection.aclose()
+        await self._tokens.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -305,6 +324,19 @@ class A2AToolset:
             signature_state=state,
             elsewhere=tuple(dict.fromkeys(each.url for each in card.interfaces if origin(each.url) != home)),
         )
+
+    async def approved_card(self, secrets: Mapping[str, str] | None = None, *, tenant: str = "") -> RemoteCard:
+        """The card as it is now, which a person approved.
+
+        Args:
+            secrets: for the headers, where the card is shown only to those who are known.
+            tenant: for which tenant.
+
+        Raises:
+            PermissionDenied: it was not approved.
+            CallError: it can not be had.
+        """
+        return await self._current(self._terms_of(secrets or {}), self._known_for(tenant))
 
     async def approve(self, survey: CardSurvey, *, by: str = "", tenant: str = "") -> None:
         """A person agrees to a card.

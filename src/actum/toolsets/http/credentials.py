@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -68,6 +68,7 @@ class ApiCredentials:
         clock: for the end of tokens.
         keep: keeps a refresh token that an endpoint gave in the place of another; None where nothing can be kept.
         logins: what users were granted who logged in; None where nobody can have logged in.
+        login: the command by which a user logs in, without the name of the API.
     """
 
     def __init__(
@@ -78,12 +79,14 @@ class ApiCredentials:
         clock: Clock | None = None,
         keep: Keep | None = None,
         logins: TokenStore | None = None,
+        login: Sequence[str] = ("actum", "tools", "login"),
     ) -> None:
         self._setup = setup
         self._fetcher = fetcher
         self._clock = clock or SystemClock()
         self._keep = keep
         self._logins = logins
+        self._login = login
         self._refused: dict[str, None] = {}
         self._tokens: dict[_Owner, _Token] = {}
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[_Owner, asyncio.Lock]] = WeakKeyDictionary()
@@ -230,7 +233,7 @@ class ApiCredentials:
         return granted.expires_at - EARLY_S <= self._clock.now() or granted.access_token in self._refused
 
     def _login_needed(self, user: User) -> LoginNeeded:
-        words = ["actum", "tools", "login", self._setup.name, "--user", user.principal]
+        words = [*self._login, self._setup.name, "--user", user.principal]
         words += ["--tenant", user.tenant] if user.tenant else []
         return LoginNeeded(f"{self._setup.name} wants a log-in. A person has to run: {shlex.join(words)}")
 

@@ -1,0 +1,155 @@
+"""`AgentCredentials`: the credentials of the requests to one remote agent, as its approved card wants them.
+
+The card says which schemes there are and where their credentials go; the settings say which secret or client belongs to
+which scheme. Each user and tenant has secrets, tokens and log-ins of its own. They leave for the configured origin
+alone, and for the token endpoint of the card that a person approved.
+
+Not covered: mutual TLS. A token is looked up when a call begins, or goes on after it waited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from ...core.errors import ToolError, Unavailable
+from ...core.interfaces import Clock, Context
+from ...core.json import Json
+from ...protocols.a2a.card import RemoteCard
+from ...protocols.a2a.card_security import needed_by, schemes_of, slots_of
+from ...protocols.a2a.remote_agent import AgentClient, RemoteAgent
+from ...protocols.openapi.model import ApiDocument, SecurityScheme
+from ...protocols.openapi.request import BuiltRequest
+from ...protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
+from ...storage.tokens import TokenStore
+from ...transport.fetcher import Fetcher
+from ...transport.guard import is_here, origin
+from ...transport.http import HttpFailure
+from ..http.credentials import ApiCredentials
+
+LOGIN = ("actum", "a2a", "login")
+
+
+class Shown(NamedTuple):
+    """What shows to an agent who asks: headers, and fields of the query."""
+
+    headers: Mapping[str, str] = {}
+    query: Mapping[str, str] = {}
+
+
+class _Issuer(Struct, frozen=True):
+    """The settings of an issuer (OpenID Connect Discovery 1.0)."""
+
+    authorization_endpoint: str = ""
+    token_endpoint: str = ""
+
+
+class AgentCredentials:
+    """What shows to a remote agent who asks.
+
+    Args:
+        agent: names the secrets and clients.
+        fetcher: reaches token endpoints and issuers.
+        clock: for the end of tokens.
+        logins: what users were granted who logged in; None where nobody can have logged in.
+    """
+
+    def __init__(self, agent: RemoteAgent, fetcher: Fetcher, clock: Clock, logins: TokenStore | None = None) -> None:
+        self._agent = agent
+        self._fetcher = fetcher
+        self._clock = clock
+        self._logins = logins
+        self._known: tuple[ApiSetup, ApiCredentials] | None = None
+
+    async def of_call(self, card: RemoteCard, context: Context) -> Shown:
+        """The credentials of a call's own user.
+
+        Raises:
+            LoginNeeded: the user has to log in.
+            ToolError: a secret is missing, or nothing that the settings name is what the card wants.
+            Unavailable: a token endpoint can not be reached now.
+        """
+        if not self._agent.credentials:
+            return Shown()
+        setup = await self.setup(card)
+        schemes = schemes_of(card.raw)
+        usable = [each for each in needed_by(card.raw) if all(name in setup.credentials for name in each)]
+        if not usable:
+            wanted = ", ".join(schemes) or "none"
+            raise ToolError(
+                f"No credentials of {self._agent.called} fit its card. The card names the schemes: {wanted}. A person "
+                f"sets them up under [a2a.{self._agent.called}.credentials]."
+            )
+        if self._known is None or self._known[0] != setup:
+            made = ApiCredentials(setup, self._fetcher, clock=self._clock, logins=self._logins, login=LOGIN)
+            self._known = (setup, made)
+        slots = tuple(slots_of(schemes, each) for each in usable)
+        request = BuiltRequest("POST", self._agent.url, credentials=slots)
+        dressed, _ = await self._known[1].dress(request, context)
+        query = dict(parse_qsl(urlsplit(dressed.url).query)) if dressed.url != request.url else {}
+        return Shown(dict(dressed.headers), query)
+
+    async def setup(self, card: RemoteCard) -> ApiSetup:
+        """What the settings and the approved card say together.
+
+        Raises:
+            ToolError: the card has no scheme of a name in the settings, or the scheme can not be used.
+            Unavailable: an issuer can not be reached now.
+        """
+        schemes, found = schemes_of(card.raw), dict[str, Credential]()
+        scopes = {name: said for each in needed_by(card.raw) for name, said in each.items()}
+        for name, said in self._agent.credentials.items():
+            if name not in schemes:
+                continue
+            if isinstance(said, str):
+                found[name] = SecretCredential(said)
+            else:
+                found[name] = await self._oauth(schemes[name], said, scopes.get(name, ()))
+        scheme, host, port = origin(self._agent.url)
+        return ApiSetup(
+            name=self._agent.called,
+            source=self._agent.url,
+            api=ApiDocument(title=card.name, version="", address=self._agent.url, schemes=schemes),
+            origins=(f"{scheme}://{host}:{port}",),
+            credentials=found,
+        )
+
+    async def _oauth(self, scheme: SecurityScheme, client: AgentClient, scopes: tuple[str, ...]) -> OAuthCredential:
+        asked = client.scopes or scopes
+        program, person = scheme.flows.get("clientCredentials"), scheme.flows.get("authorizationCode")
+        page, endpoint = "", ""
+        if scheme.kind == "openIdConnect":
+            issuer = await self._issuer(scheme.discovery)
+            page, endpoint = issuer.authorization_endpoint, issuer.token_endpoint
+            asked = tuple(dict.fromkeys(["openid", *asked]))
+        elif isinstance(program, dict) and not client.login:
+            endpoint = str(program.get("tokenUrl", ""))
+        elif isinstance(person, dict):
+            page, endpoint = str(person.get("authorizationUrl", "")), str(person.get("tokenUrl", ""))
+        if not is_safe(endpoint) or (page and not is_safe(page)):
+            raise ToolError(
+                f"The security scheme {scheme.name!r} of {self._agent.called} has no flow that can be used: client "
+                "credentials, or a log-in by authorization code, with https:// addresses."
+            )
+        return OAuthCredential(endpoint, client.client_id, client.client_secret, scopes=asked, login_url=page)
+
+    async def _issuer(self, address: str) -> _Issuer:
+        if not is_safe(address):
+            return _Issuer()
+        try:
+            answer = await self._fetcher.get(address)
+        except HttpFailure as failure:
+            raise Unavailable(f"The issuer of {self._agent.called} gave no answer: {failure}.") from None
+        try:
+            return msgspec.json.decode(answer.body, type=_Issuer) if answer.status == 200 else _Issuer()
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return _Issuer()
+
+
+def is_safe(address: Json) -> bool:
+    """Whether a credential may be sent to an address: encrypted, or on this machine."""
+    return isinstance(address, str) and (address.startswith("https://") or is_here(address))
