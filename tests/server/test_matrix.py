@@ -177,6 +177,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "cancelTask": (401, (404, 404, 403, 404)),
     "retryTask": (401, (404, 404, 403, 404)),
     "GET /v1/{rest:path}": (401, (404, 404, 404, 404)),
+    "POST /v1/triggers/{name}": (401, (404, 404, 404, 404)),  # with triggers: tests/triggers/test_door.py
     "cancelRun": (401, (404, 404, 403, 200)),
     "forgetSession": (401, (404, 404, 403, 200)),
     **{f"GET {path}": (401, (status, 403, 403, 403)) for path, status in MODEL_PATHS.items()},
@@ -284,7 +285,7 @@ def requests_of(routes: Sequence[BaseRoute], ids: Mapping[str, str]) -> dict[str
             if route.path.startswith("/a2a/"):
                 found |= requests_of_a2a(route, ids)
                 continue
-            method = "POST" if route.path in ("/mcp", "/messages") else "GET"
+            method = "POST" if route.path in ("/mcp", "/messages", "/v1/triggers/{name}") else "GET"
             path = re.sub("{[^}]*}", "/nowhere" if "known" in route.path else "nowhere", route.path)
             found[f"{method} {route.path}"] = (method, path, LIST if method == "POST" else None)
     return found

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
+import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
-from actum import tool
+from actum import Agent, tool
+from actum.core.call import TextPart, ToolCall
 from actum.core.errors import InvalidArguments, UnknownName, UsageError
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
-from actum.core.message import UserMessage
+from actum.core.message import Reply, UserMessage
 from actum.core.record import Started
 from actum.core.task import TaskLine, TaskOptions
 from actum.journal.memory import MemoryJournal
@@ -21,7 +25,7 @@ from actum.policy.rules import Rule, Rules
 from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
 from actum.tasks.queue import TaskQueue
-from actum.testing import FakeClock
+from actum.testing import FakeClock, ScriptedModel
 from actum.triggers.desk import Targets, TooManyEvents, TriggerDesk, check_trigger, whose
 from actum.triggers.event import TriggerEvent
 from actum.triggers.settings import TriggerTable
@@ -225,3 +229,100 @@ def test_a_trigger_that_can_not_be_is_told_at_the_start(hall: Callable[..., Hall
 
 async def _none(*_: object) -> TaskLine:
     raise AssertionError
+
+
+async def test_an_event_that_is_told_again_when_its_task_has_left_the_list_finds_its_run(
+    hall: Callable[..., Hall],
+) -> None:
+    desk = hall(press=TriggerTable(workflow="lamp"))
+    begun = await desk.desk.fire("press", {"room": "hall"}, id="e1")
+    await desk.carry_out(begun.run_id)
+    assert desk.journal.tasks is not None
+    desk.clock.advance(1e7)
+    assert await desk.journal.tasks.drop(desk.clock.now()) == 1
+    again = await desk.desk.fire("press", {"room": "hall"}, id="e1")
+    assert (again.run_id, again.how, desk.lit) == (begun.run_id, "known", ["hall"])
+
+
+async def test_two_events_with_equal_data_at_one_moment_are_two(hall: Callable[..., Hall]) -> None:
+    desk = hall(press=TriggerTable(workflow="lamp"))
+    runs = [await desk.desk.fire("press", {"room": "hall"}) for _ in range(2)]
+    assert runs[0].run_id != runs[1].run_id
+
+
+async def test_a_clock_that_is_set_back_silences_no_schedule_and_begins_nothing_twice(
+    hall: Callable[..., Hall], tmp_path: Path
+) -> None:
+    desk = hall(hourly=TriggerTable(workflow="lamp", with_={"room": "hall"}, schedule="0 * * * *", missed="all"))
+    watcher = Watcher(desk.desk, tmp_path)
+
+    async def looked() -> int:
+        await watcher.look()
+        return len(await desk.journal.runs(limit=None))
+
+    desk.clock.advance(3600 - desk.clock.now() % 3600 + 10)
+    assert await looked() == 0
+    desk.clock.advance(2 * 3600)
+    assert await looked() == 2
+    right = desk.clock.now()
+    desk.clock.advance(-1.5 * 3600)  # an hour is about to come that began a run already
+    assert await looked() == 2
+    while desk.clock.now() < right:
+        desk.clock.advance(1800)
+        assert await looked() == 2
+    desk.clock.advance(3600)
+    assert await looked() == 3
+
+
+async def test_a_run_that_waits_goes_on_when_its_trigger_has_been_removed(hall: Callable[..., Hall]) -> None:
+    desk = hall(begin=TriggerTable(workflow="order"))
+    run_id = (await desk.desk.fire("begin", {})).run_id
+    await desk.carry_out(run_id)
+    other = hall(go=TriggerTable(wake="order 7"))  # a server that does not know the trigger any more
+    assert (await other.desk.fire("go", {"room": "hall"})).woken == (run_id,)
+    await other.carry_out(run_id)
+    assert other.lit == ["hall"]
+
+
+async def test_what_an_agent_is_told_of_an_event_is_not_the_users_word(shared: Store) -> None:
+    """The same words of a person would be trusted."""
+    journal, lit = shared.open(), list[str]()
+
+    @tool(effects={"write"}, sinks=["room"])
+    def set_light(room: str) -> str:
+        """Switch a light on."""
+        lit.append(room)
+        return room
+
+    rules = Rules(Rule("allow", when="trusted(room)"), Rule("deny"))
+    for source, wanted in (("event", []), ("user", ["kitchen"])):
+        model = ScriptedModel([Reply.of(calls=[ToolCall("c1", "set_light", {"room": "kitchen"})]), "Done."])
+        agent = Agent(model, [set_light], name="desk", journal=journal, policy=rules)
+        await agent.run(UserMessage((TextPart("Light the kitchen."),), source))  # type: ignore[arg-type]
+        assert lit == wanted, source
+
+
+async def test_a_process_that_is_killed_after_the_event_is_on_record_leaves_a_run_that_begins_once(
+    shared: Store, tmp_path: Path
+) -> None:
+    script = tmp_path / "press.py"
+    script.write_text(
+        "import asyncio, os, signal, sys\n"
+        "from tests.triggers.test_desk import Hall, Store, TriggerTable\n"
+        "async def main():\n"
+        "    hall = Hall(Store(sys.argv[1]), {'press': TriggerTable(workflow='lamp')})\n"
+        "    await hall.desk.fire('press', {'room': 'hall'}, id='e1')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "asyncio.run(main())\n",
+        "utf-8",
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    killed = await asyncio.create_subprocess_exec(sys.executable, str(script), shared.place, env=environment)
+    assert await killed.wait() == -signal.SIGKILL
+    desk = Hall(shared, {"press": TriggerTable(workflow="lamp")})
+    (run,) = await desk.journal.runs(limit=None)
+    again = await desk.desk.fire("press", {"room": "hall"}, id="e1")
+    assert (again.run_id, again.how) == (run.run_id, "known")
+    for _ in range(2):
+        await desk.carry_out(run.run_id)
+    assert desk.lit == ["hall"]

@@ -105,7 +105,7 @@ async def test_a_delivery_that_comes_sixteen_times_at_once_begins_one_run_and_a_
 
 
 async def test_githubs_and_stripes_deliveries_are_known_by_their_ids(hall: Callable[..., Hall]) -> None:
-    tables = {form: TriggerTable(workflow="lamp", secret="s", signature=form) for form in ("github", "stripe")}  # type: ignore[arg-type]
+    tables = {form: TriggerTable(workflow="lamp", secret="s", signature=form) for form in ("github", "stripe")}
     it, body = hall(**tables), b'{"id": "evt_1", "room": "kitchen"}'
     at = str(int(it.clock.now()))
     of_stripe = hmac.new(SECRET.encode(), f"{at}.".encode() + body, "sha256").hexdigest()

@@ -125,7 +125,7 @@ def open_doors(
     catalog = [CatalogDoor(catalog_files(os.environ).all)] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
-    if settings.triggers and workflows is not None:
+    if workflows is not None:
         desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal)
         doors.append(TriggerDoor(desk, partial(trigger_secret, settings, os.environ), Watcher(desk, Path.cwd())))
     if serves_a2a(settings, agents):

@@ -95,6 +95,18 @@ TEMPLATE = """\
 #kept_days = 30                            # so long ended tasks stay in the list; their runs stay in the journal
 #webhook_secrets = ["webhook"]             # two names while the secret is being changed
 
+# What begins runs by itself; see docs/triggers.md.
+#[triggers.switch]                        # POST /v1/triggers/switch
+#workflow = "lamp"                         # of [workflows], or a published one
+#secret = "switch"                         # `actum secrets set switch`
+#signature = "standard"                    # github, stripe, token
+
+#[triggers.report]
+#agent = "desk"
+#say = "Write the report of ${event.data.due}."
+#schedule = "0 7 * * MON-FRI"
+#zone = "Europe/Berlin"
+
 # Where the calls of tools may go; see docs/egress.md.
 #[egress]
 #allow = ["https://*.example.org"]        # nowhere else

@@ -89,7 +89,7 @@ class AgentCredentials:
             self._known = (setup, made)
         slots = tuple(slots_of(schemes, each) for each in usable)
         request = BuiltRequest("POST", self._agent.url, credentials=slots)
-        dressed, _ = await self._known[1].dress(request, context)
+        dressed, *_ = await self._known[1].dress(request, context)
         query = dict(parse_qsl(urlsplit(dressed.url).query)) if dressed.url != request.url else {}
         return Shown(dict(dressed.headers), query)
 
