@@ -6,7 +6,7 @@ from ....core.json import Json, JsonObject
 from ..report import FieldReader, ImportNotes
 from .conditions import joined
 from .graph import CONTAINERS, FAIL, INNER_STARTS, STARTS, DifyGraph, DifyNode
-from .nodes import CONVERTERS, UNKNOWN, Conversion, Converted, parsed
+from .nodes import CONVERTERS, UNKNOWN, Converted, NodeConversion, parsed
 from .outside import OUTSIDE
 from .references import Place, References
 from .secrets import Secrets
@@ -16,7 +16,7 @@ _PARALLEL_MAX = 64
 _PASSES_MAX = 10_000
 
 
-class Body:
+class GraphBody:
     """The nodes and edges of a workflow or of a container."""
 
     def __init__(self) -> None:
@@ -42,9 +42,9 @@ class Assembly:
         self._notes = notes
         self.view: JsonObject = {}
 
-    def body(self, scope: str) -> Body:
+    def body(self, scope: str) -> GraphBody:
         """The nodes and edges of a container, or of the workflow itself."""
-        graph, body = self._graph, Body()
+        graph, body = self._graph, GraphBody()
         converted: dict[str, Converted] = {}
         for node in graph.inside(scope):
             if node.kind in STARTS or node.kind in INNER_STARTS:
@@ -75,7 +75,7 @@ class Assembly:
         return body
 
     def _node(self, node: DifyNode) -> Converted:
-        conversion = Conversion(node, self._references, self._secrets, self._notes.settings, self._graph.fresh)
+        conversion = NodeConversion(node, self._references, self._secrets, self._notes.settings, self._graph.fresh)
         if node.kind in CONTAINERS:
             return (self._iteration if node.kind == "iteration" else self._loop)(conversion)
         convert = CONVERTERS.get(node.kind) or OUTSIDE.get(node.kind) or UNKNOWN
@@ -83,7 +83,7 @@ class Assembly:
 
     # Containers -------------------------------------------------------------------------------------------------------
 
-    def _iteration(self, c: Conversion) -> Converted:
+    def _iteration(self, c: NodeConversion) -> Converted:
         data, node = c.data, c.node
         data.editor_only("start_node_id", "iterator_input_type", "output_type", "parent_loop_id", "outputs")
         mode = data.text("error_handle_mode", "terminated")
@@ -121,7 +121,7 @@ class Assembly:
             data.lost("error_strategy", "an iteration has its own way with failures")
         return Converted({node.name: main}, {"": node.name})
 
-    def _over(self, c: Conversion) -> Json:
+    def _over(self, c: NodeConversion) -> Json:
         found = self._references.find(c.data.texts("iterator_selector"), c.place)
         if found is None or found.secret:
             c.data.lost("iterator_selector", "this list is not there, or not upstream: nothing is gone through")
@@ -130,7 +130,7 @@ class Assembly:
             return f"${{{found.path}?|loose_items}}"
         return found.value if found.cel else f"${{{found.path}|loose_items}}"
 
-    def _loop(self, c: Conversion) -> Converted:
+    def _loop(self, c: NodeConversion) -> Converted:
         data, node = c.data, c.node
         data.editor_only("start_node_id", "error_handle_mode", "outputs")
         known: dict[str, tuple[str, str]] = {}
@@ -170,7 +170,7 @@ class Assembly:
         inside = {node.id for node in self._graph.inside(loop)}
         return not any(name in inside for each in conditions for name in each.texts("variable_selector")[:1])
 
-    def _not_even_once(self, c: Conversion, body: Body, until: str) -> None:
+    def _not_even_once(self, c: NodeConversion, body: GraphBody, until: str) -> None:
         """Dify looks at the conditions before the first pass, too."""
         first, stop = c.fresh(f"{c.node.name}_begin"), c.fresh(f"{c.node.name}_stop")
         entries = list(body.entries)
@@ -181,7 +181,7 @@ class Assembly:
         }
         body.edges += [f"{first}.stop > {stop}", *(f"{first}.else > {entry}" for entry in entries)]
 
-    def _first_value(self, c: Conversion, each: FieldReader) -> Json:
+    def _first_value(self, c: NodeConversion, each: FieldReader) -> Json:
         value, kind = each.raw("value"), each.text("value_type", "constant")
         if kind == "variable":
             return c.value(each, "value") if isinstance(value, list) else None

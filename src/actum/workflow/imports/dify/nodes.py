@@ -40,7 +40,7 @@ class Converted(Struct):
         return next(iter(self.nodes))
 
 
-class Conversion(Struct):
+class NodeConversion(Struct):
     """What a converter works with.
 
     Attributes:
@@ -139,7 +139,7 @@ def parsed(text: str) -> Json:
 # Flow -----------------------------------------------------------------------------------------------------------------
 
 
-def _if_else(c: Conversion) -> Converted:
+def _if_else(c: NodeConversion) -> Converted:
     data = c.data
     cases: list[Json] = []
     exits = {"false": f"{c.node.name}.else"}
@@ -163,7 +163,7 @@ def _if_else(c: Conversion) -> Converted:
     return Converted(done.nodes, {**done.exits, **exits, "": f"{c.node.name}.else"})
 
 
-def _answer(c: Conversion) -> Converted:
+def _answer(c: NodeConversion) -> Converted:
     c.data.editor_only("variables")
     done = c.done((c.node.name, {"type": "say", "text": c.text(c.data, "answer", "loose_markdown")}))
     gathered = c.references.gathered
@@ -174,7 +174,7 @@ def _answer(c: Conversion) -> Converted:
     return Converted({**done.nodes, kept: adding}, {"": kept}, [f"{c.node.name} > {kept}"])
 
 
-def _end(c: Conversion) -> Converted:
+def _end(c: NodeConversion) -> Converted:
     outputs: JsonObject = {}
     for each in c.data.objects("outputs"):
         each.editor_only("value_type", "id", "label")
@@ -194,7 +194,7 @@ def _end(c: Conversion) -> Converted:
     return c.done((c.node.name, {"type": "end", "outputs": outputs}))
 
 
-def _aggregator(c: Conversion) -> Converted:
+def _aggregator(c: NodeConversion) -> Converted:
     c.data.raw("output_type")
     settings = c.data.object("advanced_settings")
     groups: JsonObject = {}
@@ -209,7 +209,7 @@ def _aggregator(c: Conversion) -> Converted:
     return c.done((c.node.name, {"type": "merge", "groups": groups}))
 
 
-def _group(c: Conversion, reader: FieldReader) -> list[Json]:
+def _group(c: NodeConversion, reader: FieldReader) -> list[Json]:
     """The values of a group: a value that was skipped has to stay so, or the group would take null for the value."""
     found: list[Json] = []
     for item in reader.items("variables"):
@@ -224,7 +224,7 @@ def _group(c: Conversion, reader: FieldReader) -> list[Json]:
     return found
 
 
-def _list_operator(c: Conversion) -> Converted:
+def _list_operator(c: NodeConversion) -> Converted:
     data = c.data
     data.editor_only("item_var_type", "var_type")
     of = c.value(data, "variable")
@@ -265,7 +265,7 @@ def _list_operator(c: Conversion) -> Converted:
     return c.done((name, main))
 
 
-def _filter(c: Conversion) -> str:
+def _filter(c: NodeConversion) -> str:
     filter_by = c.data.object("filter_by")
     parts: list[str] = []
     conditions = filter_by.objects("conditions")
@@ -295,7 +295,7 @@ def _filter(c: Conversion) -> str:
 # Variables ------------------------------------------------------------------------------------------------------------
 
 
-def _assigner(c: Conversion) -> Converted:
+def _assigner(c: NodeConversion) -> Converted:
     if c.data.text("version", "1") == "2" or "items" in c.data:
         changes = [_change(c, each) for each in c.data.objects("items")]
     else:
@@ -312,7 +312,7 @@ def _assigner(c: Conversion) -> Converted:
     return c.done(*renamed, (c.node.name, last))
 
 
-def _change(c: Conversion, item: FieldReader) -> list[tuple[str, JsonObject]]:
+def _change(c: NodeConversion, item: FieldReader) -> list[tuple[str, JsonObject]]:
     operation, kind = item.text("operation"), item.text("input_type")
     target = c.references.find(item.texts("variable_selector"), c.place)
     raw = item.raw("value")
@@ -332,7 +332,7 @@ _COMPUTED = {"-=": "loose_subtract", "*=": "loose_multiply", "/=": "loose_divide
 
 
 def _changed(
-    c: Conversion, reader: FieldReader, field_: str, target: Ref | None, operation: str, value: Json
+    c: NodeConversion, reader: FieldReader, field_: str, target: Ref | None, operation: str, value: Json
 ) -> list[tuple[str, JsonObject]]:
     """The nodes that change one variable; a name that is empty is to be made up."""
     if target is None or target.root != "vars" or len(target.steps) != 1:
@@ -394,7 +394,7 @@ _TYPES: dict[str, JsonObject] = {
 }
 
 
-def _variables(c: Conversion, field_: str = "variables") -> JsonObject:
+def _variables(c: NodeConversion, field_: str = "variables") -> JsonObject:
     given: JsonObject = {}
     for each in c.data.objects(field_):
         each.editor_only("value_type", "id", "label", "variable_type")
@@ -407,7 +407,7 @@ def _variables(c: Conversion, field_: str = "variables") -> JsonObject:
     return given
 
 
-def _code(c: Conversion) -> Converted:
+def _code(c: NodeConversion) -> Converted:
     data, properties = c.data, JsonObject()
     language = data.text("code_language", "python3")
     outputs = data.object("outputs")
@@ -432,14 +432,14 @@ def _code(c: Conversion) -> Converted:
     return c.done((c.node.name, main), error={"output": c.defaults(), "text": "", "files": []})
 
 
-def _template(c: Conversion) -> Converted:
+def _template(c: NodeConversion) -> Converted:
     template = c.data.text("template")
     main: JsonObject = {"type": "template", "template": template.removesuffix("\n"), "with": _variables(c)}
     text = c.defaults().get("output", "")
     return c.done((c.node.name, main), error={"output": text, "text": text})
 
 
-def _document(c: Conversion) -> Converted:
+def _document(c: NodeConversion) -> Converted:
     c.data.editor_only("is_array_file")
     c.data.open("", "choose a tool that reads the text of a document; it is called extract_document here")
     main: JsonObject = {
@@ -451,7 +451,7 @@ def _document(c: Conversion) -> Converted:
     return c.done((c.node.name, main), error={"output": text, "text": text, "files": []})
 
 
-def _note(c: Conversion) -> Converted:
+def _note(c: NodeConversion) -> Converted:
     c.data.editor_only("author", "showAuthor", "theme", "fontSize")
     text = c.data.text("text")
     return Converted({c.node.name: {"type": "note", "text": text}}, {"": c.node.name})
@@ -462,7 +462,7 @@ def _note(c: Conversion) -> Converted:
 _UNITS = {"minute": "m", "hour": "h", "day": "d", "minutes": "m", "hours": "h", "days": "d"}
 
 
-def _human(c: Conversion) -> Converted:
+def _human(c: NodeConversion) -> Converted:
     data, name = c.data, c.node.name
     message = data.text("form_content") or data.text("pause_reason") or c.node.title or "Please answer."
     message = re.sub(r"\{\{#\$output\.[^#]*#\}\}", "", message)
@@ -510,11 +510,11 @@ def _port(id_: str) -> str:
     return f"{port}_choice" if port in ("denied", "expired", "error") else port
 
 
-def _loop_end(c: Conversion) -> Converted:
+def _loop_end(c: NodeConversion) -> Converted:
     return Converted({c.node.name: {"type": "break"}}, {"": c.node.name})
 
 
-def _unknown(c: Conversion) -> Converted:
+def _unknown(c: NodeConversion) -> Converted:
     """A node of a type that is not known: a tool that a person has to choose."""
     data = c.data
     data.lost("type", f"there is no node type {c.node.kind[:40]!r} here: a tool of this name stands in its place")
@@ -522,7 +522,7 @@ def _unknown(c: Conversion) -> Converted:
     return c.done((c.node.name, {"type": "tool", "tool": tool[:60], "with": {}}))
 
 
-CONVERTERS: dict[str, Callable[[Conversion], Converted]] = {
+CONVERTERS: dict[str, Callable[[NodeConversion], Converted]] = {
     "if-else": _if_else,
     "answer": _answer,
     "end": _end,

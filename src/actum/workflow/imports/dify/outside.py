@@ -13,7 +13,7 @@ from ....core.json import Json, JsonObject
 from ....core.model_settings import ModelSettings
 from ...tools import literal_origin
 from ..report import FieldReader
-from .nodes import Conversion, Converted, parsed
+from .nodes import Converted, NodeConversion, parsed
 from .references import Ref
 from .secrets import is_secret_name
 
@@ -28,7 +28,7 @@ def model_name(provider: str, name: str) -> str:
     return f"{short[0]}:{name}"[:200] if name else short[0][:200]
 
 
-def _model(c: Conversion, main: JsonObject) -> None:
+def _model(c: NodeConversion, main: JsonObject) -> None:
     model = c.data.object("model")
     name = model_name(model.text("provider"), model.text("name"))
     main["model"] = name
@@ -62,7 +62,7 @@ def _model(c: Conversion, main: JsonObject) -> None:
         model.near("completion_params", "a node that asks for a form has no settings of its own")
 
 
-def _prompts(c: Conversion, main: JsonObject) -> list[tuple[str, JsonObject]]:
+def _prompts(c: NodeConversion, main: JsonObject) -> list[tuple[str, JsonObject]]:
     """Put the messages into a model node.
 
     Returns:
@@ -111,7 +111,7 @@ def _prompts(c: Conversion, main: JsonObject) -> list[tuple[str, JsonObject]]:
     return before
 
 
-def _vision(c: Conversion, main: JsonObject) -> None:
+def _vision(c: NodeConversion, main: JsonObject) -> None:
     vision = c.data.object("vision")
     configs = vision.object("configs")
     selector = configs.texts("variable_selector") or ("sys", "files")
@@ -126,7 +126,7 @@ def _vision(c: Conversion, main: JsonObject) -> None:
     configs.near("variable_selector", "files are handles of attachments of the run")
 
 
-def _llm(c: Conversion) -> Converted:
+def _llm(c: NodeConversion) -> Converted:
     data, main = c.data, JsonObject({"type": "model"})
     data.editor_only("variables")
     _model(c, main)
@@ -144,7 +144,7 @@ def _llm(c: Conversion) -> Converted:
     return c.done(*before, (c.node.name, main), error=error)
 
 
-def _classifier(c: Conversion) -> Converted:
+def _classifier(c: NodeConversion) -> Converted:
     data, name = c.data, c.node.name
     data.editor_only("topics", "instructions")
     main: JsonObject = {"type": "classify"}
@@ -172,7 +172,7 @@ def _classifier(c: Conversion) -> Converted:
     return Converted(done.nodes, {**done.exits, **exits, "": f"{name}.{next(iter(classes))}"})
 
 
-def _extractor(c: Conversion) -> Converted:
+def _extractor(c: NodeConversion) -> Converted:
     data = c.data
     main: JsonObject = {"type": "extract"}
     _model(c, main)
@@ -213,12 +213,12 @@ def _extractor(c: Conversion) -> Converted:
 _JSON_TYPES = frozenset({"string", "number", "integer", "boolean", "object"})
 
 
-def _no_memory(c: Conversion) -> None:
+def _no_memory(c: NodeConversion) -> None:
     if c.data.raw("memory"):
         c.data.near("memory", "this node has no memory of earlier runs")
 
 
-def _query(c: Conversion, field: str) -> Json:
+def _query(c: NodeConversion, field: str) -> Json:
     selector = c.data.texts(field)
     found = c.references.find(selector, c.place)
     if found is None or found.secret:
@@ -234,7 +234,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:60].strip("_") or "tool"
 
 
-def _given(c: Conversion, reader: FieldReader, but: Collection[str] = ()) -> JsonObject:
+def _given(c: NodeConversion, reader: FieldReader, but: Collection[str] = ()) -> JsonObject:
     """The arguments of a tool: constants, texts with references, and values."""
     given: JsonObject = {}
     for name in list(reader.fields()):
@@ -256,7 +256,7 @@ def _given(c: Conversion, reader: FieldReader, but: Collection[str] = ()) -> Jso
     return given if given.keys() != {"cel"} else {}
 
 
-def _constant(c: Conversion, reader: FieldReader, field: str, name: str, value: Json) -> Json:
+def _constant(c: NodeConversion, reader: FieldReader, field: str, name: str, value: Json) -> Json:
     if isinstance(value, str):
         parts = c.references.parts(value, c.place, reader, field)
         if is_secret_name(name) and value and not any(isinstance(part, Ref) for part in parts):
@@ -268,7 +268,7 @@ def _constant(c: Conversion, reader: FieldReader, field: str, name: str, value: 
     return c.references.constant(value, reader, field)
 
 
-def _tool(c: Conversion) -> Converted:
+def _tool(c: NodeConversion) -> Converted:
     data = c.data
     provider = data.text("provider_id") or data.text("provider_name")
     kind, tool = data.text("provider_type", "builtin"), data.text("tool_name")
@@ -306,7 +306,7 @@ def _tool(c: Conversion) -> Converted:
     return c.done((c.node.name, main), error=error)
 
 
-def _mcp(c: Conversion, tool: str, given: JsonObject) -> JsonObject:
+def _mcp(c: NodeConversion, tool: str, given: JsonObject) -> JsonObject:
     """The tools of the MCP plugin of Dify are ours: `server` instead of the settings of a server in each node."""
     servers = given.get("servers_config")
     config = parsed(servers) if isinstance(servers, str) else servers
@@ -332,7 +332,7 @@ def _mcp(c: Conversion, tool: str, given: JsonObject) -> JsonObject:
     return {"type": "tool", "tool": tool, "with": sent}
 
 
-def _as_cel(c: Conversion, text: str) -> str:
+def _as_cel(c: NodeConversion, text: str) -> str:
     """A text with `${...}` as CEL."""
     parts: list[str] = []
     for index, part in enumerate(re.split(r"\$\{([^{}|?]*)[^{}]*\}", text)):
@@ -343,7 +343,7 @@ def _as_cel(c: Conversion, text: str) -> str:
     return " + ".join(parts) or '"{}"'
 
 
-def _knowledge(c: Conversion) -> Converted:
+def _knowledge(c: NodeConversion) -> Converted:
     data, name = c.data, c.node.name
     data.editor_only("_datasets")
     count = len(data.items("dataset_ids"))
@@ -379,7 +379,7 @@ def _knowledge(c: Conversion) -> Converted:
     return c.done((name, main), error=error)
 
 
-def _agent(c: Conversion) -> Converted:
+def _agent(c: NodeConversion) -> Converted:
     data, name = c.data, c.node.name
     data.editor_only("agent_strategy_label", "output_schema", "plugin_unique_identifier", "tool_node_version", "meta")
     strategy = data.text("agent_strategy_name")
@@ -422,7 +422,7 @@ def agent_settings(name: str, model: str, instructions: Json, tools: list[str]) 
     )
 
 
-def _datasource(c: Conversion) -> Converted:
+def _datasource(c: NodeConversion) -> Converted:
     c.data.open("", "choose a tool that stores these texts; it is called index_knowledge here")
     for field in list(c.data.fields()):
         if field not in ("title", "type", "desc", "index_chunk_variable_selector"):
@@ -437,7 +437,7 @@ def _datasource(c: Conversion) -> Converted:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 
-def _http(c: Conversion) -> Converted:
+def _http(c: NodeConversion) -> Converted:
     data, name = c.data, c.node.name
     data.editor_only("variables")
     method = data.text("method", "get").upper()
@@ -473,7 +473,7 @@ def _http(c: Conversion) -> Converted:
     return c.done((name, main), error={"output": answer, "text": values.get("body", ""), "files": []})
 
 
-def _lines(c: Conversion, field: str, may_hold: bool) -> JsonObject:
+def _lines(c: NodeConversion, field: str, may_hold: bool) -> JsonObject:
     """The lines `name: value` of a field."""
     found: JsonObject = {}
     for line in c.data.text(field).splitlines():
@@ -486,7 +486,7 @@ def _lines(c: Conversion, field: str, may_hold: bool) -> JsonObject:
     return found if found.keys() != {"cel"} else {}
 
 
-def _sent(c: Conversion, reader: FieldReader, field: str, name: str, value: str, may_hold: bool) -> Json:
+def _sent(c: NodeConversion, reader: FieldReader, field: str, name: str, value: str, may_hold: bool) -> Json:
     """A value that is sent, with secrets by their names; None where a secret cannot be sent."""
     parts = c.references.parts(value, c.place, reader, field)
     texts = "".join(part for part in parts if isinstance(part, str))
@@ -507,7 +507,7 @@ def _sent(c: Conversion, reader: FieldReader, field: str, name: str, value: str,
     return f"{prefix}${{secret:{known}}}"
 
 
-def _authorization(c: Conversion, headers: JsonObject, may_hold: bool) -> None:
+def _authorization(c: NodeConversion, headers: JsonObject, may_hold: bool) -> None:
     authorization = c.data.object("authorization")
     kind = authorization.text("type", "no-auth")
     config = authorization.object("config")
@@ -537,7 +537,7 @@ def _authorization(c: Conversion, headers: JsonObject, may_hold: bool) -> None:
         config.lost("api_key", "this key has to be computed")
 
 
-def _body(c: Conversion, main: JsonObject, headers: JsonObject, may_hold: bool) -> None:
+def _body(c: NodeConversion, main: JsonObject, headers: JsonObject, may_hold: bool) -> None:
     body = c.data.object("body")
     kind = body.text("type", "none")
     raw = body.value.get("data")
@@ -587,7 +587,7 @@ def _pairs(raw: Json, items: list[FieldReader]) -> list[tuple[str, str]]:
     ]
 
 
-def _form_value(c: Conversion, body: FieldReader, name: str, value: str, may_hold: bool, function: str) -> str:
+def _form_value(c: NodeConversion, body: FieldReader, name: str, value: str, may_hold: bool, function: str) -> str:
     """A value of a form; references are encoded as the function says."""
     sent = _sent(c, body, "data", name, value, may_hold)
     if sent is None:
@@ -601,7 +601,7 @@ def _form_value(c: Conversion, body: FieldReader, name: str, value: str, may_hol
     return ""
 
 
-OUTSIDE: dict[str, Callable[[Conversion], Converted]] = {
+OUTSIDE: dict[str, Callable[[NodeConversion], Converted]] = {
     "llm": _llm,
     "question-classifier": _classifier,
     "parameter-extractor": _extractor,
