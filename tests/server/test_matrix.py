@@ -98,7 +98,9 @@ MODEL_PATHS = {
 """What `GET` at a path of the model APIs answers to a caller with the scope. Errors have the form of each API."""
 OF_A2A: dict[str, tuple[int, int]] = {
     "POST ": (200, 404),
+    "POST /": (200, 404),
     "POST /legacy": (200, 404),
+    "POST /legacy/": (200, 404),
     "POST /rest/message:send": (400, 404),
     "POST /rest/message:stream": (400, 404),
     "POST /rest/tasks/{id}:cancel": (404, 404),
@@ -236,7 +238,8 @@ async def served() -> AsyncIterator[Served]:
     pays = answering(calls("pay", to="Ada", amount=1), *["Hi."] * 20)
     agent = Agent(pays, bank.tools, name="desk", journal=journal)  # type: ignore[arg-type]
     entered = await with_stored_keys(Access(), journal, host="127.0.0.1", by="ann", is_person=False)
-    doors = open_doors(Settings(), bank.tools, GivenAgents({"desk": agent}), journal, Identity())  # type: ignore[arg-type]
+    agents, verifier = GivenAgents({"desk": agent}), entered.access.verifier
+    doors = open_doors(Settings(), bank.tools, agents, journal, Identity(), verifier=verifier)  # type: ignore[arg-type]
     serving_ = Serving(
         doors,
         ServeSettings(proxies=("127.0.0.1",)),
