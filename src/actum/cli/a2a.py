@@ -11,16 +11,15 @@ import msgspec
 import typer
 
 from ..compose.apis import login_of
-from ..compose.remote_agents import A2A_SOURCE, a2a_pins, find_remote_agent, open_remote_agent
+from ..compose.remote_agents import A2A_SOURCE, a2a_pins, agent_setup, find_remote_agent, open_remote_agent
 from ..compose.secrets import open_secrets
 from ..core.json import Json, JsonObject, dumps
 from ..core.user import User
 from ..protocols.a2a.card import RemoteCard
-from ..protocols.a2a.card_security import schemes_of
 from ..protocols.a2a.followed_task import ReadTask, words_of
 from ..protocols.a2a.model import A2AMessage
 from ..protocols.a2a.remote_agent import RemoteAgent
-from ..protocols.openapi.setup import ApiSetup
+from ..protocols.openapi.card_security import schemes_of
 from ..protocols.plain_text import plain, shown
 from ..toolsets.a2a.toolset import A2AToolset, CardSurvey
 from . import call as one_call
@@ -101,11 +100,7 @@ def login(
     _, toolset = _opened(which)
     owner = User(tenant, who() if user is None else user)
 
-    async def read() -> ApiSetup:
-        async with toolset:
-            return await toolset.credentials.setup(await toolset.approved_card(_secrets(), tenant=tenant))
-
-    wanted = login_of(asyncio.run(read()), scheme, owner, os.environ)
+    wanted = login_of(asyncio.run(agent_setup(toolset, _secrets(), tenant)), scheme, owner, os.environ)
     granted = asyncio.run(by_browser(wanted, terminal, port=port, paste=paste))
     terminal.note(tr("{user} is logged in at {site}.", user=owner.principal, site=granted.issuer))
     return DONE

@@ -8,6 +8,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..protocols.a2a.remote_agent import RemoteAgent
+from ..protocols.openapi.setup import ApiSetup
 from ..storage.pins import PinStore
 from ..storage.place import state_folder
 from ..storage.remote_tasks import RemoteTaskFiles
@@ -70,3 +71,14 @@ def open_remote_agent(
         egress=egress,
         logins=api_logins(environment),
     )
+
+
+async def agent_setup(toolset: A2AToolset, secrets: Mapping[str, str], tenant: str) -> ApiSetup:
+    """What the settings and the approved card of an agent say of its credentials; the toolset is closed.
+
+    Raises:
+        PermissionDenied: the card was not approved.
+        CallError: the card can not be had, or has no scheme that can be used.
+    """
+    async with toolset:
+        return await toolset.credentials.setup(await toolset.approved_card(secrets, tenant=tenant))
