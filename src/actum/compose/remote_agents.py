@@ -7,7 +7,9 @@ from collections.abc import Mapping
 import msgspec
 
 from ..core.errors import UsageError
+from ..protocols.a2a.card import RemoteCard
 from ..protocols.a2a.remote_agent import RemoteAgent
+from ..protocols.openapi.card_security import schemes_of
 from ..protocols.openapi.setup import ApiSetup
 from ..storage.pins import PinStore
 from ..storage.place import state_folder
@@ -82,3 +84,13 @@ async def agent_setup(toolset: A2AToolset, secrets: Mapping[str, str], tenant: s
     """
     async with toolset:
         return await toolset.credentials.setup(await toolset.approved_card(secrets, tenant=tenant))
+
+
+def schemes_wanted(card: RemoteCard) -> dict[str, str]:
+    """What each security scheme of a card is, with the addresses that secrets would be sent to."""
+    found = dict.fromkeys(card.schemes, "a scheme that is not understood")
+    for name, scheme in schemes_of(card.raw).items():
+        flows = [each for each in scheme.flows.values() if isinstance(each, dict)]
+        places = [str(flow[key]) for flow in flows for key in ("authorizationUrl", "tokenUrl") if key in flow]
+        found[name] = " ".join([scheme.kind, *places, scheme.discovery]).strip()
+    return found
