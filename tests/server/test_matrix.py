@@ -105,7 +105,9 @@ MODEL_PATHS = {
 """What `GET` at a path of the model APIs answers to a caller with the scope. Errors have the form of each API."""
 OF_A2A: dict[str, tuple[int, int]] = {
     "POST ": (200, 404),
+    "POST /": (200, 404),
     "POST /legacy": (200, 404),
+    "POST /legacy/": (200, 404),
     "POST /rest/message:send": (400, 404),
     "POST /rest/message:stream": (400, 404),
     "POST /rest/tasks/{id}:cancel": (404, 404),
@@ -258,7 +260,10 @@ async def served(folder: Path) -> AsyncIterator[Served]:
     file.write_text("actum: workflow/1\nname: hello\nnodes: {hi: {type: say, text: Hi.}}\nedges: []\n")
     settings = Settings(workflows={"hello": WorkflowTable(file=str(file))})
     workflows = Workflows(settings, {}, folder, journal=journal)
-    doors = open_doors(settings, bank.tools, GivenAgents({"desk": agent}), journal, Identity(), workflows=workflows)  # type: ignore[arg-type]
+    agents, verifier = GivenAgents({"desk": agent}), entered.access.verifier
+    doors = open_doors(  # type: ignore[arg-type]
+        settings, bank.tools, agents, journal, Identity(), verifier=verifier, workflows=workflows
+    )
     serving_ = Serving(
         doors,
         ServeSettings(proxies=("127.0.0.1",)),

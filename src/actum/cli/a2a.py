@@ -11,16 +11,20 @@ import msgspec
 import typer
 
 from ..compose.apis import login_of
-from ..compose.remote_agents import A2A_SOURCE, a2a_pins, find_remote_agent, open_remote_agent
+from ..compose.remote_agents import (
+    A2A_SOURCE,
+    a2a_pins,
+    agent_setup,
+    find_remote_agent,
+    open_remote_agent,
+    schemes_wanted,
+)
 from ..compose.secrets import open_secrets
 from ..core.json import Json, JsonObject, dumps
 from ..core.user import User
-from ..protocols.a2a.card import RemoteCard
-from ..protocols.a2a.card_security import schemes_of
 from ..protocols.a2a.followed_task import ReadTask, words_of
 from ..protocols.a2a.model import A2AMessage
 from ..protocols.a2a.remote_agent import RemoteAgent
-from ..protocols.openapi.setup import ApiSetup
 from ..protocols.plain_text import plain, shown
 from ..toolsets.a2a.toolset import A2AToolset, CardSurvey
 from . import call as one_call
@@ -101,11 +105,7 @@ def login(
     _, toolset = _opened(which)
     owner = User(tenant, who() if user is None else user)
 
-    async def read() -> ApiSetup:
-        async with toolset:
-            return await toolset.credentials.setup(await toolset.approved_card(_secrets(), tenant=tenant))
-
-    wanted = login_of(asyncio.run(read()), scheme, owner, os.environ)
+    wanted = login_of(asyncio.run(agent_setup(toolset, _secrets(), tenant)), scheme, owner, os.environ)
     granted = asyncio.run(by_browser(wanted, terminal, port=port, paste=paste))
     terminal.note(tr("{user} is logged in at {site}.", user=owner.principal, site=granted.issuer))
     return DONE
@@ -200,16 +200,6 @@ def _told(agent: RemoteAgent, survey: CardSurvey) -> JsonObject:
     }
 
 
-def _wanted(card: RemoteCard) -> dict[str, str]:
-    """What each security scheme of a card is, with the addresses that secrets would be sent to."""
-    found = dict.fromkeys(card.schemes, "a scheme that is not understood")
-    for name, scheme in schemes_of(card.raw).items():
-        flows = [each for each in scheme.flows.values() if isinstance(each, dict)]
-        places = [str(flow[key]) for flow in flows for key in ("authorizationUrl", "tokenUrl") if key in flow]
-        found[name] = " ".join([scheme.kind, *places, scheme.discovery]).strip()
-    return found
-
-
 def _show(terminal: Terminal, agent: RemoteAgent, survey: CardSurvey) -> None:
     """The card for a person, hidden characters made visible."""
     card = survey.card
@@ -219,7 +209,7 @@ def _show(terminal: Terminal, agent: RemoteAgent, survey: CardSurvey) -> None:
         (tr("what it is"), shown(str(raw.get("description", "")))[:2000]),
         *((f"{each.binding} {each.dialect}", shown(each.url)[:500]) for each in card.interfaces),
         *((f"{tr('skill')} {each.id}", shown(f"{each.name}: {each.description}")) for each in card.skills),
-        *((f"{tr('wants')} {shown(name)[:100]}", shown(words)[:500]) for name, words in _wanted(card).items()),
+        *((f"{tr('wants')} {shown(name)[:100]}", shown(words)[:500]) for name, words in schemes_wanted(card).items()),
         (tr("signature"), shown(survey.signature)),
     ]
     terminal.table("", "", rows=rows)

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 import msgspec
 
 from ..core.errors import UsageError
+from ..protocols.a2a.card import RemoteCard
 from ..protocols.a2a.remote_agent import RemoteAgent
+from ..protocols.openapi.card_security import schemes_of
+from ..protocols.openapi.setup import ApiSetup
 from ..storage.pins import PinStore
 from ..storage.place import state_folder
 from ..storage.remote_tasks import RemoteTaskFiles
@@ -70,3 +73,24 @@ def open_remote_agent(
         egress=egress,
         logins=api_logins(environment),
     )
+
+
+async def agent_setup(toolset: A2AToolset, secrets: Mapping[str, str], tenant: str) -> ApiSetup:
+    """What the settings and the approved card of an agent say of its credentials; the toolset is closed.
+
+    Raises:
+        PermissionDenied: the card was not approved.
+        CallError: the card can not be had, or has no scheme that can be used.
+    """
+    async with toolset:
+        return await toolset.credentials.setup(await toolset.approved_card(secrets, tenant=tenant))
+
+
+def schemes_wanted(card: RemoteCard) -> dict[str, str]:
+    """What each security scheme of a card is, with the addresses that secrets would be sent to."""
+    found = dict.fromkeys(card.schemes, "a scheme that is not understood")
+    for name, scheme in schemes_of(card.raw).items():
+        flows = [each for each in scheme.flows.values() if isinstance(each, dict)]
+        places = [str(flow[key]) for flow in flows for key in ("authorizationUrl", "tokenUrl") if key in flow]
+        found[name] = " ".join([scheme.kind, *places, scheme.discovery]).strip()
+    return found

@@ -120,6 +120,8 @@ TEMPLATE = """\
 #headers = {Authorization = "Bearer ${secret:weather}"}   # a secret of the user; `actum secrets set weather`
 #key_hosts = ["agents.example.org"]       # whose keys may sign its card
 #wait_s = 600                             # so long a call follows the agent's task; then it waits on record
+#[a2a.weather.credentials]                # by the security schemes of its card: a secret, or a client of OAuth
+#apiKey = "weather_key"
 
 # What code and scripts may do that run as tools; see docs/sandbox.md.
 #[sandbox]

@@ -37,8 +37,8 @@ from ...storage.tokens import TokenStore
 from ...transport.egress import Egress
 from ...transport.fetcher import Fetcher
 from ...transport.guard import Guard, origin
+from ..http.agent_credentials import AgentCredentials
 from .connection import A2AConnection, RequestTerms
-from .credentials import AgentCredentials
 from .error import RemoteAgentError, malformed
 from .remote_call import CallTerms, HandleStore, RemoteCall, resting_task
 

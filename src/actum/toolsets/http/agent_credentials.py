@@ -20,8 +20,8 @@ from ...core.errors import ToolError, Unavailable
 from ...core.interfaces import Clock, Context
 from ...core.json import Json
 from ...protocols.a2a.card import RemoteCard
-from ...protocols.a2a.card_security import needed_by, schemes_of, slots_of
 from ...protocols.a2a.remote_agent import AgentClient, RemoteAgent
+from ...protocols.openapi.card_security import needed_by, schemes_of, slots_of
 from ...protocols.openapi.model import ApiDocument, SecurityScheme
 from ...protocols.openapi.request import BuiltRequest
 from ...protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
@@ -29,7 +29,7 @@ from ...storage.tokens import TokenStore
 from ...transport.fetcher import Fetcher
 from ...transport.guard import is_here, origin
 from ...transport.http import HttpFailure
-from ..http.credentials import ApiCredentials
+from .credentials import ApiCredentials
 
 LOGIN = ("actum", "a2a", "login")
 

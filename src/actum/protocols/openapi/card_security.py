@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import cast, get_args
 
 from ...core.json import Json, JsonObject
-from ..openapi.model import CredentialPlace, SecurityScheme
-from ..openapi.request import CredentialSlot
+from .model import CredentialPlace, SecurityScheme
+from .request import CredentialSlot
 
 SCHEMES_MAX = 50
 _NEW_KINDS: Mapping[str, str] = {
