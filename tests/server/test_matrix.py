@@ -261,9 +261,8 @@ async def served(folder: Path) -> AsyncIterator[Served]:
     settings = Settings(workflows={"hello": WorkflowTable(file=str(file))})
     workflows = Workflows(settings, {}, folder, journal=journal)
     agents, verifier = GivenAgents({"desk": agent}), entered.access.verifier
-    doors = open_doors(  # type: ignore[arg-type]
-        settings, bank.tools, agents, journal, Identity(), verifier=verifier, workflows=workflows
-    )
+    given: list[Any] = list(bank.tools)
+    doors = open_doors(settings, given, agents, journal, Identity(), verifier=verifier, workflows=workflows)
     serving_ = Serving(
         doors,
         ServeSettings(proxies=("127.0.0.1",)),

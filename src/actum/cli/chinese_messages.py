@@ -582,6 +582,7 @@ MESSAGES = {
     "remove the table [triggers.{name}] by hand: it is written in a way that this can not undo": (
         "请手工删除表 [triggers.{name}]：它的写法无法自动还原"
     ),
+    "no workflow is called {name}": "没有名为 {name} 的工作流",
     "--tenant goes with --principal NAME": "--tenant 要和 --principal 名称 一起使用",
     "users of several tenants have this name: {names}. Say which with --tenant NAME": (
         "多个租户都有这个名称的用户：{names}。请用 --tenant 名称 指明"

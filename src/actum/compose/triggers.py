@@ -64,7 +64,7 @@ def open_triggers(
         if is_published:
             shelf = await workflows.shelf(tenant)
             if shelf is None:
-                raise UnknownName(f"there is no workflow {table.workflow!r}")
+                raise UnknownName(f"no workflow is called {table.workflow!r}")
             made = await shelf.open(*reference(table.workflow))  # the latest one, at each event
         else:
             made = workflows.get(table.workflow)
