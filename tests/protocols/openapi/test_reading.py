@@ -474,3 +474,16 @@ def test_nothing_that_a_document_may_hold_breaks_the_reader() -> None:
             part = part[key]  # type: ignore[index, call-overload]
         with suppress(BadDocument):
             read_api(document, HERE)
+
+
+def test_an_argument_that_an_operation_does_not_have_is_a_mistake_and_not_left_out_in_silence() -> None:
+    lamp: JsonObject = {
+        "parameters": [{"name": "room", "in": "path", "required": True, "schema": {"type": "string"}}],
+        "requestBody": {"content": {"application/json": {"schema": {"properties": {"lit": {"type": "boolean"}}}}}},
+        "responses": {},
+    }
+    api = read_api(documented({"/lamps/{room}": {"put": lamp}}), HERE)
+    with pytest.raises(InvalidArguments) as refused:
+        build_request(api, api.operations[0], {"room": "hall", "lit": True}, "https://x")
+    (problem,) = refused.value.problems
+    assert (problem.path, "takes room, body" in problem.expected) == ("lit", True)

@@ -74,6 +74,7 @@ def build_request(
     Raises:
         InvalidArguments: a value that can not stand in its place, naming the parameter.
     """
+    _check_names(operation, arguments)
     path = operation.path.partition("#")[0]
     query: list[str] = []
     headers: list[tuple[str, str]] = []
@@ -149,6 +150,21 @@ def _slots(api: ApiDocument, operation: ApiOperation) -> tuple[tuple[CredentialS
         )
         for needed in operation.security
     )
+
+
+def _check_names(operation: ApiOperation, arguments: JsonObject) -> None:
+    """A name that the operation does not have is a mistake: left out in silence, another request would be sent.
+
+    Raises:
+        InvalidArguments: there is such a name.
+    """
+    known = dict.fromkeys(plan.argument for plan in operation.parameters)
+    if operation.body is not None:
+        known |= dict.fromkeys(operation.body.fields if operation.body.flat else (operation.body.argument,))
+    for name in arguments:
+        if name not in known:
+            takes = ", ".join(known) or "no arguments"
+            raise _wrong(name, "additionalProperties", f"no argument of this name: {operation.tool.name} takes {takes}")
 
 
 def _wrong(argument: str, rule: str, expected: str) -> InvalidArguments:
