@@ -112,6 +112,16 @@ async def test_an_event_that_is_told_sixteen_times_at_once_and_again_later_begin
     assert (started.given_by, started.principal) == ("event", "trigger:press")
 
 
+async def test_a_workflow_that_failed_is_not_tried_again_since_its_failure_is_on_record(
+    hall: Callable[..., Hall],
+) -> None:
+    desk = hall(Rules(Rule("deny")), press=TriggerTable(workflow="lamp"))
+    run_id = (await desk.desk.fire("press", {"room": "kitchen"})).run_id
+    await desk.carry_out(run_id)
+    line = (await desk.queue.look(run_id)).line
+    assert (line.state, line.attempt, desk.lit) == ("failed", 1, [])
+
+
 async def test_what_an_event_says_is_never_the_users_word(hall: Callable[..., Hall]) -> None:
     """A rule that lets only trusted receivers through asks a person about the room that the event names."""
     rules = Rules(Rule("allow", when="trusted(room)"), Rule("ask"))

@@ -83,6 +83,8 @@ RunEnding = Literal["succeed", "pause", "fail", "time_out", "cancel", "error"]
 RETRIED = frozenset({"user_runs", "user_tokens", "user_cost"})
 """The reasons of a stopped run for which another attempt later makes sense: limits of the user that pass by."""
 
+WORKFLOW_FAILED = "WorkflowFailed"
+"""The reason of a run of a workflow whose node failed. The failure is on record: another attempt would end with it."""
 TIMED_OUT = "timed_out"
 """The reason of a run that was ended at the time limit of its attempt."""
 WORKER_LOST = "worker_lost"
@@ -101,11 +103,15 @@ def meaning_of(status: str, reason: str) -> RunEnding:
     ('succeed', 'cancel', 'fail')
     >>> meaning_of("failed", "ModelUnavailable"), meaning_of("stopped", "timed_out")
     ('error', 'time_out')
+    >>> meaning_of("failed", "WorkflowFailed")
+    'fail'
     """
     if status == "done":
         return "succeed"
     if status == "paused":
         return "pause"
+    if reason == WORKFLOW_FAILED:
+        return "fail"
     if status == "failed" or reason in RETRIED:
         return "error"
     if reason == "cancelled":
