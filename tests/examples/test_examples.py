@@ -13,7 +13,7 @@ from actum.core.message import Reply
 from ..chat_server import ChatServer
 
 ROOT = Path(__file__).parents[2]
-NO_MODEL = ("native_exact_bytes", "crawler", "long_job", "switch_light")
+NO_MODEL = ("native_exact_bytes", "crawler", "long_job", "switch_light", "meeting_room")
 EXAMPLES = sorted(path.parent.name for path in ROOT.glob("examples/*/main.py"))
 
 
