@@ -117,7 +117,7 @@ def way_in(tracestate: object) -> Way:
     """What another program sent as `tracestate`; what is malformed in it is dropped, as the source demands.
 
     >>> way_in("other=1,actum=d:2;l:6;a:0123456789ab")
-    Way(depth=2, left=6, agents=('0123456789ab',), others='other=1')
+    Way(depth=2, left=6, agents=('0123456789ab',), others='other=1', calls=None)
     """
     if not isinstance(tracestate, str) or not tracestate or len(tracestate) > TRACESTATE_MAX:
         return NO_WAY

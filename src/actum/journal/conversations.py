@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from ..core.interfaces import Journal
-from ..core.record import ConversationSummary, Entry, Intended, RunSummary, Started, child_id, summary_of
+from ..core.record import ConversationSummary, Entry, Intended, RunSummary, Started, child_id, records_of, summary_of
 from ..core.trace import span_id, span_in, trace_id
 
 
@@ -33,7 +33,7 @@ class Family(Struct, frozen=True):
     @property
     def trace(self) -> str:
         """The id of the trace, where the run shares the trace with a run of another caller; else empty."""
-        started = self.entries[0].record if self.entries and self.entries[0].payload else None
+        started = next(iter(records_of(self.entries[:1])), None)
         if not isinstance(started, Started):
             return ""
         is_shared = bool(started.trace) or any(child.trace for child in self.children)
@@ -131,16 +131,18 @@ async def _served(
     journal: Journal, run: RunSummary, entries: Sequence[Entry], later: Sequence[RunSummary]
 ) -> list[tuple[str, RunSummary]]:
     """The runs that servers with this journal began for calls of a run, each with its place. Only runs of the same
-    tenant and trace count, since which span a run belongs to is the word of a client."""
-    if len(later) < 2 or not entries or not entries[0].payload or not isinstance(entries[0].record, Started):
+    tenant and trace count, since which span a run belongs to is the word of a client. Of a damaged record, only what
+    can be read counts."""
+    records = records_of(entries) if len(later) > 1 else []
+    if not records or not isinstance(records[0], Started):
         return []
-    trace, found = trace_id(run.run_id, entries[0].record.trace), dict[str, RunSummary]()
+    trace, found = trace_id(run.run_id, records[0].trace), dict[str, RunSummary]()
     by_id = {each.run_id: each for each in later if each.tenant == run.tenant and not each.parent}
-    keys = [each.record.key for each in entries if each.payload and isinstance(each.record, Intended)]
+    keys = [each.key for each in records if isinstance(each, Intended)]
     for key in dict.fromkeys(keys):
         for run_id in await journal.named(f"span:{span_id(key)}", limit=1):
-            first = (await journal.read(run_id))[:1] if run_id in by_id else []
-            started = first[0].record if first and first[0].payload else None
+            first = records_of((await journal.read(run_id))[:1]) if run_id in by_id else []
+            started = first[0] if first else None
             if isinstance(started, Started) and trace_id(run_id, started.trace) == trace:
                 found[child_id(key)] = by_id[run_id]
     return list(found.items())

@@ -110,7 +110,12 @@ class Child:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
             signal_group(self.pid, signal.SIGKILL)
-        self._transport.close()  # a grandchild may hold the pipes open for ever
+        for fd in range(3):  # a grandchild may hold the pipes open for ever
+            pipe = self._transport.get_pipe_transport(fd)
+            if pipe is not None:
+                pipe.close()
+        if self.exited.is_set():  # before, `close` would take the exit code away from whoever waits for it
+            self._transport.close()
 
 
 async def start_child(

@@ -46,7 +46,7 @@ async def test_a_client_of_others_sends_and_streams(peer: str) -> None:
             script = str(CLIENTS / "a2a_client.mjs")
             told = await told_by(str(install.node()), script, url, str(modules))
             assert "Hello." in json.dumps(told["sent"])
-            assert told["kinds"] == ["task", "artifactUpdate", "statusUpdate"]
+            assert told["kinds"] == ["task", "statusUpdate", "artifactUpdate", "statusUpdate"]
             assert "Hello." in json.dumps(told["got"])
             return
         environment = "a2a03" if "0.3" in peer else "a2a02"
@@ -55,4 +55,4 @@ async def test_a_client_of_others_sends_and_streams(peer: str) -> None:
         assert told["url"] == f"{url}/a2a/desk" + ("" if environment == "a2a03" else "/legacy")
         sent = told["sent"]["result"]
         assert (sent["status"]["state"], sent["artifacts"][0]["parts"][0]["text"]) == ("completed", "Hello.")
-        assert told["kinds"] == ["task", "artifact-update", "status-update"]
+        assert told["kinds"] == ["task", "status-update", "artifact-update", "status-update"]
