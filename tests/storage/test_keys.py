@@ -132,7 +132,8 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
             connection.execute(
                 "DROP TABLE actum.objects, actum.posted, actum.drafts, actum.publications, actum.positions"
             )
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 12,))
+            connection.execute("ALTER TABLE actum.asked DROP COLUMN expires")
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 13,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript("DROP TABLE keys; DROP TABLE key_changes")
@@ -142,7 +143,8 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
             file.executescript("DROP TABLE run_names; DROP TABLE tasks; DROP TABLE webhooks; DROP TABLE objects")
             file.executescript("DROP TABLE counted; DROP TABLE posted; DROP TABLE drafts; DROP TABLE publications")
             file.executescript("DROP TABLE positions")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 12}")
+            file.executescript("DROP INDEX asked_by_end; ALTER TABLE asked DROP COLUMN expires")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 13}")
         file.close()
     again = shared.open()
     keys = keys_of(again)

@@ -81,12 +81,14 @@ async def test_a_journal_of_a_version_without_sessions_gets_them_when_it_is_open
             for table in tables:
                 connection.execute(f"DROP TABLE actum.{table}".encode())
             connection.execute("DROP TABLE actum.counted")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 11,))
+            connection.execute("ALTER TABLE actum.asked DROP COLUMN expires")
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 12,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript(";".join(f"DROP TABLE {table}" for table in tables))
             file.execute("DROP TABLE counted")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 11}")
+            file.executescript("DROP INDEX asked_by_end; ALTER TABLE asked DROP COLUMN expires")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 12}")
         file.close()
     again = shared.open()
     await sessions_of(again).add(session("a"), idle_since=0, began_since=0)

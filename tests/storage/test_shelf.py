@@ -267,11 +267,13 @@ async def test_a_journal_of_before_there_was_a_shelf_gets_one(shared: Store) -> 
     if shared.place.startswith("postgresql:"):
         with psycopg.connect(shared.place, autocommit=True) as connection:
             connection.execute("DROP TABLE actum.drafts, actum.publications")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 1,))
+            connection.execute("ALTER TABLE actum.asked DROP COLUMN expires")
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 2,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript("DROP TABLE drafts; DROP TABLE publications")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 1}")
+            file.executescript("DROP INDEX asked_by_end; ALTER TABLE asked DROP COLUMN expires")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 2}")
         file.close()
     assert (await shelf_of(shared.open()).save("agent", "clerk", "x", 0)).revision == 1
 

@@ -928,6 +928,7 @@ class Journal(Protocol):
         ask_id: str = "",
         limit: int | None = 50,
         behind: tuple[float, str] | None = None,
+        expired: tuple[float, float] | None = None,
         **wanted: Unpack[RunFilter],
     ) -> list[OpenQuestion]:
         """What runs that have not ended may wait for, the oldest first; by an index, as `runs`. Whether it still waits
@@ -937,6 +938,7 @@ class Journal(Protocol):
             ask_id: only what is asked under this id.
             limit: so many at most; None for all.
             behind: only what was asked behind this: the time, and the id.
+            expired: only what expires between these two times, in seconds since 1970.
             wanted: only what such runs wait for.
         """
 

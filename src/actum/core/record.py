@@ -936,12 +936,14 @@ class OpenQuestion(Struct, frozen=True, gc=False):
         ask_id: what the answer is given under.
         at: when it was asked, in seconds since 1970.
         needs: so many persons have to agree.
+        expires: as in `Pending`.
     """
 
     run_id: str
     ask_id: str
     at: float
     needs: int = 1
+    expires: float = 0.0
 
 
 def persons_needed(asked: Pending) -> int:

@@ -219,6 +219,7 @@ class MemoryJournal:
         ask_id: str = "",
         limit: int | None = 50,
         behind: tuple[float, str] | None = None,
+        expired: tuple[float, float] | None = None,
         **wanted: Unpack[RunFilter],
     ) -> list[OpenQuestion]:
         found = [
@@ -226,6 +227,7 @@ class MemoryJournal:
             for asked in sorted(self._asked.values(), key=lambda each: (each.at, each.ask_id))
             if ask_id in ("", asked.ask_id)
             and (behind is None or (asked.at, asked.ask_id) > behind)
+            and (expired is None or (asked.expires > 0 and expired[0] <= asked.expires <= expired[1]))
             and (line := self._summaries.get(asked.run_id)) is not None
             and line.status not in OVER
             and _fits(line, wanted)
@@ -239,7 +241,7 @@ class MemoryJournal:
         """Write down that a run waits for something, or does not wait any more."""
         if isinstance(record, InputRequested):
             if not self._summaries[run_id].parent:
-                asked = OpenQuestion(run_id, record.id, at, persons_needed(record.pending))
+                asked = OpenQuestion(run_id, record.id, at, persons_needed(record.pending), record.pending.expires)
                 self._asked.setdefault((run_id, record.id), asked)
         elif isinstance(record, InputGiven):
             known = self._asked.get((run_id, record.id))

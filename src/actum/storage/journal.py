@@ -420,6 +420,7 @@ class DatabaseJournal:
         ask_id: str = "",
         limit: int | None = 50,
         behind: tuple[float, str] | None = None,
+        expired: tuple[float, float] | None = None,
         **wanted: Unpack[RunFilter],
     ) -> list[OpenQuestion]:
         where = _waiting(wanted)
@@ -427,10 +428,15 @@ class DatabaseJournal:
             where.add("asked.ask_id = ?", ask_id)
         if behind is not None:
             where.add("(asked.at, asked.ask_id) > (?, ?)", *behind)
-        query = f"""SELECT asked.run_id, asked.ask_id, asked.at, asked.needs FROM asked
+        if expired is not None:
+            where.add("asked.expires > 0 AND asked.expires BETWEEN ? AND ?", *expired)
+        query = f"""SELECT asked.run_id, asked.ask_id, asked.at, asked.needs, asked.expires FROM asked
             JOIN runs ON runs.run_id = asked.run_id {where} ORDER BY asked.at, asked.ask_id {_at_most(limit)}"""
         rows = await self._writer.ask(lambda database: database.execute(query, where.values))
-        return [OpenQuestion(_str(run_id), _str(id_), _float(at), _int(needs)) for run_id, id_, at, needs in rows]
+        return [
+            OpenQuestion(_str(run_id), _str(id_), _float(at), _int(needs), _float(expires))
+            for run_id, id_, at, needs, expires in rows
+        ]
 
     async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
         where = _waiting(wanted)
@@ -605,8 +611,9 @@ def _tell_asked(database: Database, record: Telling, line: RunSummary, at: float
     """Write down that a run waits for something, or does not wait any more."""
     if isinstance(record, InputRequested):
         if not line.parent:  # a run that works for another run waits by that one
-            row = (line.run_id, record.id, line.tenant, at, persons_needed(record.pending))
-            database.execute("INSERT INTO asked VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
+            pending = record.pending
+            row = (line.run_id, record.id, line.tenant, at, persons_needed(pending), pending.expires)
+            database.execute("INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
     elif isinstance(record, InputGiven):
         named = (line.run_id, record.id)
         rows = database.execute("SELECT needs FROM asked WHERE run_id = ? AND ask_id = ?", named)

@@ -244,6 +244,10 @@ SQLITE: Migrations = (
             again INTEGER NOT NULL, PRIMARY KEY (tenant, kind, name, number)
         )""",
     ),
+    (  # when what runs wait for is over by itself
+        "ALTER TABLE asked ADD COLUMN expires REAL NOT NULL DEFAULT 0",
+        "CREATE INDEX asked_by_end ON asked (expires) WHERE expires > 0",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -445,6 +449,10 @@ POSTGRES: Migrations = (
             text BYTEA NOT NULL, digest TEXT NOT NULL, at DOUBLE PRECISION NOT NULL, author TEXT NOT NULL,
             again BIGINT NOT NULL, PRIMARY KEY (tenant, kind, name, number)
         )""",
+    ),
+    (  # when what runs wait for is over by itself
+        "ALTER TABLE asked ADD COLUMN expires DOUBLE PRECISION NOT NULL DEFAULT 0",
+        "CREATE INDEX asked_by_end ON asked (expires) WHERE expires > 0",
     ),
 )
 

@@ -36,6 +36,7 @@ from ..core.task import TaskLine
 from .celery_transport import NAME
 from .children import TaskChildren
 from .dispatcher import DispatcherState
+from .ended_waits import WAKE_S, EndedWaits
 from .queue import TaskLimits
 from .sweep import DROP_S, SWEEP_S, sweep
 
@@ -224,6 +225,7 @@ class CeleryDispatcher:
         self._wanted: set[str] = set()
         self._sent: dict[Occasion, float] = {}
         self._looked_at: dict[str, float] = {}
+        self._ended_waits = EndedWaits(journal, clock)
         self._woken = asyncio.Event()
         self._is_away = False
         self._is_closing = False
@@ -261,6 +263,8 @@ class CeleryDispatcher:
             self._wanted.clear()
             if self._is_time("sweep", SWEEP_S):
                 await sweep(self._journal, self._index, self._clock)
+            if self._is_time("wake", WAKE_S):
+                await self._ended_waits.look()
             if self._is_time("drop", DROP_S):
                 await self._index.drop(self._clock.now() - self._limits.kept_s)
             is_more = await self._send_due()

@@ -19,6 +19,7 @@ from .attempt import LeftTask, attempt_in_time
 from .builder import Builder
 from .children import BUSY_S, LEFT_S, LocalSettings, TaskChildren
 from .dispatcher import DispatcherState
+from .ended_waits import WAKE_S, EndedWaits
 from .queue import TaskLimits
 from .sweep import DROP_S, SWEEP_S, sweep
 
@@ -73,6 +74,7 @@ class LocalDispatcher:
         self._woken = asyncio.Event()
         self._is_closing = False
         self._looked_at: dict[str, float] = {}
+        self._ended_waits = EndedWaits(journal, clock)
 
     def wake(self, run_id: str) -> None:
         self._left.pop(run_id, None)
@@ -127,6 +129,8 @@ class LocalDispatcher:
         """Begin what is due, as far as there are places; now and then, look for what went wrong."""
         if self._is_time("sweep", SWEEP_S):
             await self.sweep()
+        if self._is_time("wake", WAKE_S):
+            await self._ended_waits.look()
         if self._is_time("drop", DROP_S):
             await self._index.drop(self._clock.now() - self._limits.kept_s)
         free = self._children.settings.workers - len(self._jobs)

@@ -219,7 +219,7 @@ class TriggerDesk:
         """The runs of a tenant that wait for a token, each with what it asks under."""
         found: list[tuple[str, str]] = []
         cursor = ""
-        while len(found) < WOKEN_MAX:
+        while token and len(found) < WOKEN_MAX:
             page = await page_of_waiting(self._journal, limit=PAGE, cursor=cursor, tenant=tenant)
             for item in page.items:
                 pending = item.asked.pending

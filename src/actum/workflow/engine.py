@@ -715,9 +715,9 @@ class WorkflowEngine:
             run.context.write(asked)
         known, ends = run.state.answers.get(asked.id), asked.pending.expires
         is_event = bool(asked.pending.name)
-        if known is not None and is_event:
+        if known is not None and is_event and known.verdict != "cancel":
             outcome = NodeOutcome(value={"output": _parsed(known.text)}, lineage=OF_EVENT)
-        elif 0 < ends <= now:
+        elif known is not None or 0 < ends <= now:  # a person may end a wait for a time early
             outcome = NodeOutcome(value={"output": None}, port="expired" if is_event else "", lineage=OF_EVENT)
         else:
             self._waiting[due.path] = (due, asked.pending)
