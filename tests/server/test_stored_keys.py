@@ -333,6 +333,6 @@ async def test_a_key_that_one_process_revoked_is_dead_at_the_servers_of_others_w
 
 def test_what_a_server_writes_down_and_shows_of_a_key_never_holds_its_text() -> None:
     text, key = new_key("ci", principal="ann")
-    secret = text.rpartition("_")[2]
+    secret = text.split("_", 2)[2]  # an underscore may stand in it, too
     shown: list[Callable[[], str]] = [lambda: repr(key), lambda: repr(StoredKeys(MemoryKeys())), lambda: str(key)]
     assert not any(secret in show() for show in shown)
