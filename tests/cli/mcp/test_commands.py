@@ -384,7 +384,8 @@ def test_a_local_server_is_added_with_a_jail_unless_a_person_says_no(run: Run, s
     assert entries["bare"]["jail"] == {}
     assert entries["free"]["no_jail"] is True
     for words, why in (
-        (["x", "--", "uvx", "files"], "--no-jail"),
+        (["x", "--", "pnpm", "dlx", "files"], "--no-jail"),
+        (["x", "--", "uvx", "git+https://example.org/a"], "not the name of a package"),
         (["x", "--", "npx", "-y", "github:a/b"], "not the name of a package"),
         (["x", "--", "docker", "run", "y"], "--no-jail"),
         (["x", "--read", "no_such", "--", "python", "x.py"], "there is no file"),
