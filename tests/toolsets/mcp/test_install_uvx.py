@@ -118,3 +118,12 @@ async def test_a_command_of_uvx_or_pipx_that_names_something_else_than_a_package
         with pytest.raises(UsageError, match=r"is not the name of a package|not known here|names no program|not run"):
             await install_server(server, {"HOME": "/nowhere"})
     assert not is_installed_first(McpServer(name="s", command="uv", args=("run", "server.py")))
+
+
+@held
+async def test_a_server_that_stands_in_a_jail_and_names_an_installer_is_not_started_and_says_what_to_do() -> None:
+    for command in ("uvx", "npx", "pnpm", "docker"):
+        server = McpServer(name="s", command=command, args=("a",), jail=McpJail())
+        async with McpConnection(server) as connection:
+            with pytest.raises(Unavailable, match="--no-jail"):
+                await called(connection, "a")

@@ -267,7 +267,35 @@ def _take_over(
         if (typed or "").strip().lower() not in ("y", "yes"):
             return
     written = dict(entry) if isinstance(entry, dict) else entry_of(server)
+    try:
+        installed = _held_or_told(terminal, server)
+    except UsageError as error:
+        terminal.error(f"{name} is not taken over: {error}")
+        return
+    if installed != server:
+        written = entry_of(installed)
     taken[name] = {key: value for key, value in written.items() if key not in ("trusted", "trust")}
+
+
+def _held_or_told(terminal: Terminal, server: McpServer) -> McpServer:
+    """The server as it is started: installed first, where a jail holds it. Where none does, the person is told.
+
+    Raises:
+        UsageError: the server has a jail, and can't run in it or can't be installed.
+    """
+    if server.jail is not None:
+        if is_installed_first(server):
+            server = _installed(terminal, server)
+        if problem := unfit_for_jail(server):
+            raise UsageError(problem)
+    elif server.command and not server.no_jail:
+        terminal.note(f"{server.name} has no jail: it reaches all that you can reach, and the network.")
+        if is_installed_first(server) or not unfit_for_jail(server):
+            variables = [word for key in server.env for word in ("--env", f"{key}=VALUE")]
+            where = ["--cwd", server.cwd] if server.cwd else []
+            words = ["actum", "mcp", "add", server.name, "--read", "FOLDER", *variables, *where, "--"]
+            terminal.note(f"To hold it in a jail: {shown(shlex.join([*words, server.command, *server.args]))}")
+    return server
 
 
 def _located(entries: JsonObject, folder: Path) -> JsonObject:

@@ -64,11 +64,13 @@ class _Settings(Struct, frozen=True):
         environment: the variables that uv gets.
         indexes: addresses of the indexes and of the pages of links, as they are configured.
         read: the files that uv must read.
+        options: what uv is told beside.
     """
 
     environment: dict[str, str]
     indexes: tuple[str, ...]
     read: tuple[str, ...]
+    options: tuple[str, ...]
 
 
 class _Archive(Struct):
@@ -115,7 +117,7 @@ async def install_uvx(
         tree, lock = made / "tree", made / "pylock.toml"
         site = _environment_in(tree)
         secrets = tuple(_secrets(settings))
-        only = ("--only-binary", ":all:", "--python", sys.executable, "--quiet")
+        only = ("--only-binary", ":all:", "--python", sys.executable, "--quiet", *settings.options)
         locking = ("compile", "--format", "pylock.toml", "--output-file", str(lock), *only, str(made / "server.in"))
         installing = ("install", "--target", str(site), *only, "--requirements", str(lock))
         for step in (locking, installing):
@@ -211,26 +213,27 @@ def _uv() -> Path:
 def _settings(environment: Mapping[str, str]) -> _Settings:
     """The settings of uv; where they name no index, those of pip."""
     given = {name: value for name, value in environment.items() if PASSED_ON.fullmatch(name) and value}
-    read = [given["SSL_CERT_FILE"]] if "SSL_CERT_FILE" in given else []
     file = next((path for path in _uv_files(environment) if path.is_file()), None)
-    given |= {"UV_NO_CONFIG": "1"} if file is None else {"UV_CONFIG_FILE": str(file)}
-    read += [] if file is None else [str(file)]
-    configured = [] if file is None else list(_in_uv_file(file))
-    for name, value in given.items():
-        if name in ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"):
-            for each in re.split(r"[\s,]+" if name == "UV_FIND_LINKS" else r"\s+", value):
-                named = re.fullmatch(r"[\w.-]+=(.+)", each)
-                configured.append((name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL"), named[1] if named else each))
+    configured = [*([] if file is None else _in_uv_file(file)), *_in_variables(given)]
     if not configured:
-        variables = _of_pip(environment)
-        given |= variables
-        configured += [
-            (name == "UV_DEFAULT_INDEX", each) for name, value in variables.items() for each in value.split()
-        ]
+        given |= _of_pip(environment)
+        configured = [*_in_variables(given)]
+    options = ("--no-index",) if given.pop("UV_NO_INDEX", "") else ()
+    given |= {"UV_NO_CONFIG": "1"} if file is None else {"UV_CONFIG_FILE": str(file)}
     addresses = [address for _, address in configured]
-    addresses += [] if any(is_default for is_default, _ in configured) else ["https://pypi.org/simple"]
+    if not options and not any(is_default for is_default, _ in configured):
+        addresses.append("https://pypi.org/simple")
+    files = [given[name] for name in ("SSL_CERT_FILE", "UV_CONFIG_FILE") if name in given]
     folders = [path for address in addresses if (path := _local(address)) and Path(path).exists()]
-    return _Settings(given, tuple(addresses), (*read, *folders))
+    return _Settings(given, tuple(addresses), (*files, *folders), options)
+
+
+def _in_variables(variables: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
+    """The indexes of variables of uv: whether each is the default one, and its address."""
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"):
+        for each in variables.get(name, "").replace(",", " " if name == "UV_FIND_LINKS" else ",").split():
+            named = re.fullmatch(r"[\w.-]+=(.+)", each)  # NAME=ADDRESS
+            yield name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL"), named[1] if named else each
 
 
 def _uv_files(environment: Mapping[str, str]) -> Iterator[Path]:
@@ -289,6 +292,8 @@ def _of_pip(environment: Mapping[str, str]) -> dict[str, str]:
         value = environment.get(f"PIP_{theirs.replace('-', '_').upper()}") or told.get(theirs, "")
         if value.split():
             found[ours] = ("," if ours == "UV_FIND_LINKS" else " ").join(value.split())
+    if (environment.get("PIP_NO_INDEX") or told.get("no-index", "")).lower() in ("1", "true", "yes", "on"):
+        found["UV_NO_INDEX"] = "1"
     if certificates := environment.get("PIP_CERT") or told.get("cert"):
         found["SSL_CERT_FILE"] = certificates
     return found
