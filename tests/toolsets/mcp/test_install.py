@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
+import os
+import tarfile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from actum.core.errors import UsageError
 from actum.protocols.mcp.config import McpJail, McpServer
@@ -75,3 +80,36 @@ async def test_a_command_of_npx_that_names_something_else_than_a_package_of_a_re
     ):
         with pytest.raises(UsageError):
             await install_server(McpServer(name="s", command="npx", args=args, jail=McpJail()), {"HOME": "/nowhere"})
+
+
+@held
+async def test_no_script_of_a_package_is_run_while_the_package_is_installed(tmp_path: Path) -> None:
+    tiny, data = tmp_path / "modules" / "node_modules" / "tiny", tmp_path / "data"
+    tiny.mkdir(parents=True)
+    (tiny / "tiny.js").write_text("", "ascii")
+    scripts = dict.fromkeys(("preinstall", "install", "postinstall", "prepare"), "touch ran")
+    manifest = {"name": "tiny", "version": "1.0.0", "bin": "tiny.js", "scripts": scripts}
+    (tiny / "package.json").write_text(json.dumps(manifest), "ascii")
+    registry = NpmRegistry(tiny.parent)
+    listener = await asyncio.start_server(registry.answer, "127.0.0.1", 0)
+    async with listener:
+        registry.address = f"http://localhost:{listener.sockets[0].getsockname()[1]}"
+        environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(data), "NPM_CONFIG_REGISTRY": registry.address}
+        server = McpServer(name="tiny", command="npx", args=("tiny",), jail=McpJail())
+        await install_server(server, environment, Egress(EgressRules(private=(registry.address,))))
+    installed = [path.name for path in data.rglob("*") if path.is_file()]
+    assert sorted(installed) == ["package.json", "tiny", "tiny.js"]  # the one without an ending is a link
+
+    links = tmp_path / "links"
+    links.mkdir()
+    with tarfile.open(links / "tiny-1.0.tar.gz", "w:gz") as archive:
+        text = f"open({str(tmp_path / 'ran')!r}, 'w')\n".encode()
+        entry = tarfile.TarInfo("tiny-1.0/setup.py")
+        entry.size = len(text)
+        archive.addfile(entry, io.BytesIO(text))
+    environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(data), "PIP_CONFIG_FILE": os.devnull}
+    environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(links)}
+    with pytest.raises(UsageError, match="no usable wheels"):
+        await install_server(replace(server, command="uvx"), environment)
+    assert not (tmp_path / "ran").exists()
+    assert len([*(data / "actum" / "mcp" / "installed").iterdir()]) == 1

@@ -78,19 +78,11 @@ async def install_npx(
             left behind.
     """
     words = _npx_words(server.args)
-    npm, node = _npm()
-    settings = _settings(environment)
-    variables = _variables(settings, environment)
+    npm, node = npm_programs()
+    secrets = list(_variables(_settings(environment), environment).values())
     async with new_folder(environment) as made:
-        jail = Jail(
-            read=(str(npm.parents[1]), str(node), *((str(settings),) if settings.is_file() else ())),
-            hosts=_registries(settings, environment),
-            home=str(made),
-            environment={**OPTIONS, **variables, "npm_config_userconfig": str(settings)},
-            limits=LIMITS,
-        )
         command = [str(node), str(npm), "install", "--prefix", str(made), "--", words.package]
-        await run_installer("npm", command, jail, made, egress, list(variables.values()))
+        await run_installer("npm", command, npm_jail(made, environment), made, egress, secrets)
         place, script, packages = await asyncio.to_thread(_kept, made, words)
     jailed = server.jail or McpJail()
     runs = structs.replace(
@@ -100,6 +92,26 @@ async def install_npx(
         jail=structs.replace(jailed, read=(*jailed.read, str(place))),
     )
     return InstalledServer(runs, packages)
+
+
+def npm_jail(made: Path, environment: Mapping[str, str]) -> Jail:
+    """The jail in which npm installs into a folder.
+
+    Raises:
+        UsageError: there is no npm, or the user's registry is not at an http address.
+    """
+    npm, node = npm_programs()
+    settings = _settings(environment)
+    variables = _variables(settings, environment)
+    if registry := _named_registry(environment):
+        variables["npm_config_registry"] = registry
+    return Jail(
+        read=(str(npm.parents[1]), str(node), *((str(settings),) if settings.is_file() else ())),
+        hosts=_registries(settings, environment),
+        home=str(made),
+        environment={**OPTIONS, **variables, "npm_config_userconfig": str(settings)},
+        limits=LIMITS,
+    )
 
 
 def _kept(made: Path, words: _NpxWords) -> tuple[Path, Path, tuple[InstalledPackage, ...]]:
@@ -146,7 +158,12 @@ def _npx_words(args: tuple[str, ...]) -> _NpxWords:
     return _NpxWords(package or program, found["name"], program if package else "", tuple(rest))
 
 
-def _npm() -> tuple[Path, Path]:
+def npm_programs() -> tuple[Path, Path]:
+    """The script of npm, and the Node that runs it.
+
+    Raises:
+        UsageError: there is no npm.
+    """
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         raise UsageError("npx servers are installed by npm, and there is no npm on this machine. Install Node.js")
@@ -168,9 +185,14 @@ def _variables(settings: Path, environment: Mapping[str, str]) -> dict[str, str]
     return {name: environment[name] for name in VARIABLE.findall(_lines(settings)) if name in environment}
 
 
+def _named_registry(environment: Mapping[str, str]) -> str:
+    """The registry that a variable names, which holds before the user's settings; empty for none."""
+    return environment.get("NPM_CONFIG_REGISTRY") or environment.get("npm_config_registry") or ""
+
+
 def _registries(settings: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
     """The hosts of the registries that the user configured, each with its scheme and port; the public one else."""
-    found = {"registry": environment.get("NPM_CONFIG_REGISTRY") or environment.get("npm_config_registry") or ""}
+    found = {"registry": _named_registry(environment)}
     for line in _lines(settings).splitlines():
         name, _, value = (part.strip() for part in line.partition("="))
         if name == "registry" or name.endswith(":registry"):

@@ -104,16 +104,10 @@ async def install_uvx(
             package has no such program. Nothing is left behind.
     """
     words = _uvx_words(server)
-    uv, settings = _uv(), _settings(environment)
+    uv, settings = uv_program(), _settings(environment)
     async with new_folder(environment) as made:
         (made / "server.in").write_text("".join(f"{each}\n" for each in words.requirements), "utf-8")
-        jail = Jail(
-            read=(str(uv), *settings.read),
-            hosts=_hosts(settings.indexes),
-            home=str(made),
-            environment={**OPTIONS, **settings.environment, "UV_CACHE_DIR": str(made / "cache")},
-            limits=LIMITS,
-        )
+        jail = uv_jail(made, environment)
         tree, lock = made / "tree", made / "pylock.toml"
         site = _environment_in(tree)
         secrets = tuple(_secrets(settings))
@@ -133,6 +127,22 @@ async def install_uvx(
         jail=structs.replace(jailed, read=(*jailed.read, str(place))),
     )
     return InstalledServer(runs, packages)
+
+
+def uv_jail(made: Path, environment: Mapping[str, str]) -> Jail:
+    """The jail in which uv installs into a folder.
+
+    Raises:
+        UsageError: there is no uv, or the user's settings can't be read.
+    """
+    settings = _settings(environment)
+    return Jail(
+        read=(str(uv_program()), *settings.read),
+        hosts=_hosts(settings.indexes),
+        home=str(made),
+        environment={**OPTIONS, **settings.environment, "UV_CACHE_DIR": str(made / "cache")},
+        limits=LIMITS,
+    )
 
 
 def is_uvx(server: McpServer) -> bool:
@@ -200,7 +210,12 @@ def _normal(name: str) -> str:
 # The user's settings --------------------------------------------------------------------------------------------------
 
 
-def _uv() -> Path:
+def uv_program() -> Path:
+    """The program uv: of the machine, or the one that is installed beside actum.
+
+    Raises:
+        UsageError: there is none.
+    """
     found = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
     if found is None:
         raise UsageError(
