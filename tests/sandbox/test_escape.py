@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,19 @@ def test_each_attempt_bites_without_the_jail() -> None:
     harmless = {name for name, what in found.items() if not what}
     assert harmless <= (set() if os.uname().machine == "x86_64" else set(NEEDS_X86))
     assert len(found) - len(harmless) >= 50
+
+
+@pytest.mark.row("T3")
+def test_no_package_gets_out_of_the_jail_while_it_is_installed_and_each_does_so_without_the_jail() -> None:
+    bare = results("--install", "--bare")
+    assert not {name for name, what in bare.items() if not what}
+    assert {"read_file.py", "write_file.py", "tcp.py", "daemon.py"} <= bare.keys()
+    if shutil.which("npm"):
+        assert {"read_file.js", "write_file.js", "tcp.js", "detached.js"} <= bare.keys()
+    for plain in (False, True):
+        found = results("--install", plain=plain)
+        assert not bitten(found), plain
+        assert plain or found.keys() == bare.keys()
 
 
 def test_the_oldest_landlock_holds_all_attempts_too() -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from actum import ToolCall
+from actum.compose.settings import SandboxTable, Settings
+from actum.compose.tools import load_tools
 from actum.core.errors import UsageError
 from actum.core.interfaces import Context
 from actum.protocols.mcp.config import McpJail, McpServer
@@ -205,6 +207,32 @@ async def test_a_script_reaches_a_host_only_where_it_and_the_operator_name_the_h
         for name, wanted in (("with_host", "hello"), ("without", "name resolution")):
             assert wanted in (await scripts.execute(ToolCall("c1", name, {}), _context())).text
         assert len(allowed.heads) == 1
+
+
+async def test_a_script_that_may_reach_a_host_only_reads_where_the_operator_says_so_of_each_of_its_hosts(
+    tmp_path: Path,
+) -> None:
+    hosts = ("a.example.org", "b.example.org")
+    for name, effects, reached in (
+        ("one", '["read"]', '["a.example.org"]'),
+        ("two", '["read"]', '["a.example.org", "b.example.org"]'),
+        ("writes", '["read", "write"]', '["a.example.org"]'),
+    ):
+        header = f'# /// tool\n# description = "Asks."\n# effects = {effects}\n# hosts = {reached}\n# ///\n'
+        (tmp_path / f"{name}.py").write_text(header, "ascii")
+    (tmp_path / "undeclared.py").write_text(
+        '# /// tool\n# description = "Asks."\n# hosts = ["a.example.org"]\n# ///\n', "ascii"
+    )
+    for said_so, reading in ((), set[str]()), (hosts[:1], {"one"}), (hosts, {"one", "two"}):
+        settings = Settings(sandbox=SandboxTable(hosts=hosts, read_only_hosts=said_so), tools=(f"{tmp_path}/",))
+        (toolset,) = load_tools(settings, tmp_path)
+        assert isinstance(toolset, ScriptToolset)
+        tools = {tool.name: tool for tool in await toolset.list_tools()}
+        assert set(tools) == {"one", "two", "writes", "undeclared"}
+        assert {name for name, tool in tools.items() if tool.reads_only} == reading, said_so
+        assert {name for name, tool in tools.items() if not tool.approval} == reading, said_so
+    with pytest.raises(UsageError, match=r"read_only_hosts: 'c\.example\.org' is not one of the hosts"):
+        SandboxTable(hosts=hosts, read_only_hosts=("c.example.org",))
 
 
 def test_a_model_is_told_which_hosts_its_code_reaches_and_code_that_does_is_not_repeated() -> None:

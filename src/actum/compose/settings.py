@@ -28,6 +28,7 @@ from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
+from ..toolsets.script_header import check_read_only_hosts
 from ..toolsets.wrappers import ToolLabels
 from ..transport.egress import EgressRules
 from ..triggers.settings import TriggerTable
@@ -195,6 +196,7 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         read: files and folders that they may read, beside the system's programs.
         write: folders that they may write.
         hosts: hosts that they may reach by HTTP, as in `allow` of `[egress]`; none where this is empty.
+        read_only_hosts: those of `hosts` to which a script may talk and still count as a script that only reads.
         environment: the variables that they find.
         limits: what one call may use up.
     """
@@ -202,11 +204,13 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    read_only_hosts: tuple[str, ...] = ()
     environment: dict[str, str] = {}
     limits: JailLimits = JailLimits()
 
     def __post_init__(self) -> None:
         host_rules(self.hosts)
+        check_read_only_hosts(self.read_only_hosts, self.hosts)
 
     def jail(self, folder: Path) -> Jail:
         """The jail of a call.

@@ -13,7 +13,6 @@ from ..core.errors import UsageError
 from ..core.interfaces import Toolset
 from ..core.tool import Tool
 from ..runs.given_tools import Toolish, sort_out
-from ..sandbox.jail import Jail
 from ..toolsets.code import code_tools
 from ..toolsets.everyday import everyday_tools
 from ..toolsets.function.function import FunctionTool
@@ -22,7 +21,7 @@ from ..toolsets.wrappers import ToolLabels, combined, filtered, labelled, labels
 from ..transport.egress import Egress
 from .apis import open_api
 from .remote_agents import A2A_SOURCE, open_remote_agent
-from .settings import CODE, EVERYDAY, FINDER, Settings, ToolSource
+from .settings import CODE, EVERYDAY, FINDER, SandboxTable, Settings, ToolSource
 from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
 
 API_SOURCES = ("openapi:", "http:")
@@ -61,14 +60,14 @@ def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, e
         elif name.startswith(A2A_SOURCE):
             found.append(open_remote_agent(name, settings.a2a, os.environ, egress))
         elif "/" in name and Path(name).expanduser().is_dir():
-            found.append(_scripts(name, settings.sandbox.jail(folder), egress))
+            found.append(_scripts(name, settings.sandbox, folder, egress))
         elif name not in ("none", FINDER):
             found += _tools_in(name)
     return found
 
 
-def _scripts(name: str, jail: Jail, egress: Egress) -> ScriptToolset:
-    toolset = ScriptToolset(name, jail, egress=egress)
+def _scripts(name: str, sandbox: SandboxTable, folder: Path, egress: Egress) -> ScriptToolset:
+    toolset = ScriptToolset(name, sandbox.jail(folder), egress=egress, read_only_hosts=sandbox.read_only_hosts)
     if toolset.is_empty:
         told = "; ".join(problems_of([toolset])) or "write one; see docs/sandbox.md"
         raise UsageError(f"{name} holds no scripts that are tools: {told}")

@@ -26,7 +26,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.call import Problem
-from ..core.errors import BadTool, InvalidArguments
+from ..core.errors import BadTool, InvalidArguments, UsageError
 from ..core.json import Json, JsonObject, dumps
 from ..core.tool import Effects
 
@@ -89,6 +89,17 @@ class Parameter(Struct, frozen=True, kw_only=True):
     flag: bool = False
     no_flag: str = ""
     repeated: bool = True
+
+
+def check_read_only_hosts(read_only_hosts: Sequence[str], hosts: Sequence[str]) -> None:
+    """See that each host which counts as read only is one of the hosts that scripts may reach.
+
+    Raises:
+        UsageError: one is not.
+    """
+    for host in read_only_hosts:
+        if host not in hosts:
+            raise UsageError(f"read_only_hosts: {host!r} is not one of the hosts that scripts may reach; see `hosts`")
 
 
 def read_header(text: str) -> ScriptHeader:

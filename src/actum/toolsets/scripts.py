@@ -25,7 +25,15 @@ from ..sandbox.jail import Jail
 from ..transport.egress import Egress
 from .function.returned import result_of
 from .jailed_command import file_name, media, patience_s, run_command
-from .script_header import Parameter, ScriptHeader, description_of, parameters_of, read_header, words_of
+from .script_header import (
+    Parameter,
+    ScriptHeader,
+    check_read_only_hosts,
+    description_of,
+    parameters_of,
+    read_header,
+    words_of,
+)
 
 ENDINGS = (".py", ".sh")
 SCRIPT_BYTES_MAX = 1024 * 1024
@@ -74,18 +82,29 @@ class ScriptToolset:
         jail: what the scripts may read, write, find and use up. By default their own work folder alone.
         approval: each call of a script that does more than read waits for a person. False leaves that to the policy.
         egress: the operator's rules for outgoing calls, which hold beside the hosts of the jail.
+        read_only_hosts: hosts of the jail to which a script may talk and still count as a script that only reads.
+            The script could send such a host all that it has read: name only hosts that you trust with this.
 
     Raises:
-        UsageError: there is no such folder, or the jail may write it: a script could change the others.
+        UsageError: there is no such folder, or the jail may write it: a script could change the others. Or a host of
+            `read_only_hosts` is none of the jail.
     """
 
     def __init__(
-        self, folder: Path | str, jail: Jail | None = None, *, approval: bool = True, egress: Egress | None = None
+        self,
+        folder: Path | str,
+        jail: Jail | None = None,
+        *,
+        approval: bool = True,
+        egress: Egress | None = None,
+        read_only_hosts: Sequence[str] = (),
     ) -> None:
         self.folder = Path(folder).expanduser().resolve()
         self._jail = jail or Jail()
         self._approval = approval
         self._egress = egress
+        self._read_only_hosts = frozenset(read_only_hosts)
+        check_read_only_hosts(read_only_hosts, self._jail.hosts)
         if not self.folder.is_dir():
             raise UsageError(f"there is no folder {folder}")
         for given in self._jail.write:
@@ -168,7 +187,7 @@ class ScriptToolset:
             if not _is_script(path):
                 continue
             try:
-                script = _script(path, self._jail, approval=self._approval)
+                script = _script(path, self._jail, self._read_only_hosts, approval=self._approval)
                 if script.tool.name in scripts:
                     raise BadTool(f"another script is called {script.tool.name!r}, too")
             except BadTool as error:
@@ -203,7 +222,7 @@ def _content(path: Path) -> bytes | None:
     return found if len(found) <= SCRIPT_BYTES_MAX else None
 
 
-def _script(path: Path, jail: Jail, *, approval: bool) -> Script:
+def _script(path: Path, jail: Jail, read_only_hosts: frozenset[str], *, approval: bool) -> Script:
     code = _content(path)
     if code is None:
         raise BadTool(f"the script can't be read, or is longer than {SCRIPT_BYTES_MAX} bytes")
@@ -229,7 +248,7 @@ def _script(path: Path, jail: Jail, *, approval: bool) -> Script:
         raise BadTool(f"hosts: {closed.pop()!r} is not one of the hosts that [sandbox] allows")
     jail = structs.replace(jail, hosts=header.hosts)
     effects = frozenset[Effects](("execute",) if header.effects is None else header.effects)
-    if header.hosts:  # whatever the script says: what it read can be told to the host
+    if set(header.hosts) - read_only_hosts:  # whatever the script says: what it read can be told to the host
         effects |= {"send"}
     properties: dict[str, Json] = {each.name: _shown(each, each.name in header.files) for each in parameters}
     tool = Tool(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import subprocess
@@ -16,6 +17,8 @@ from actum.cli.mcp.commands import looked_at
 from actum.cli.show.terminal import Terminal
 from actum.compose.mcp import find_servers, mcp_file, mcp_pins
 from actum.core.json import JsonObject
+from actum.sandbox.layers import landlock_abi
+from tests.toolsets.mcp.package_index import wheel
 
 from ..conftest import Run
 from ..person import Person
@@ -246,6 +249,62 @@ def test_servers_of_other_clients_are_taken_over_without_their_trust(run: Run, s
     assert not server.exists()
 
 
+def test_a_server_of_another_client_that_npx_or_uvx_starts_is_installed_first_or_the_person_is_told_what_to_do(
+    run: Run, home: Path
+) -> None:
+    entries = {
+        "free": {"command": "npx", "args": ["-y", "@a/files", "/my papers"], "env": {"KEY": "hunter2"}, "cwd": "/"},
+        "time": {"command": "uvx", "args": ["mcp-server-time"]},
+        "held": {"command": "uvx", "args": ["git+https://example.org/a"], "jail": {}},
+        "other": {"command": "pnpm", "args": ["dlx", "a"], "jail": {}},
+        "daemon": {"command": "docker", "args": ["run", "a"]},
+        "wanted": {"command": "npx", "args": ["a"], "no_jail": True},
+        "remote": {"url": "http://127.0.0.1:1/mcp"},
+    }
+    (home / "theirs.json").write_text(json.dumps({"mcpServers": entries}), "ascii")
+    taken = run("mcp", "import", "theirs.json", "--yes")
+    told = " ".join(taken.stderr.split())
+    for words in (
+        "free has no jail",
+        "actum mcp add free --read FOLDER --env KEY=VALUE --cwd / -- npx -y @a/files '/my papers'",
+        "time has no jail",
+        "-- uvx mcp-server-time",
+        "held is not taken over: 'git+https://example.org/a' is not the name of a package",
+        "other is not taken over: pnpm installs a program",
+        "daemon has no jail",
+    ):
+        assert words in told, (words, told)
+    for words in ("add daemon", "wanted has no jail", "remote has no jail"):
+        assert words not in told, (words, told)
+    assert json.loads(mcp_file(os.environ).read_text("utf-8"))["mcpServers"].keys() == {
+        "free", "time", "daemon", "wanted", "remote",
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")
+@pytest.mark.row("T4")
+def test_a_server_that_is_taken_over_with_a_jail_is_started_by_the_installed_program(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = b"import sys\ndef main():\n    print(sys.argv[1:])\n"
+    points = b"[console_scripts]\ntiny = tiny:main\n"
+    name, data = wheel("tiny", "1.0", {"tiny.py": code, "tiny-1.0.dist-info/entry_points.txt": points})
+    (home / "links").mkdir()
+    (home / "links" / name).write_bytes(data)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(home / "links"))
+    theirs = {"tiny": {"command": "uvx", "args": ["tiny@1.0", "word"], "jail": {"read": []}, "trusted": True}}
+    (home / "theirs.json").write_text(json.dumps({"mcpServers": theirs}), "ascii")
+    taken = run("mcp", "import", "theirs.json", "--yes")
+    assert f"tiny 1.0 sha256-{hashlib.sha256(data).hexdigest()}" in " ".join(taken.output.split()), taken.output
+    (server,) = find_servers(["tiny"], os.environ).servers
+    assert (server.jail is not None, server.trusted) == (True, False)
+    assert server.args[1:] == ("word",)
+    done = subprocess.run([server.command, *server.args], capture_output=True, text=True, check=True)
+    assert done.stdout == "['word']\n"
+
+
 def test_a_project_file_is_read_only_when_it_is_named(run: Run, server: Path, home: Path) -> None:
     (home / ".mcp.json").write_text(json.dumps({"mcpServers": {"sums": f"{sys.executable} server.py"}}))
     assert "sums" not in run("tools", "list").stderr
@@ -384,7 +443,8 @@ def test_a_local_server_is_added_with_a_jail_unless_a_person_says_no(run: Run, s
     assert entries["bare"]["jail"] == {}
     assert entries["free"]["no_jail"] is True
     for words, why in (
-        (["x", "--", "uvx", "files"], "--no-jail"),
+        (["x", "--", "pnpm", "dlx", "files"], "--no-jail"),
+        (["x", "--", "uvx", "git+https://example.org/a"], "not the name of a package"),
         (["x", "--", "npx", "-y", "github:a/b"], "not the name of a package"),
         (["x", "--", "docker", "run", "y"], "--no-jail"),
         (["x", "--read", "no_such", "--", "python", "x.py"], "there is no file"),

@@ -1,10 +1,14 @@
 """Runs the attempts and the ordinary programs, in a jail or without, and says of each what it could do.
 
     python -m tests.sandbox.escape.run [--bare] [--hosts] [--abi N] [--programs] [--deny-namespaces] [NAME ...]
+    python -m tests.sandbox.escape.run --install [--bare]
 
 Prints one JSON object: for each attempt what it could do (empty: nothing), for each program what went wrong. All is
 judged from outside: files, listeners, a process of the same user, what is left behind. Where nothing outside can tell
 (a system call of the kernel, memory that was used), the script prints BITTEN when it could do it.
+
+With `--install` some attempts are made by packages while these are installed, in the jail in which `actum mcp add`
+installs servers: by `postinstall` of a package for npm, and by the build of a Python package.
 """
 
 from __future__ import annotations
@@ -31,12 +35,16 @@ from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import start
 from actum.transport.egress import Egress, EgressRules
 
+from .packages import installers
+
 HERE = Path(__file__).parent
 ATTEMPTS = sorted(script for script in (HERE / "attempts").iterdir() if script.is_file())
 PROGRAMS = sorted(script for script in (HERE / "programs").iterdir() if script.is_file())
 ATTEMPT = JailLimits(memory_bytes=512 << 20, cpu_seconds=3, processes=64, disk_bytes=256 << 20, seconds=20)
 PROGRAM = JailLimits(memory_bytes=1 << 30, cpu_seconds=60, processes=64, disk_bytes=512 << 20, seconds=60)
 AT_ONCE = 4
+INSTALLED = ("read_file", "write_file", "tcp", "udp", "detached", "daemon", "make_file", "remove_folder")
+"""Attempts that are made by packages, too, in each language in which there is one."""
 COMMANDS = {".py": sys.executable, ".sh": "sh", ".js": "node"}
 
 
@@ -192,6 +200,36 @@ async def attempt(script: Path, abi: int | None, *, bare: bool, hosts: bool) -> 
         return ", ".join(found + outside.left_behind())
 
 
+async def install(script: Path, *, bare: bool) -> str:
+    """What an attempt could do that a package makes while it is installed; empty for nothing."""
+    with ExitStack() as stack:
+        outside = Outside(stack)
+        made = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="installed-")))
+        registry = f"http://localhost:{outside.allowed}"
+        command, jail = installers()[script.suffix](script, outside.arguments(), made, registry)
+        if bare:
+            said = await asyncio.to_thread(_installed_bare, command, made)
+        else:
+            egress = Egress(EgressRules(private=(registry,)))
+            async with start(command, jail, cwd=str(made), egress=egress) as running:
+                said = b"".join(await asyncio.gather(running.child.stdout.read(), running.child.stderr.read()))
+                await running.ended()
+        ran = made / "ran"
+        found = outside.bites(said + (ran.read_bytes() if ran.exists() else b""), made)
+        if not bare and not ran.exists():
+            found.append(f"the attempt was not made: {said[-2000:]!r}")
+        return ", ".join(found + outside.left_behind())
+
+
+def _installed_bare(command: list[str], made: Path) -> bytes:
+    """The same installation without a jail, to show that the attempt can bite."""
+    with tempfile.TemporaryFile() as output:
+        environment = {**os.environ, "HOME": str(made)}
+        subprocess.run(command, cwd=made, stdout=output, stderr=output, env=environment, check=False, timeout=60)
+        output.seek(0)
+        return output.read()
+
+
 def _bare(command: list[str], script: Path, outside: Outside) -> str:
     """The same attempt without a jail, to show that it can bite."""
     with tempfile.TemporaryDirectory() as place, tempfile.TemporaryFile() as output:
@@ -244,10 +282,14 @@ async def main(arguments: list[str]) -> dict[str, str]:
 
     async def judge(script: Path) -> str:
         async with at_once:
+            if "--install" in arguments:
+                return await install(script, bare="--bare" in arguments)
             if "--programs" in arguments:
                 return await program(script, abi)
             return await attempt(script, abi, bare="--bare" in arguments, hosts="--hosts" in arguments)
 
+    if "--install" in arguments:
+        names = {f"{name}{ending}" for ending in installers() for name in INSTALLED}
     scripts = [
         script
         for script in (PROGRAMS if "--programs" in arguments else ATTEMPTS)

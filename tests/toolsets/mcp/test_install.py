@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import io
+import json
+import os
+import tarfile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from actum.core.errors import UsageError
 from actum.protocols.mcp.config import McpJail, McpServer
 from actum.sandbox.layers import landlock_abi
 from actum.toolsets.mcp.connection import McpConnection
-from actum.toolsets.mcp.install import install_npx
+from actum.toolsets.mcp.install.install import install_server
+from actum.toolsets.mcp.install.package import tree_digest
 from actum.transport.egress import Egress, EgressRules
 from tests.peers.install import node_modules
 from tests.toolsets.mcp.npm_registry import NpmRegistry
@@ -43,19 +48,20 @@ async def test_an_npx_server_is_installed_from_the_configured_registry_alone_and
         server = McpServer(
             name="files", command="npx", args=("-y", FILESYSTEM, str(given)), jail=McpJail(read=(str(given),))
         )
-        installed = await install_npx(server, environment, egress)
+        installed = await install_server(server, environment, egress)
+        again = await install_server(server, environment, egress)
         missing = McpServer(name="no", command="npx", args=("-y", "no-such-package-here"), jail=McpJail())
         with pytest.raises(UsageError, match="exit code 1"):
-            await install_npx(missing, environment, egress)
+            await install_server(missing, environment, egress)
     assert any("npm-secret" in head for head in registry.heads)  # the user's settings were read
     own, *others = installed.packages
     assert own.name == FILESYSTEM
     assert others
     assert all(each.version and each.integrity.startswith("sha512-") for each in installed.packages)
     left = [path.name for path in (tmp_path / "data" / "actum" / "mcp" / "installed").iterdir()]
-    lines = [f"{each.name} {each.version} {each.integrity}" for each in installed.packages]
-    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    assert left == [f"{FILESYSTEM.replace('/', '+')}-{digest[:16]}"]  # the same packages are the same server
+    place = tmp_path / "data" / "actum" / "mcp" / "installed" / left[0]
+    assert left == [f"{FILESYSTEM.replace('/', '+')}-{tree_digest(place)}"]
+    assert again == installed  # the same packages are the same server
     assert installed.server.identity != server.identity
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     async with McpConnection(installed.server) as connection:  # the registry is gone, and so is the network
@@ -73,4 +79,37 @@ async def test_a_command_of_npx_that_names_something_else_than_a_package_of_a_re
         ("a@file:b",),
     ):
         with pytest.raises(UsageError):
-            await install_npx(McpServer(name="s", command="npx", args=args, jail=McpJail()), {"HOME": "/nowhere"})
+            await install_server(McpServer(name="s", command="npx", args=args, jail=McpJail()), {"HOME": "/nowhere"})
+
+
+@held
+async def test_no_script_of_a_package_is_run_while_the_package_is_installed(tmp_path: Path) -> None:
+    tiny, data = tmp_path / "modules" / "node_modules" / "tiny", tmp_path / "data"
+    tiny.mkdir(parents=True)
+    (tiny / "tiny.js").write_text("", "ascii")
+    scripts = dict.fromkeys(("preinstall", "install", "postinstall", "prepare"), "touch ran")
+    manifest = {"name": "tiny", "version": "1.0.0", "bin": "tiny.js", "scripts": scripts}
+    (tiny / "package.json").write_text(json.dumps(manifest), "ascii")
+    registry = NpmRegistry(tiny.parent)
+    listener = await asyncio.start_server(registry.answer, "127.0.0.1", 0)
+    async with listener:
+        registry.address = f"http://localhost:{listener.sockets[0].getsockname()[1]}"
+        environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(data), "NPM_CONFIG_REGISTRY": registry.address}
+        server = McpServer(name="tiny", command="npx", args=("tiny",), jail=McpJail())
+        await install_server(server, environment, Egress(EgressRules(private=(registry.address,))))
+    installed = [path.name for path in data.rglob("*") if path.is_file()]
+    assert sorted(installed) == ["package.json", "tiny", "tiny.js"]  # the one without an ending is a link
+
+    links = tmp_path / "links"
+    links.mkdir()
+    with tarfile.open(links / "tiny-1.0.tar.gz", "w:gz") as archive:
+        text = f"open({str(tmp_path / 'ran')!r}, 'w')\n".encode()
+        entry = tarfile.TarInfo("tiny-1.0/setup.py")
+        entry.size = len(text)
+        archive.addfile(entry, io.BytesIO(text))
+    environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(data), "PIP_CONFIG_FILE": os.devnull}
+    environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(links)}
+    with pytest.raises(UsageError, match="no usable wheels"):
+        await install_server(replace(server, command="uvx"), environment)
+    assert not (tmp_path / "ran").exists()
+    assert len([*(data / "actum" / "mcp" / "installed").iterdir()]) == 1

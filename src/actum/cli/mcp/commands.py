@@ -41,7 +41,7 @@ from ...protocols.plain_text import shown
 from ...sandbox.jail import Jail
 from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
-from ...toolsets.mcp.install import install_npx, is_npx
+from ...toolsets.mcp.install.install import install_server, is_installed_first
 from ...toolsets.mcp.jail import unfit_for_jail, unreadable_files
 from .. import options
 from ..options import JsonFlag
@@ -148,7 +148,7 @@ def add(
     }
     given |= _held(is_local="command" in entry, read=read or (), write=write or (), hosts=host or (), no_jail=no_jail)
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
-    if server.jail is not None and is_npx(server):
+    if server.jail is not None and is_installed_first(server):
         server = _installed(terminal, server)
     _check_jail(terminal, server, is_bare=not (read or write or host))
     done = "Added, in the place of another server of this name." if name in _written() else "Added."
@@ -159,8 +159,8 @@ def add(
 
 
 def _installed(terminal: Terminal, server: McpServer) -> McpServer:
-    """Install the package of an npx server, and show the version and the digest of each package."""
-    installed = asyncio.run(install_npx(server, os.environ, options.egress()))
+    """Install the package of a server of npx, uvx or pipx, and show the version and the digest of each package."""
+    installed = asyncio.run(install_server(server, os.environ, options.egress()))
     for each in installed.packages:
         terminal.line("installed", f"{shown(each.name)} {shown(each.version)}  {shown(each.integrity)}")
     return installed.server
@@ -267,7 +267,35 @@ def _take_over(
         if (typed or "").strip().lower() not in ("y", "yes"):
             return
     written = dict(entry) if isinstance(entry, dict) else entry_of(server)
+    try:
+        installed = _held_or_told(terminal, server)
+    except UsageError as error:
+        terminal.error(f"{name} is not taken over: {error}")
+        return
+    if installed != server:
+        written = entry_of(installed)
     taken[name] = {key: value for key, value in written.items() if key not in ("trusted", "trust")}
+
+
+def _held_or_told(terminal: Terminal, server: McpServer) -> McpServer:
+    """The server as it is started: installed first, where a jail holds it. Where none does, the person is told.
+
+    Raises:
+        UsageError: the server has a jail, and can't run in it or can't be installed.
+    """
+    if server.jail is not None:
+        if is_installed_first(server):
+            server = _installed(terminal, server)
+        if problem := unfit_for_jail(server):
+            raise UsageError(problem)
+    elif server.command and not server.no_jail:
+        terminal.note(f"{server.name} has no jail: it reaches all that you can reach, and the network.")
+        if is_installed_first(server) or not unfit_for_jail(server):
+            variables = [word for key in server.env for word in ("--env", f"{key}=VALUE")]
+            where = ["--cwd", server.cwd] if server.cwd else []
+            words = ["actum", "mcp", "add", server.name, "--read", "FOLDER", *variables, *where, "--"]
+            terminal.note(f"To hold it in a jail: {shown(shlex.join([*words, server.command, *server.args]))}")
+    return server
 
 
 def _located(entries: JsonObject, folder: Path) -> JsonObject:

@@ -95,9 +95,9 @@ def unfit_for_jail(server: McpServer) -> str:
     name = PurePath(server.command).name.removesuffix(".exe").removesuffix(".cmd")
     if name in INSTALLERS:
         return (
-            f"{name} installs a program over the network and runs it in one go, and a jail has no network. Add an npx "
-            "server by `actum mcp add`, which installs first. Else install the program first and name it here, or add "
-            "--no-jail: the server then reaches all that you can reach"
+            f"{name} installs a program over the network and runs it in one go, and a jail has no network. Add a "
+            "server of npx, uvx or pipx by `actum mcp add`, which installs first. Else install the program first and "
+            "name it here, or add --no-jail: the server then reaches all that you can reach"
         )
     if name in DAEMONS:
         return (

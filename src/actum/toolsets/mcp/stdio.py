@@ -27,7 +27,8 @@ from ...sandbox.layers import start
 from ...sandbox.start import JailedProcess
 from ...transport.egress import Egress
 from ...transport.process import CHUNK, ENDING, LEFT_S, Child, Ending, start_child
-from .jail import OpenedOutside, jail_of, program_of
+from .install.package import check_installed
+from .jail import OpenedOutside, jail_of, program_of, unfit_for_jail
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -96,6 +97,9 @@ async def _started(
         finally:
             child.close()  # kills the server where even the end was broken off
         return
+    if problem := unfit_for_jail(server):
+        raise UsageError(problem)
+    await anyio.to_thread.run_sync(check_installed, server, os.environ)
     program = program_of(server)
     command, jail = (str(program), *server.args), jail_of(server, program, env)
     async with start(command, jail, cwd=server.cwd, egress=egress) as jailed:

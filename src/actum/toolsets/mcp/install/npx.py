@@ -4,73 +4,40 @@
 So npm runs in a jail of its own: it reaches the configured registry alone, reads the user's registry settings, and
 writes one folder. No script of a package is run. The server is then started from that folder, which it may only read.
 
-The folder is named by the versions and digests of all packages, as they stand in npm's lock file. A
-package that was installed anew with other contents is another server, and no approval for the old one holds.
+The versions and digests of all packages are taken from npm's lock file. The folder is named by the digest of its
+contents (`package.py`). A package that was installed anew with other contents is another server, and no approval for
+the old one holds.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path, PurePath
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct, structs
 
-from ...core.errors import UsageError
-from ...protocols.mcp.config import McpJail, McpServer
-from ...protocols.plain_text import shown
-from ...sandbox.jail import Jail, JailLimits
-from ...sandbox.layers import start
-from ...sandbox.removal import remove
-from ...storage.place import data_folder
-from ...transport.egress import Egress
+from ....core.errors import UsageError
+from ....protocols.mcp.config import McpJail, McpServer
+from ....sandbox.jail import Jail
+from ....transport.egress import Egress
+from .package import LIMITS, InstalledPackage, InstalledServer, keep, new_folder, run_installer
 
 REGISTRY = "https://registry.npmjs.org/"
 PACKAGE = re.compile(
     r"(?P<name>(?:@[a-z0-9][\w.~-]*/)?[a-z0-9][\w.~-]*)(?:@(?P<version>[\w.~^*+><=-]+))?", re.IGNORECASE
 )
 VARIABLE = re.compile(r"\$\{(\w+)\}")
-LIMITS = JailLimits(memory_bytes=2 << 30, cpu_seconds=300.0, processes=128, disk_bytes=1 << 30, seconds=300.0)
 OPTIONS = {
     "npm_config_audit": "false",
     "npm_config_fund": "false",
     "npm_config_ignore_scripts": "true",
     "npm_config_update_notifier": "false",
 }
-SAID_BYTES_MAX = 4_000
-
-
-class InstalledPackage(Struct, frozen=True):
-    """One package that npm installed.
-
-    Attributes:
-        name: of the package.
-        version: of the package.
-        integrity: the digest of the package's archive, as npm checked it.
-    """
-
-    name: str
-    version: str
-    integrity: str
-
-
-class InstalledServer(Struct, frozen=True):
-    """A server whose package is installed.
-
-    Attributes:
-        server: the server as it is started from now on: without `npx`, and with the folder among what it may read.
-        packages: the server's own package first, then all that it needs.
-    """
-
-    server: McpServer
-    packages: tuple[InstalledPackage, ...]
 
 
 class _Locked(Struct):
@@ -111,23 +78,12 @@ async def install_npx(
             left behind.
     """
     words = _npx_words(server.args)
-    npm, node = _npm()
-    settings = _settings(environment)
-    made = _new_folder(environment)
-    try:
-        jail = Jail(
-            read=(str(npm.parents[1]), str(node), *((str(settings),) if settings.is_file() else ())),
-            hosts=_registries(settings, environment),
-            home=str(made),
-            environment={**OPTIONS, **_variables(settings, environment), "npm_config_userconfig": str(settings)},
-            limits=LIMITS,
-        )
+    npm, node = npm_programs()
+    secrets = list(_variables(_settings(environment), environment).values())
+    async with new_folder(environment) as made:
         command = [str(node), str(npm), "install", "--prefix", str(made), "--", words.package]
-        await _run(command, jail, made, egress)
+        await run_installer("npm", command, npm_jail(made, environment), made, egress, secrets)
         place, script, packages = await asyncio.to_thread(_kept, made, words)
-    finally:
-        with suppress(FileNotFoundError):  # it has its name
-            await asyncio.to_thread(remove, str(made))
     jailed = server.jail or McpJail()
     runs = structs.replace(
         server,
@@ -138,10 +94,24 @@ async def install_npx(
     return InstalledServer(runs, packages)
 
 
-def _new_folder(environment: Mapping[str, str]) -> Path:
-    parent = data_folder(environment) / "mcp" / "installed"
-    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix=".new-", dir=parent.resolve()))
+def npm_jail(made: Path, environment: Mapping[str, str]) -> Jail:
+    """The jail in which npm installs into a folder.
+
+    Raises:
+        UsageError: there is no npm, or the user's registry is not at an http address.
+    """
+    npm, node = npm_programs()
+    settings = _settings(environment)
+    variables = _variables(settings, environment)
+    if registry := _named_registry(environment):
+        variables["npm_config_registry"] = registry
+    return Jail(
+        read=(str(npm.parents[1]), str(node), *((str(settings),) if settings.is_file() else ())),
+        hosts=_registries(settings, environment),
+        home=str(made),
+        environment={**OPTIONS, **variables, "npm_config_userconfig": str(settings)},
+        limits=LIMITS,
+    )
 
 
 def _kept(made: Path, words: _NpxWords) -> tuple[Path, Path, tuple[InstalledPackage, ...]]:
@@ -149,12 +119,9 @@ def _kept(made: Path, words: _NpxWords) -> tuple[Path, Path, tuple[InstalledPack
     shutil.rmtree(made / ".npm", ignore_errors=True)
     packages = _packages(_read_lock(made), words.name)
     script = _program(made, words)
-    place = made.parent / f"{words.name.replace('/', '+')}-{_digest(packages)}"
-    try:
-        made.rename(place)
-    except OSError:  # the same packages are installed already, perhaps by another process at this moment
-        if not place.is_dir():
-            raise
+    for path in (*made.glob("*.json"), made / "node_modules" / ".package-lock.json"):
+        path.unlink(missing_ok=True)  # they name the folder of this one installation
+    place = keep(made, made, words.name)
     return place, place / script, packages
 
 
@@ -191,7 +158,12 @@ def _npx_words(args: tuple[str, ...]) -> _NpxWords:
     return _NpxWords(package or program, found["name"], program if package else "", tuple(rest))
 
 
-def _npm() -> tuple[Path, Path]:
+def npm_programs() -> tuple[Path, Path]:
+    """The script of npm, and the Node that runs it.
+
+    Raises:
+        UsageError: there is no npm.
+    """
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         raise UsageError("npx servers are installed by npm, and there is no npm on this machine. Install Node.js")
@@ -213,9 +185,14 @@ def _variables(settings: Path, environment: Mapping[str, str]) -> dict[str, str]
     return {name: environment[name] for name in VARIABLE.findall(_lines(settings)) if name in environment}
 
 
+def _named_registry(environment: Mapping[str, str]) -> str:
+    """The registry that a variable names, which holds before the user's settings; empty for none."""
+    return environment.get("NPM_CONFIG_REGISTRY") or environment.get("npm_config_registry") or ""
+
+
 def _registries(settings: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
     """The hosts of the registries that the user configured, each with its scheme and port; the public one else."""
-    found = {"registry": environment.get("NPM_CONFIG_REGISTRY") or environment.get("npm_config_registry") or ""}
+    found = {"registry": _named_registry(environment)}
     for line in _lines(settings).splitlines():
         name, _, value = (part.strip() for part in line.partition("="))
         if name == "registry" or name.endswith(":registry"):
@@ -231,36 +208,11 @@ def _registries(settings: Path, environment: Mapping[str, str]) -> tuple[str, ..
     return tuple(dict.fromkeys(hosts))
 
 
-async def _run(command: list[str], jail: Jail, cwd: Path, egress: Egress | None) -> None:
-    async with start(command, jail, cwd=str(cwd), egress=egress) as process:
-        process.child.stdin.close()
-        said, errors = await asyncio.gather(_last(process.child.stdout), _last(process.child.stderr))
-        report = await process.ended()
-    if report.exit != 0 or report.limit:
-        how = f"at the limit {report.limit}" if report.limit else f"with exit code {report.exit}"
-        for name, value in jail.environment.items():
-            if name not in OPTIONS and name != "npm_config_userconfig":
-                errors, said = errors.replace(value, "[secret]"), said.replace(value, "[secret]")
-        raise UsageError(f"npm could not install the server; it ended {how}: {shown((errors or said).strip())}")
-
-
-async def _last(stream: asyncio.StreamReader) -> str:
-    kept = b""
-    while part := await stream.read(65_536):
-        kept = (kept + part)[-SAID_BYTES_MAX:]
-    return kept.decode("utf-8", "replace")
-
-
 def _read_lock(folder: Path) -> bytes:
     try:
         return (folder / "package-lock.json").read_bytes()
     except OSError as error:
         raise UsageError(f"npm wrote no lock file: {error.strerror}") from None
-
-
-def _digest(packages: tuple[InstalledPackage, ...]) -> str:
-    lines = [f"{each.name} {each.version} {each.integrity}" for each in packages]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def _packages(lock: bytes, own: str) -> tuple[InstalledPackage, ...]:
