@@ -83,6 +83,24 @@ nodes:
     ]
 
 
+def test_a_schema_of_a_node_that_can_not_be_is_told_where_it_stands() -> None:
+    text = """\
+actum: workflow/1
+name: forms
+nodes:
+  sums: {type: code, code: "def main(): return {}", outputs: {type: objekt}}
+  says: {type: model, model: fast, prompt: Hi, output_schema: {type: object, properties: [a]}}
+  asks: {type: human, message: Hi, form: {type: object, required: a}}
+  ends: {type: end, outputs: {type: objekt}}
+"""
+    problems = check_text(text).problems
+    assert [(problem.line, problem.message.partition(":")[0]) for problem in problems] == [
+        (4, "sums.outputs"),
+        (5, "says.output_schema"),
+        (6, "asks.form"),
+    ]
+
+
 def test_a_secret_is_no_input_and_no_answer_of_a_person_because_both_stand_on_record() -> None:
     text = """\
 actum: workflow/1

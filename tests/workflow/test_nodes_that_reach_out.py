@@ -79,3 +79,34 @@ async def test_code_runs_in_the_sandbox_or_not_at_all() -> None:
             assert failure.code == "unavailable"  # noqa: PT017  # no layer of the sandbox holds on this machine
             continue
         assert done.output == {"got": expected}, language
+
+
+async def test_code_that_gives_something_else_than_it_declares_fails_and_says_what_is_wrong() -> None:
+    outputs: JsonObject = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+    for given, words in (
+        ("{'sum': 3}", ""),
+        ("{'sum': '3'}", "sum: expected integer"),
+        ("{'total': 3}", "sum"),
+        ("[3]", "the output: expected object"),
+        ("None", "the output: expected object"),
+    ):
+        node: JsonObject = {
+            "type": "code",
+            "code": f"def main():\n    return {given}",
+            "outputs": outputs,
+            "on_error": "branch",
+        }
+        nodes: JsonObject = {"c": node, "wrong": {"type": "set", "set": {"told": "${error.message}"}}}
+        definition: JsonObject = {
+            "vars": {"told": ""},
+            "nodes": nodes,
+            "edges": ["c.error > wrong"],
+            "outputs": {"told": "${vars.told}", "got": "${c.output?}"},
+        }
+        done = await workflow(definition, policy=ALLOW).run()
+        assert done.output is not None
+        told = str(done.output["told"])
+        if "sandbox" in told:
+            continue  # no layer of the sandbox holds on this machine
+        assert words in told, (given, done.output)
+        assert bool(words) == bool(told), (given, done.output)

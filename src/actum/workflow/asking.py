@@ -19,7 +19,7 @@ from ..core.json import Json, JsonObject, JsonProblem, parse
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ..core.model_settings import ModelSettings
 from ..core.tool import Tool
-from ..schema.schema import compile_schema
+from ..schema.schema import Schema, compile_schema
 from .functions import told
 from .graph import GraphNode
 from .pure import NodeFailed
@@ -118,18 +118,18 @@ async def _plain(settings: ModelNode, given: JsonObject, media: Sequence[MediaPa
     if settings.output_schema is None:
         return NodeAnswer({"output": reply.text, "text": reply.text})
     form = compile_schema(settings.output_schema, where="output_schema")
-    value, problem = _read(reply.text, form.check)
+    value, problem = _read(reply.text, form)
     if problem:
         words = f"Your answer could not be used: {problem}. Answer again with nothing but the corrected JSON."
         again = msgspec.structs.replace(request, messages=[*messages, reply, UserMessage.of(words)])
         reply = await ask(again)
-        value, problem = _read(reply.text, form.check)
+        value, problem = _read(reply.text, form)
     if problem:
         raise NodeFailed("invalid_output", f"the answer does not fit: {problem}")
     return NodeAnswer({"output": value, "text": reply.text, "value": value})
 
 
-def _read(text: str, check: Callable[..., object]) -> tuple[Json, str]:
+def _read(text: str, form: Schema) -> tuple[Json, str]:
     """The value of an answer in JSON, and what is wrong with it."""
     body = text.strip()
     if body.startswith("```"):
@@ -138,10 +138,18 @@ def _read(text: str, check: Callable[..., object]) -> tuple[Json, str]:
         value = parse(body)[0]
     except JsonProblem as problem:
         return None, str(problem)
-    if not isinstance(value, dict):
-        return value, ""
-    problems = cast("list[Problem]", getattr(check(value), "problems", ()))
-    return value, "; ".join(f"{each.path or 'the answer'}: expected {each.expected}" for each in problems[:8])
+    problems = form.check(value).problems if isinstance(value, dict) else form.problems(value)
+    return value, told_of(problems, "the answer")
+
+
+def told_of(problems: Sequence[Problem], whole: str) -> str:
+    """What is wrong with a value, in a line; empty where nothing is.
+
+    Args:
+        problems: what a schema found.
+        whole: what the value is called.
+    """
+    return "; ".join(f"{each.path or whole}: expected {each.expected}" for each in problems[:8])
 
 
 async def _filled(task: str, given: JsonObject, schema: JsonObject, may_miss: Sequence[str], ask: Ask) -> JsonObject:
@@ -160,7 +168,7 @@ async def _filled(task: str, given: JsonObject, schema: JsonObject, may_miss: Se
         reply = await ask(Request(messages=messages, tools=(tool,), tool_choice=NamedTool(FORM), parallel_calls=False))
         call = reply.calls[0] if reply.calls else None
         if call is None or not call.complete:
-            found, wrong = _read(reply.text, form.check)
+            found, wrong = _read(reply.text, form)
             if not wrong and isinstance(found, dict):
                 return found
             problem = "there was no call of `answer`"

@@ -43,7 +43,8 @@ from ..core.token_estimate import with_sound_usage, with_usage
 from ..journal.recording import CallRef
 from ..policy.origins import Lookup
 from ..runs.run import Finish, Run, Stopped
-from .asking import NodeAnswer, answer, form_of
+from ..schema.schema import compile_schema
+from .asking import NodeAnswer, answer, form_of, told_of
 from .expression import NoValue
 from .flow import Due, Flow, NodeOutcome
 from .functions import told
@@ -554,6 +555,11 @@ class WorkflowEngine:
         output: Json = result.text if result.structured is UNSET else result.structured
         if isinstance(due.node.settings, WorkflowNode) and isinstance(output, str):
             output = _parsed(output)
+        if isinstance(due.node.settings, CodeNode) and due.node.settings.outputs is not None:
+            form = compile_schema(due.node.settings.outputs, where=f"{due.path}.outputs", blanks=True)
+            problem = told_of(form.problems(output), "the output")
+            if problem:
+                return failed(due, "invalid_output", f"the output of the code does not fit: {problem}")
         handles: list[Json] = [part.handle for part in result.content if isinstance(part, MediaPart) and part.handle]
         value: JsonObject = {"output": output, "text": result.text, "files": handles}
         trusted = tuple(self._run.path.catalog.trusted(call.name))

@@ -236,13 +236,7 @@ class _Check:
                     msgspec.convert(value, fields[name].type)
                 except msgspec.ValidationError as error:
                     self.say(f"{place[-1]}.{name}: {_plain(error)}", (*place, name))
-        for name in ("for", "expires"):
-            if name in given and given[name] is not None and "${" not in str(given[name]):
-                try:
-                    if not isinstance(given[name], dict):
-                        seconds_of(given[name])
-                except ValueError as error:
-                    self.say(f"{place[-1]}.{name}: {error}", (*place, name))
+        self._durations_and_schemas(row, given, place)
         if len(self.problems) > before:
             return None
         try:
@@ -250,6 +244,23 @@ class _Check:
         except (msgspec.ValidationError, RecursionError) as error:
             self.say(f"{place[-1]}: {_plain(error)}", place)
             return None
+
+    def _durations_and_schemas(self, row: NodeType, given: JsonObject, place: Place) -> None:
+        """Say which durations and which JSON Schemas of a node can not be read."""
+        for name in ("for", "expires"):
+            if name in given and given[name] is not None and "${" not in str(given[name]):
+                try:
+                    if not isinstance(given[name], dict):
+                        seconds_of(given[name])
+                except ValueError as error:
+                    self.say(f"{place[-1]}.{name}: {error}", (*place, name))
+        for name in ("outputs", "output_schema", "schema", "form"):
+            schema = given.get(name)
+            if isinstance(schema, dict) and name not in row.settings.TEMPLATES:
+                try:
+                    compile_schema(schema, where=f"{place[-1]}.{name}")
+                except UsageError as error:
+                    self.say(str(error), (*place, name))
 
     def _edges(
         self, edges: list[str], nodes: dict[str, GraphNode], notes: set[str], place: Place, given: JsonObject
