@@ -163,3 +163,30 @@ def test_the_record_holds_who_really_answered_beside_the_name_that_was_claimed(
     told = run("audit", *RECORD).stdout
     assert f'by {pwd.getpwuid(os.getuid()).pw_name}, as "bob" (claimed)' in " ".join(told.split())
     assert "mallory" not in told
+
+
+def test_a_person_of_a_workflow_sees_the_choices_and_answers_with_one_word_or_fills_in_the_form(
+    run: Run, home: Path
+) -> None:
+    (home / "desk.workflow.yaml").write_text(
+        "actum: workflow/1\nname: desk\nnodes:\n"
+        "  seat: {type: human, message: Which seat?, choices: [window, aisle]}\n"
+        "  data: {type: human, message: Who?, form: {type: object, required: [name, age],\n"
+        "         properties: {name: {type: string}, age: {type: integer}}}}\n"
+        "edges: [seat.aisle > data]\n"
+        'outputs: {seat: "${seat.output}", who: "${data.output?}"}\n',
+        "utf-8",
+    )
+    assert run("workflow", "run", "desk.workflow.yaml", *RECORD).exit_code == 3
+    for shown, wrong, told, right in (
+        ("1 window, 2 aisle", ["roof"], "expected one of", ["aisle"]),
+        ("age  a whole number", ["name=Ann", "age=old"], "expected integer", ["name=Ann Lee", "age=30"]),
+    ):
+        (one,) = waiting(run)
+        ask = str(one["asked"]["id"])
+        assert shown in run("approvals", "show", ask, *RECORD).stdout
+        refused = run("approvals", "answer", ask, *wrong, *RECORD)
+        assert (refused.exit_code, told in refused.stderr) == (2, True)
+        assert run("approvals", "answer", ask, *right, *RECORD).exit_code == 0
+        went_on = run("resume", "last", "--json", *RECORD)
+    assert json.loads(went_on.stdout)["output"] == {"seat": "aisle", "who": {"name": "Ann Lee", "age": 30}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 import msgspec
@@ -162,11 +162,24 @@ def answer(
         return _answer(journal, ask_id, Answer("answer", said(" ".join(words)), who(), claimed=by))
     if words == ["cancel"]:
         return _answer(journal, ask_id, Answer("cancel", by=who(), claimed=by))
-    pairs = [said(word).partition("=") for word in words]
-    if not all(sign for _, sign, _ in pairs):
-        raise UsageError(f"{one.asked.id} waits for NAME=VALUE of its form: `actum approvals show` lists them")
-    given = read_form(one.asked.pending.schema or {}, {name: value for name, _, value in pairs})
+    schema = one.asked.pending.schema or {}
+    given = read_form(schema, _filled(one.asked.id, schema, [said(word) for word in words]))
     return _answer(journal, ask_id, Answer("answer", by=who(), claimed=by, arguments=given))
+
+
+def _filled(ask_id: str, schema: JsonObject, words: Sequence[str]) -> dict[str, str]:
+    """The fields of a form by their names. Of a form with one field, the words alone will do.
+
+    Raises:
+        UsageError: it is not told which field a word is for.
+    """
+    pairs = [word.partition("=") for word in words]
+    fields = schema.get("properties")
+    if isinstance(fields, dict) and len(fields) == 1 and pairs[0][0] not in fields:
+        return dict.fromkeys(fields, " ".join(words))
+    if not all(sign for _, sign, _ in pairs):
+        raise UsageError(f"{ask_id} waits for NAME=VALUE of its form: `actum approvals show` lists them")
+    return {name: value for name, _, value in pairs}
 
 
 @app.command("remind")

@@ -180,6 +180,7 @@ def show_pending(
     label, message = _LABELS.get(pending.kind, "asks"), tr_message(pending.message)
     if pending.call is None:
         terminal.line(label, styled((message, "bold")), "bold magenta", console=console)
+        show_form(terminal, pending, console)
         return
     head = styled((pending.call.name, "bold yellow"), (f"  {message}", "dim"))
     terminal.line(label, head, "bold magenta", console=console)
