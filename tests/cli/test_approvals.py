@@ -177,7 +177,8 @@ def test_a_person_of_a_workflow_sees_the_choices_and_answers_with_one_word_or_fi
         'outputs: {seat: "${seat.output}", who: "${data.output?}"}\n',
         "utf-8",
     )
-    assert run("workflow", "run", "desk.workflow.yaml", *RECORD).exit_code == 3
+    went_on = run("workflow", "run", "desk.workflow.yaml", *RECORD)
+    assert went_on.exit_code == 3
     for shown, wrong, told, right in (
         ("1 window, 2 aisle", ["roof"], "expected one of", ["aisle"]),
         ("age  a whole number", ["name=Ann", "age=old"], "expected integer", ["name=Ann Lee", "age=30"]),

@@ -196,3 +196,9 @@ def test_a_run_that_is_killed_goes_on_after_a_rollback_with_what_it_began_with(
         "said": "old",
         "top": "old",
     }
+
+
+def test_wrong_inputs_of_a_workflow_are_told_like_wrong_arguments_of_a_tool(run: Run, desk: Path) -> None:
+    result = run("workflow", "run", "desk.workflow.yaml", "a=many", "--tools", "tools.py", *RECORD)
+    assert (result.exit_code, result.stderr) == (2, 'actum: desk: a: expected integer, not "many" (string)\n')
+    assert json.loads(told(run("runs", "list", "--json", *RECORD))) == []

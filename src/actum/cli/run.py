@@ -19,6 +19,7 @@ from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings, WorkflowTable
 from ..compose.workflows import published_workflows, workflow_models, workflow_settings
+from ..core.call import Failure
 from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
@@ -270,10 +271,14 @@ def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as
             terminal.text(outcome.text)
         return report(terminal, result, settings, quiet=as_json)
     if not as_json:
-        in_words = failure_text(outcome.error) if language() == "en" else told_failure(outcome.error, language())
-        terminal.error(f"{made.name}: {in_words}")
+        terminal.error(f"{made.name}: {failure_words(outcome.error)}")
         note_files(terminal, result, settings)
     return MISUSED if outcome.error.code == InvalidArguments.code else FAILED
+
+
+def failure_words(failure: Failure) -> str:
+    """Why there is no result, in the language of the person."""
+    return failure_text(failure) if language() == "en" else told_failure(failure, language())
 
 
 def report_workflow(terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool) -> int:

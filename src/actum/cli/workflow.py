@@ -12,7 +12,7 @@ import typer
 from ..compose.mistakes import meant
 from ..compose.settings import Settings
 from ..compose.workflows import workflow_models, workflow_settings
-from ..core.errors import UnknownName, UsageError
+from ..core.errors import InvalidArguments, UnknownName, UsageError
 from ..core.interfaces import Model
 from ..core.tool import Tool
 from ..workflow.drawing import dot, mermaid, svg
@@ -23,7 +23,7 @@ from .approve import TerminalApprover
 from .call import read_arguments
 from .importing import import_workflow
 from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
-from .run import DONE, MISUSED, report_workflow
+from .run import DONE, MISUSED, failure_words, report_workflow
 from .shelf import ShelfTenantFlag, SourceArgument
 from .show.terminal import Terminal, said, who
 from .show.trace import Trace
@@ -75,6 +75,8 @@ def run_workflow(
             trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
             try:
                 result = await workflow.run(given, principal=who(), tenant=owner, emit=trace.show)
+            except InvalidArguments as error:
+                raise UsageError(f"{workflow.name}: {failure_words(error.failure())}") from None
             finally:
                 trace.close()
                 await workflow.aclose()
