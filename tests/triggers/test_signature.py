@@ -72,6 +72,7 @@ def test_the_id_of_an_event_stands_where_the_trigger_says() -> None:
         (TriggerTable(secret="s", signature="github"), {"x-github-delivery": "g1"}, {}, "g1"),
         (TriggerTable(id="header:X-Id"), {"x-id": "7"}, {}, "7"),
         (TriggerTable(id="body:data.id"), {}, {"data": {"id": 12}}, "12"),
+        (TriggerTable(id="body:items.1.id"), {}, {"items": [{"id": 12}, {"id": 13}]}, "13"),
     ]
     for table, headers, data, wanted in cases:
         assert event_id(table, headers, data) == wanted
@@ -80,3 +81,6 @@ def test_the_id_of_an_event_stands_where_the_trigger_says() -> None:
     for data in wrong:
         with pytest.raises(UsageError, match="id"):
             event_id(TriggerTable(id="body:id"), {}, data)
+    for step in ("2", "-1", "1_0", "²", "99999999999999", ""):
+        with pytest.raises(UsageError, match="id"):
+            event_id(TriggerTable(id=f"body:{step}"), {}, ["a", "b"])

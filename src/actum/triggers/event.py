@@ -74,12 +74,20 @@ def event_id(table: TriggerTable, headers: Mapping[str, str], data: Json) -> str
     else:
         found = data
         for step in path.split("."):
-            found = found.get(step) if isinstance(found, dict) else None
+            found = _inside(found, step)
     if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
         raise UsageError(f"the event has no id: a text or a whole number was expected at {place}")
     if len(told := str(found)) > ID_CHARS_MAX:
         raise UsageError(f"the id of the event is longer than {ID_CHARS_MAX} characters")
     return told
+
+
+def _inside(value: Json, step: str) -> Json:
+    """What stands in an object under a name, or in a list at a place; None where there is nothing."""
+    if isinstance(value, dict):
+        return value.get(step)
+    is_place = isinstance(value, list) and step.isascii() and step.isdecimal() and len(step) < 9
+    return value[int(step)] if isinstance(value, list) and is_place and int(step) < len(value) else None
 
 
 def kind_of(headers: Mapping[str, str]) -> str:
