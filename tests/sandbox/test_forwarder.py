@@ -232,7 +232,7 @@ async def test_a_script_that_may_reach_a_host_only_reads_where_the_operator_says
         assert {name for name, tool in tools.items() if tool.reads_only} == reading, said_so
         assert {name for name, tool in tools.items() if not tool.approval} == reading, said_so
     with pytest.raises(UsageError, match=r"read_only_hosts: 'c\.example\.org' is not one of the hosts"):
-        SandboxTable(hosts=hosts, read_only_hosts=("c.example.org",))
+        ScriptToolset(tmp_path, Jail(hosts=hosts), read_only_hosts=("c.example.org",))
 
 
 def test_a_model_is_told_which_hosts_its_code_reaches_and_code_that_does_is_not_repeated() -> None:

@@ -434,7 +434,7 @@ async def test_a_database_that_is_killed_while_a_task_runs_loses_no_task(
         with office.server() as server:
             options = TaskOptions(max_retries=3, backoff=SOON)
             line = await office.accept("slow", options, seconds=2.0)
-            queued = await office.accept("look", what="queued")
+            queued = await office.accept("look", options, what="queued")  # may have begun when the database dies
             await office.wrote("slow")
             database.kill()
             database.start()

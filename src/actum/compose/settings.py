@@ -28,7 +28,6 @@ from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
-from ..toolsets.script_header import check_read_only_hosts
 from ..toolsets.wrappers import ToolLabels
 from ..transport.egress import EgressRules
 from ..triggers.settings import TriggerTable
@@ -210,7 +209,6 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         host_rules(self.hosts)
-        check_read_only_hosts(self.read_only_hosts, self.hosts)
 
     def jail(self, folder: Path) -> Jail:
         """The jail of a call.
