@@ -9,9 +9,21 @@ from pathlib import Path
 import httpx
 import pytest
 
+from actum.core.record import CallCompleted
+from actum.storage.sqlite import SQLiteJournal
 from tests.server_process import running
 
 from .serving import NEW, spoken
+
+
+async def noted_on_disk(here: Path, run_id: str) -> None:
+    """Wait until the end of the call of `note` is on the disk; killed before, the server would have to ask about it."""
+    journal = SQLiteJournal(here / "journal.db")
+    try:
+        while not any(isinstance(entry.record, CallCompleted) for entry in await journal.read(run_id)):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    finally:
+        await journal.close()
 
 
 @pytest.mark.row("P3")
@@ -37,11 +49,13 @@ async def test_a_task_goes_on_after_kill_9_and_nothing_is_done_twice(tmp_path: P
             async with asyncio.timeout(60):
                 while not await asyncio.to_thread((here / "waits").exists):  # noqa: ASYNC110  # another process makes it
                     await asyncio.sleep(0.02)
+                await noted_on_disk(here, str(task["id"]))
         # `running` kills its process: the tool was waiting.
         await asyncio.to_thread((here / "open").touch)
         with running("tests.server.a2a.killable", str(here), path="/a2a/desk") as url:
             try:
-                rest = await events(url, "SubscribeToTask", {"id": task["id"]}, until="TASK_STATE_COMPLETED")
+                async with asyncio.timeout(60):
+                    rest = await events(url, "SubscribeToTask", {"id": task["id"]}, until="TASK_STATE_COMPLETED")
             except KeyError:  # it was over before anybody could subscribe
                 rest = []
             body = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task["id"]}}
