@@ -20,7 +20,7 @@ from actum.core.call import TextPart, ToolCall
 from actum.core.interfaces import Context
 from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import layers, start
-from actum.sandbox.start import JailReport
+from actum.sandbox.process import JailReport
 from actum.toolsets.code import CodeRunner
 from actum.transport.process import descendants, start_of
 

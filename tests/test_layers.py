@@ -97,6 +97,7 @@ DOORS: dict[str, set[str]] = {
     "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
     "actum.policy.program": {"cel"},
     "actum.sandbox.launcher": {"_socket", "removal.remove", "select", "site"},
+    "actum.sandbox.probe": {"ctypes"},
     "actum.schema.shape": {"pydantic"},
     "actum.schema.signature": {"docstring_parser"},
     "actum.storage.place": {"actum.storage.postgres", "actum.storage.sqlite"},

@@ -20,7 +20,7 @@ import actum
 from actum import Agent, ToolCall
 from actum.events import RunResult
 from actum.messages import Request, ToolMessage
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.linux import landlock_abi
 from actum.testing import Said
 from actum.toolsets.mcp import McpJail, McpServer, McpToolset
 

@@ -12,7 +12,7 @@ from typer.testing import Result
 from actum.cli.files import write_files
 from actum.core.call import MediaPart
 from actum.core.errors import UsageError
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.linux import landlock_abi
 
 Run = Callable[..., Result]
 held = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")

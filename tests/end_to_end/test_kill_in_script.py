@@ -16,7 +16,7 @@ from actum.core.message import ToolMessage
 from actum.core.record import Intended
 from actum.journal.audit import audit
 from actum.sandbox.jail import Jail
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.linux import landlock_abi
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.code import code_tools

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.linux import landlock_abi
 
 ROOT = Path(__file__).parents[2]
 PLAIN = 12_345

@@ -19,7 +19,8 @@ from actum.core.interfaces import Context
 from actum.protocols.mcp.config import McpJail, McpServer
 from actum.sandbox.forwarder import Forwarder
 from actum.sandbox.jail import Jail
-from actum.sandbox.layers import landlock_abi, start
+from actum.sandbox.layers import start
+from actum.sandbox.linux import landlock_abi
 from actum.toolsets.code import CodeRunner, code_tools
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.scripts import ScriptToolset

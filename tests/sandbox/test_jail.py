@@ -17,8 +17,9 @@ import pytest
 from actum.core.errors import UsageError
 from actum.sandbox import layers as layers_module
 from actum.sandbox.jail import Jail, JailLimits
-from actum.sandbox.layers import NEEDED, Layer, landlock_abi, layers, start
-from actum.sandbox.start import JailReport
+from actum.sandbox.layers import NEEDED, Layer, layers, start
+from actum.sandbox.linux import LandlockJail, landlock_abi
+from actum.sandbox.process import JailReport
 from actum.sandbox.system_calls import ALLOW, ERRNO, KILL, NUMBERS, program
 from actum.storage.pins import PinStore
 from actum.storage.secret_file import SecretFile
@@ -48,13 +49,13 @@ async def run(code: str, jail: Jail | None = None) -> tuple[bytes, bytes, JailRe
 
 
 async def test_without_a_layer_nothing_is_run_and_the_refusal_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [layer.is_held for layer in await layers(0)] == [False] * len(NEEDED)
+    assert [layer.is_held for layer in await layers(LandlockJail(0))] == [False] * len(NEEDED)
     with pytest.raises(UsageError, match="does not hold a jail"):
-        async with start(["true"], Jail(), abi=0):
+        async with start(["true"], Jail(), backend=LandlockJail(0)):
             pass
     for missing in NEEDED:
         found = tuple(Layer(name, is_held=name != missing, found="it was done") for name in NEEDED)
-        monkeypatch.setitem(layers_module._found, landlock_abi(), found)
+        monkeypatch.setitem(layers_module._found, LandlockJail(), found)
         with pytest.raises(UsageError, match=f"{missing}: it was done"):
             async with start(["true"], Jail()):
                 pass
@@ -63,7 +64,7 @@ async def test_without_a_layer_nothing_is_run_and_the_refusal_says_which(monkeyp
 @held
 async def test_the_probe_finds_every_layer_held_by_each_version_of_landlock() -> None:
     for abi in range(1, landlock_abi() + 1):
-        assert all(layer.is_held for layer in await layers(abi)), (abi, await layers(abi))
+        assert all(layer.is_held for layer in await layers(LandlockJail(abi))), (abi, await layers(LandlockJail(abi)))
 
 
 async def test_a_jail_over_what_is_private_or_missing_is_refused(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ async def test_a_jail_over_what_is_private_or_missing_is_refused(tmp_path: Path)
         *(Jail(write=(str(path),)) for path in (place.parent, link, tmp_path / "approvals")),
     ):
         with pytest.raises(UsageError, match=r"name a narrower folder"):
-            async with start(["true"], jail, abi=1):
+            async with start(["true"], jail, backend=LandlockJail(1)):
                 pass
     for jail in (Jail(read=(str(tmp_path / "none"),)), Jail(write=(str(place),))):
         with pytest.raises(UsageError, match="there is no"):

@@ -15,7 +15,7 @@ from actum.core.holder import Holder
 from actum.core.interfaces import Context
 from actum.policy.rules import Rule, Rules
 from actum.sandbox.jail import Jail, JailLimits
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.linux import landlock_abi
 from actum.testing import ScriptedModel
 from actum.toolsets.code import CodeRunner, code_tools, find_node
 from actum.toolsets.scripts import ScriptToolset

@@ -12,7 +12,7 @@ from actum.core.errors import BadTool, CallError, InvalidArguments, ToolError, U
 from actum.core.interfaces import Context
 from actum.core.json import JsonObject
 from actum.sandbox.jail import Jail, JailLimits
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.linux import landlock_abi
 from actum.testing import ScriptedModel
 from actum.toolsets.script_header import Parameter, parameters_of, read_header, words_of
 from actum.toolsets.scripts import ScriptToolset

@@ -36,7 +36,8 @@ from ..journal.memory import MemoryJournal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
-from ..sandbox.layers import INSTEAD, landlock_abi, layers
+from ..sandbox.backend import backend_named
+from ..sandbox.layers import INSTEAD, layers
 from ..storage.tokens import PLAIN_ADVICE
 from ..toolsets.http.credentials import schemes_without
 from ..toolsets.wrappers import label_problems
@@ -109,7 +110,6 @@ def doctor(
 
     for look in (_python, _parts, _text, lambda: _screen(terminal), _keys, _secrets):
         take(look())
-    take(asyncio.run(_sandbox()))
     settings = _settings(
         take, lambda: options.read(model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal)
     )
@@ -122,6 +122,7 @@ def doctor(
 
 async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[CheckFinding], None]) -> None:
     """Look at everything that settings decide."""
+    take(await _sandbox(settings.sandbox.backend))
     take(await _journal(settings))
     take(await _record(settings))
     for finding in await _tasks(settings):
@@ -178,12 +179,16 @@ def _keys() -> CheckFinding:
     return CheckFinding("ok", "keys", ", ".join(found) or "none is set")
 
 
-async def _sandbox() -> CheckFinding:
+async def _sandbox(backend: str) -> CheckFinding:
     """What a jail holds here, as a probe in one found."""
-    found = await layers()
+    try:
+        holder = backend_named(backend)
+    except UsageError as error:
+        return CheckFinding("bad", "sandbox", str(error), f"mend [sandbox] in {SETTINGS_FILE}")
+    found = await layers(holder)
     told = ", ".join(f"{layer.name} {layer.found}" for layer in found)
     if all(layer.is_held for layer in found):
-        return CheckFinding("ok", "sandbox", f"{told} (Landlock {landlock_abi()}, seccomp)")
+        return CheckFinding("ok", "sandbox", f"{told} ({holder.name})")
     return CheckFinding("warn", "sandbox", told, INSTEAD)
 
 

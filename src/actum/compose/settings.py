@@ -198,6 +198,7 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         read_only_hosts: those of `hosts` to which a script may talk and still count as a script that only reads.
         environment: the variables that they find.
         limits: what one call may use up.
+        backend: what holds the jail, by the name that an installed package gives it; empty for what comes with actum.
     """
 
     read: tuple[str, ...] = ()
@@ -206,6 +207,7 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     read_only_hosts: tuple[str, ...] = ()
     environment: dict[str, str] = {}
     limits: JailLimits = JailLimits()
+    backend: str = ""
 
     def __post_init__(self) -> None:
         host_rules(self.hosts)
@@ -226,6 +228,7 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             hosts=self.hosts,
             environment=self.environment,
             limits=self.limits,
+            backend=self.backend,
         )
 
 

@@ -55,6 +55,8 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         environment: the variables that the command finds, beside HOME, LANG, PATH and TMPDIR.
         audit: files outside the jail that the command tries to open are noted; see `JailedProcess.opened_outside`.
         limits: what all its processes may use up together.
+        backend: what holds the jail: the name under which an installed package offers it (`backend.py`). Empty for what
+            comes with actum.
     """
 
     read: tuple[str, ...] = ()
@@ -64,6 +66,7 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     environment: dict[str, str] = {}
     audit: bool = False
     limits: JailLimits = JailLimits()
+    backend: str = ""
 
     def __post_init__(self) -> None:
         for path in (*self.read, *self.write, *((self.home,) if self.home else ())):

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from _socket import socket
     from typing import Any
 
-import system_calls  # type: ignore[import-not-found]  # noqa: E402 - it stands beside this file
+import system_calls  # type: ignore[import-not-found]  # noqa: E402 - these stand beside this file
+from disk_use import PATH_CHARS_MAX, lying_in  # type: ignore[import-not-found]  # noqa: E402
 
 sys.path.pop(0)  # nothing else is looked for there
 
@@ -80,11 +81,6 @@ FDS_FREE = 64
 FD_BYTES = 212_992
 """What the buffer of one socket can hold: so much counts for each descriptor that a process has beyond `FDS_FREE`."""
 OPEN_FILES_MAX = 1024
-PATH_CHARS_MAX = 3_000
-"""The kernel takes paths of 4,096 bytes; what lies deeper than this would be counted nowhere."""
-NESTED_MAX = 200
-"""Folders nested deeper than this are not counted: the time for each path grows with the depth."""
-UNKNOWN_BYTES = 1 << 62
 OWN_UIDS = 0x60000000, 0x0FFFFFFF
 """Where root's calls have their own user ids: beginning and mask of a random number."""
 
@@ -696,35 +692,6 @@ class TreeWatch:
             return memory + max(0, len(os.listdir(f"/proc/{pid}/fd")) - FDS_FREE) * FD_BYTES
         except OSError:
             return 0
-
-
-def lying_in(folder: str) -> int:
-    """Bytes that lie below a folder, at least a block for each name. Links are not followed.
-
-    What can't be looked at (a folder nobody may list, folders that are nested too deep, paths that are too long) counts
-    as more than any limit.
-    """
-    used, folders = 0, [(folder, 0)]
-    while folders:
-        path, depth = folders.pop()
-        if depth > NESTED_MAX:
-            return UNKNOWN_BYTES
-        try:
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    if len(os.fsencode(entry.path)) > PATH_CHARS_MAX:
-                        return UNKNOWN_BYTES
-                    try:
-                        used += max(entry.stat(follow_symlinks=False).st_blocks * 512, 4096)
-                        if entry.is_dir(follow_symlinks=False):
-                            folders.append((entry.path, depth + 1))
-                    except OSError:
-                        continue
-        except PermissionError:
-            return UNKNOWN_BYTES
-        except OSError:
-            continue
-    return used
 
 
 def _write_report(path: str, report: dict[str, Any]) -> None:

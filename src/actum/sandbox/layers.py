@@ -6,8 +6,8 @@ layer counts only for what its probe could not do, so a system that was never te
 
 from __future__ import annotations
 
-import ctypes
-import platform
+import asyncio
+import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,8 +19,10 @@ from msgspec import Struct
 
 from ..core.errors import ActumError, UsageError
 from ..transport.egress import Egress
+from .backend import JailBackend, backend_named
 from .jail import Jail, JailLimits
-from .start import LANDLOCK_CREATE_RULESET, JailedProcess, start_unprobed
+from .probe_targets import ProbeTargets
+from .process import JailedCommand, JailedProcess
 
 NEEDED = ("read", "write", "network", "signal")
 INSTEAD = (
@@ -28,10 +30,10 @@ INSTEAD = (
     "without a jail if you add it with --no-jail"
 )
 PROBE = Path(__file__).with_name("probe.py")
-TESTED_MAX = 7
-"""The newest version of Landlock whose rights this package knows. A newer kernel is held to these."""
+PROBE_S = 60.0
+UNTOLD = "the probe says nothing of this"
 
-_found: dict[int, tuple[Layer, ...]] = {}
+_found: dict[JailBackend, tuple[Layer, ...]] = {}
 
 
 class Layer(Struct, frozen=True):
@@ -48,74 +50,48 @@ class Layer(Struct, frozen=True):
     found: str
 
 
-def landlock_abi() -> int:
-    """The version of Landlock that the kernel has; 0 for none."""
-    if sys.platform != "linux":
-        return 0
-    libc = ctypes.CDLL(None, use_errno=True)
-    found: int = libc.syscall(ctypes.c_long(LANDLOCK_CREATE_RULESET), None, ctypes.c_size_t(0), ctypes.c_uint32(1))
-    return max(0, min(found, TESTED_MAX))
-
-
-async def layers(abi: int | None = None) -> tuple[Layer, ...]:
+async def layers(backend: JailBackend | None = None) -> tuple[Layer, ...]:
     """What is held here. The probe runs once in each process.
 
     Args:
-        abi: use no more than this version of Landlock; for tests. None for what the kernel has.
+        backend: what is to hold; None for what comes with actum.
     """
-    version = landlock_abi() if abi is None else min(abi, landlock_abi())
-    if version not in _found:
-        _found[version] = await _probe(version)
-    return _found[version]
+    holder = backend_named("") if backend is None else backend
+    if holder not in _found:
+        _found[holder] = await _probe(holder)
+    return _found[holder]
 
 
-async def _probe(abi: int) -> tuple[Layer, ...]:
-    if abi == 0:
-        what = f"{platform.system()} has no Landlock" if sys.platform != "linux" else "the kernel has no Landlock"
+async def _probe(backend: JailBackend) -> tuple[Layer, ...]:
+    if what := backend.unavailable():
         return tuple(Layer(name, is_held=False, found=what) for name in NEEDED)
-    with tempfile.TemporaryDirectory(prefix="actum-probe-") as place:
-        secret, target = _set_out(Path(place))
-        usage = JailLimits(seconds=20.0, cpu_seconds=10.0)
-        jail = Jail(read=(str(target),), limits=usage)
+    with tempfile.TemporaryDirectory(prefix="actum-probe-") as place, ProbeTargets(Path(place)) as targets:
+        folder = targets.folder
+        asked = JailedCommand(
+            command=[sys.executable, PROBE.name, str(folder), *(str(each) for each in (os.getpid(), *targets.ports))],
+            jail=Jail(read=(str(folder / "target"),), limits=JailLimits(seconds=20.0, cpu_seconds=10.0)),
+            files={PROBE.name: PROBE.read_bytes()},
+        )
         try:
-            async with start_unprobed(
-                [sys.executable, str(PROBE.name), str(secret), str(target)], jail, {PROBE.name: PROBE.read_bytes()}, abi
-            ) as process:
+            async with asyncio.timeout(PROBE_S), backend.start(asked) as process:
                 said = await process.child.stdout.read(65_536)
                 await process.ended()
             told = msgspec.json.decode(said, type=dict[str, str])
         except (ActumError, OSError, msgspec.DecodeError) as error:
             what = f"the probe did not run: {error}"
             return tuple(Layer(name, is_held=False, found=what) for name in NEEDED)
-        told["write"] = told["write"] or _changed(Path(place))
-    return tuple(Layer(name, is_held=told.get(name, name) == "", found=told.get(name) or "held") for name in NEEDED)
-
-
-def _set_out(folder: Path) -> tuple[Path, Path]:
-    """Two files that everybody may read and write by their modes, so that the jail alone holds them."""
-    files = folder / "secret", folder / "target"
-    for file in files:
-        file.write_text("whole", "ascii")
-        file.chmod(0o666)
-    folder.chmod(0o777)
-    return files
-
-
-def _changed(folder: Path) -> str:
-    left = {file.name: file.read_text("ascii") for file in folder.iterdir()}
-    return "" if left == {"secret": "whole", "target": "whole"} else "a file outside was changed"
+        for name, outside in (("write", targets.changed()), ("network", targets.reached())):
+            told[name] = ", ".join(dict.fromkeys(part for part in (told.get(name, UNTOLD), outside) if part))
+    return tuple(Layer(name, is_held=told.get(name) == "", found=told.get(name, UNTOLD) or "held") for name in NEEDED)
 
 
 @asynccontextmanager
-async def _start(
-    command: Sequence[str], jail: Jail, files: Mapping[str, bytes], abi: int | None, cwd: str, egress: Egress | None
-) -> AsyncIterator[JailedProcess]:
-    missing = [layer for layer in await layers(abi) if not layer.is_held]
+async def _start(asked: JailedCommand, backend: JailBackend) -> AsyncIterator[JailedProcess]:
+    missing = [layer for layer in await layers(backend) if not layer.is_held]
     if missing:
         what = "; ".join(f"{layer.name}: {layer.found}" for layer in missing)
         raise UsageError(f"this machine does not hold a jail ({what}): {INSTEAD}")
-    version = landlock_abi() if abi is None else min(abi, landlock_abi())
-    async with start_unprobed(command, jail, files, version, cwd, egress) as process:
+    async with backend.start(asked) as process:
         yield process
 
 
@@ -124,26 +100,27 @@ def start(
     jail: Jail,
     *,
     files: Mapping[str, bytes] | None = None,
-    abi: int | None = None,
     cwd: str = "",
     egress: Egress | None = None,
+    backend: JailBackend | None = None,
 ) -> AbstractAsyncContextManager[JailedProcess]:
     """Start a command in a jail.
 
     Args:
-        command: the program and its arguments. A program that is our own Python, followed by the path of a script, runs
-            in the launcher's interpreter, which saves the start of a second.
+        command: the program and its arguments. On Linux a program that is our own Python, followed by the path of a
+            script, runs in the launcher's interpreter, which saves the start of a second.
         jail: what it may do.
         files: what lies in its work folder at the start: data by relative path.
-        abi: use no more than this version of Landlock; for tests.
         cwd: the folder that the command starts in, which opens nothing there; empty for its work folder.
         egress: the operator's rules for outgoing calls, which hold beside `jail.hosts`; None for the usual rules.
+        backend: what holds the jail; None for the backend that `jail.backend` names.
 
     Returns:
         A context that yields the process. When the context is left, nothing that the command started runs any more, and
         its work folder is gone.
 
     Raises:
-        UsageError: the machine does not hold a jail, or the jail names a folder that does not exist.
+        UsageError: the machine does not hold a jail, or the jail names a folder or a backend that does not exist.
     """
-    return _start(command, jail, files or {}, abi, cwd, egress)
+    asked = JailedCommand(command=command, jail=jail, files=files or {}, cwd=cwd, egress=egress)
+    return _start(asked, backend_named(jail.backend) if backend is None else backend)

@@ -1,14 +1,26 @@
-"""What `layers` runs in a jail: it attempts what no jail allows and says what it could do. Standard library only."""
+"""What `layers` runs in a jail: it attempts what no jail allows and says what it could do. Standard library only.
 
+    python probe.py FOLDER PID PORT UDP_PORT
+
+Everything that is aimed at exists, outside the jail (`probe_targets.py`). So what is not there, in the jail, is held.
+"""
+
+import errno
 import json
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+
+HELD = frozenset(
+    {errno.ENOSYS, errno.ENOENT, errno.ESRCH, errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EROFS}
+)
+"""Errors beside those of permission which say that the jail has no such file, process, address or system call."""
 
 
-def attempts(what: dict[str, Callable[[], object]]) -> str:
+def attempts(what: Mapping[str, Callable[[], object]]) -> str:
     """Which of several attempts worked; empty for none."""
     done = []
     for name, attempt in what.items():
@@ -17,9 +29,8 @@ def attempts(what: dict[str, Callable[[], object]]) -> str:
         except PermissionError:
             continue
         except OSError as error:
-            if error.errno == 38:  # ENOSYS: the system call is not there
-                continue
-            done.append(f"{name}: {error.strerror}")  # it failed for another reason than the jail
+            if error.errno not in HELD:
+                done.append(f"{name}: {error.strerror}")  # it failed for another reason than the jail
         else:
             done.append(name)
     return ", ".join(done)
@@ -31,16 +42,50 @@ def dial(family: int, kind: int, address: tuple[str, int] | str) -> None:
         opened.connect(address)
 
 
-secret, target = sys.argv[1:]
-beside = os.path.join(os.path.dirname(secret), "new")
-host = os.getppid()
+def send_by_pair(path: str) -> None:
+    """Send from one end of a pair, which needs no socket of its own, to a socket on the disk."""
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with one, other:
+        one.sendto(b".", path)
+
+
+def send_udp(port: int) -> None:
+    """Send a packet. Whether it came through is seen outside: a network of the jail's own takes it, too."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+        opened.sendto(b".", ("127.0.0.1", port))
+    raise PermissionError
+
+
+def environment_of(pid: int) -> None:
+    """Read the environment of a process."""
+    if sys.platform != "darwin":
+        os.close(os.open(f"/proc/{pid}/environ", os.O_RDONLY))
+        return
+    import ctypes  # noqa: PLC0415 - only here, and costly
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    name = (ctypes.c_int * 3)(1, 49, pid)  # CTL_KERN, KERN_PROCARGS2: sysctl(3)
+    size = ctypes.c_size_t(1 << 20)
+    if libc.sysctl(name, 3, ctypes.create_string_buffer(1 << 20), ctypes.byref(size), None, 0) != 0:
+        raise OSError(ctypes.get_errno(), "sysctl")
+
+
+folder = sys.argv[1]
+actum, port, udp_port = (int(word) for word in sys.argv[2:])
+secret, target, beside, stream, datagrams = (
+    os.path.join(folder, name) for name in ("secret", "target", "new", "stream", "datagrams")
+)
+others = {"actum": actum, "the launcher": os.getppid()}
+only_linux: dict[str, Callable[[], object]] = {
+    "an abstract socket": lambda: dial(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{stream}"),
+}
 found = {
     "read": attempts(
         {
             "a file was read": lambda: open(secret).close(),
-            "a folder was listed": lambda: os.listdir(os.path.dirname(secret)),
-            "the environment of another process was read": lambda: open(f"/proc/{host}/environ").close(),
+            "a folder was listed": lambda: os.listdir(folder),
         }
+        | {f"the environment of {name} was read": partial(environment_of, pid) for name, pid in others.items()}
     ),
     "write": attempts(
         {
@@ -55,13 +100,15 @@ found = {
     ),
     "network": attempts(
         {
-            "TCP": lambda: dial(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 9)),
-            "UDP": lambda: dial(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 9)),
-            "a unix socket": lambda: dial(socket.AF_UNIX, socket.SOCK_STREAM, "/run/x"),
-            "an abstract socket": lambda: dial(socket.AF_UNIX, socket.SOCK_STREAM, "\0x"),
-            "a datagram pair": lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM),
+            "TCP": lambda: dial(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", port)),
+            "UDP": lambda: send_udp(udp_port),
+            "a unix socket": lambda: dial(socket.AF_UNIX, socket.SOCK_STREAM, stream),
+            "a datagram pair": lambda: send_by_pair(datagrams),
         }
+        | (only_linux if sys.platform == "linux" else {})
     ),
-    "signal": attempts({"another process was signalled": lambda: os.kill(host, signal.Signals.SIGCONT)}),
+    "signal": attempts(
+        {f"{name} was signalled": partial(os.kill, pid, signal.Signals.SIGCONT) for name, pid in others.items()}
+    ),
 }
 print(json.dumps(found))

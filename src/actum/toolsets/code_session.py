@@ -25,7 +25,7 @@ from ..core.json import dumps
 from ..core.user import User
 from ..sandbox.jail import Jail
 from ..sandbox.layers import start
-from ..sandbox.start import ENDING, JailedProcess
+from ..sandbox.process import ENDING, JailedProcess
 from ..transport.egress import Egress
 from .jailed_command import CommandOutput, collected, file_name, plain, reason, written
 

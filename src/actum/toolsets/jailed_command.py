@@ -22,7 +22,7 @@ from ..core.errors import CallError, ResourceLimit, ToolError, Unavailable, Usag
 from ..core.secret_values import is_secret_name
 from ..sandbox.jail import Jail
 from ..sandbox.layers import start
-from ..sandbox.start import JailedProcess, JailReport
+from ..sandbox.process import JailedProcess, JailReport
 from ..transport.egress import Egress
 
 OUTPUT_BYTES_MAX = 100_000

@@ -17,7 +17,7 @@ from actum.cli.mcp.commands import looked_at
 from actum.cli.show.terminal import Terminal
 from actum.compose.mcp import find_servers, mcp_file, mcp_pins
 from actum.core.json import JsonObject
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.linux import landlock_abi
 from tests.toolsets.mcp.package_index import wheel
 
 from ..conftest import Run

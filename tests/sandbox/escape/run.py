@@ -33,6 +33,7 @@ from pathlib import Path
 
 from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import start
+from actum.sandbox.linux import LandlockJail
 from actum.transport.egress import Egress, EgressRules
 
 from .packages import installers
@@ -193,7 +194,7 @@ async def attempt(script: Path, abi: int | None, *, bare: bool, hosts: bool) -> 
         allowed = (f"http://localhost:{outside.allowed}",) if hosts else ()
         jail = Jail(read=(str(outside.folder / "readable"),), hosts=allowed, audit=hosts, limits=ATTEMPT)
         files, egress = {script.name: script.read_bytes()}, Egress(EgressRules(private=allowed))
-        async with start(command, jail, files=files, abi=abi, egress=egress) as running:
+        async with start(command, jail, files=files, backend=LandlockJail(abi), egress=egress) as running:
             said = b"".join(await asyncio.gather(running.child.stdout.read(), running.child.stderr.read()))
             await running.ended()
             found = outside.bites(said, running.work)
@@ -248,7 +249,7 @@ async def program(script: Path, abi: int | None) -> str:
     """What went wrong with an ordinary program; empty for nothing. It prints `fine` when all is well."""
     command = [COMMANDS[script.suffix], script.name]
     files = {script.name: script.read_bytes()}
-    async with start(command, Jail(limits=PROGRAM), files=files, abi=abi) as running:
+    async with start(command, Jail(limits=PROGRAM), files=files, backend=LandlockJail(abi)) as running:
         said, errors = await asyncio.gather(running.child.stdout.read(), running.child.stderr.read())
         report = await running.ended()
     return "" if said.endswith(b"fine\n") else f"{report} {said!r} {errors[-600:]!r}"

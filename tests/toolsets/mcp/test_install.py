@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from actum.core.errors import UsageError
 from actum.protocols.mcp.config import McpJail, McpServer
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.linux import landlock_abi
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.install.install import install_server
 from actum.toolsets.mcp.install.package import tree_digest

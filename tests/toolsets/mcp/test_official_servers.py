@@ -19,7 +19,7 @@ from actum.journal.audit import Wanted, audit
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpJail, McpServer
-from actum.sandbox.layers import landlock_abi
+from actum.sandbox.linux import landlock_abi
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.toolset import McpToolset

@@ -19,7 +19,7 @@ from ...core.errors import CallCancelled, CallError, CallTimeout, UsageError
 from ...core.json import dumps
 from ...protocols.mcp.config import McpServer
 from ...sandbox.jail import Jail, JailLimits
-from ...sandbox.start import JailedProcess
+from ...sandbox.process import JailedProcess
 from ...storage.place import data_folder
 
 log = logging.getLogger("actum.mcp")

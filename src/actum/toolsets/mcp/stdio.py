@@ -24,7 +24,7 @@ from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, json
 from ...core.errors import UsageError
 from ...protocols.mcp.config import McpServer
 from ...sandbox.layers import start
-from ...sandbox.start import JailedProcess
+from ...sandbox.process import JailedProcess
 from ...transport.egress import Egress
 from ...transport.process import CHUNK, ENDING, LEFT_S, Child, Ending, start_child
 from .install.package import check_installed

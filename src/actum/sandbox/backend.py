@@ -1,0 +1,112 @@
+"""`JailBackend`: what holds a jail on some kind of machine, and how a backend is found.
+
+    Jail(backend="")          Linux: Landlock and seccomp; macOS: `sandbox-exec`; elsewhere nothing is run
+    Jail(backend="machines")  the backend that an installed package offers by this name
+
+A package offers a backend by an entry point of the group `actum.jails`. Its object is called without arguments and
+returns the backend. What a backend says of itself counts for nothing: `layers` runs a probe in one of its jails.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from contextlib import AbstractAsyncContextManager
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from ..core.errors import UsageError
+from .linux import LandlockJail
+from .macos import SeatbeltJail
+from .process import JailedCommand, JailedProcess
+
+GROUP = "actum.jails"
+
+
+@runtime_checkable
+class JailBackend(Protocol):
+    """Starts commands in jails, by whatever holds them: the kernel, a container, a virtual machine.
+
+    Two backends that are equal and have the same hash hold alike: one probe is run for both.
+    """
+
+    @property
+    def name(self) -> str:
+        """What holds, for people, as `Landlock 7, seccomp`."""
+
+    def unavailable(self) -> str:
+        """Why nothing can be held on this machine; empty where something may be."""
+
+    def start(self, asked: JailedCommand) -> AbstractAsyncContextManager[JailedProcess]:
+        """Start a command in its jail.
+
+        Returns:
+            A context that yields the process. When the context is left, nothing that the command started runs any more,
+            and its work folder is gone.
+
+        Raises:
+            UsageError: the jail can't be held as it is declared. `furnished` (`work_folder.py`) does what all backends
+                need: it checks the jail, makes the folders and starts the forwarder for the hosts of the jail.
+        """
+
+
+class NoJail(Struct, frozen=True):
+    """What stands where there is no backend: nothing is run.
+
+    Attributes:
+        system: the name of the system, for people.
+    """
+
+    system: str
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return "none"
+
+    def unavailable(self) -> str:
+        """Why nothing can be held on this machine."""
+        return f"{self.system} has no jail that actum knows"
+
+    def start(self, asked: JailedCommand) -> AbstractAsyncContextManager[JailedProcess]:
+        """Refuse."""
+        raise UsageError(f"{asked.command[0]} was not run: {self.unavailable()}")
+
+
+def own_backend(system: str = sys.platform) -> JailBackend:
+    """The backend that comes with actum.
+
+    Args:
+        system: as in `sys.platform`.
+    """
+    if system == "linux":
+        return LandlockJail()
+    return SeatbeltJail() if system == "darwin" else NoJail(platform.system() or system)
+
+
+@cache
+def backend_named(name: str) -> JailBackend:
+    """The backend that a jail names; empty for the one that comes with actum.
+
+    Raises:
+        UsageError: no installed package offers a backend of this name, or the package can't be loaded.
+    """
+    if not name:
+        return own_backend()
+    offered = {each.name: each for each in entry_points(group=GROUP)}
+    if name not in offered:
+        known = ", ".join(sorted(offered)) or "none"
+        raise UsageError(
+            f"Jail(backend={name!r}): no installed package offers this backend (offered are: {known}). Install the "
+            f"package, or leave `backend` empty for the backend of actum"
+        )
+    try:
+        backend = offered[name].load()()
+    except Exception as error:
+        raise UsageError(f"Jail(backend={name!r}): the backend can't be loaded: {error}") from error
+    if not isinstance(backend, JailBackend):
+        raise UsageError(f"Jail(backend={name!r}): {offered[name].value} returns no JailBackend")
+    return backend
