@@ -96,6 +96,7 @@ DOORS: dict[str, set[str]] = {
     "actum.models.constrained": {"llguidance", "numpy"},
     "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
     "actum.policy.program": {"cel"},
+    "actum.toolsets.a2a.connection": {"actum.toolsets.a2a.grpc_channel.GrpcChannels"},
     "actum.sandbox.launcher": {"_socket", "removal.remove", "select", "site"},
     "actum.sandbox.probe": {"ctypes"},
     "actum.schema.shape": {"pydantic"},

@@ -12,15 +12,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import grpc
 from a2a.helpers.proto_helpers import new_raw_part, new_task_from_user_message, new_text_part
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.request_handlers.grpc_handler import GrpcHandler
 from a2a.server.routes.agent_card_routes import create_agent_card_routes
 from a2a.server.routes.jsonrpc_routes import create_jsonrpc_routes
 from a2a.server.routes.rest_routes import create_rest_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Message
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Message, a2a_pb2_grpc
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -104,11 +106,18 @@ class _Executor(AgentExecutor):
 
 
 @asynccontextmanager
-async def sdk_agent(*bindings: tuple[str, str], streams: bool = True) -> AsyncIterator[tuple[str, Seen]]:
-    """An agent by the official SDK, at bindings such as `("JSONRPC", "1.0")`."""
+async def sdk_agent(
+    *bindings: tuple[str, str], streams: bool = True, serves_grpc: bool = True
+) -> AsyncIterator[tuple[str, Seen]]:
+    """An agent by the official SDK, at bindings such as `("JSONRPC", "1.0")`.
+
+    Where it does not serve gRPC, its card may name gRPC all the same, at an address where nobody listens.
+    """
     seen, listener = Seen(), listening()
     here = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    urls = {"JSONRPC": f"{here}/rpc", "HTTP+JSON": f"{here}/rest"}
+    by_grpc = grpc.aio.server()
+    grpc_port = by_grpc.add_insecure_port("127.0.0.1:0") if any(each == "GRPC" for each, _ in bindings) else 0
+    urls = {"JSONRPC": f"{here}/rpc", "HTTP+JSON": f"{here}/rest", "GRPC": f"127.0.0.1:{grpc_port}"}
     card = AgentCard(
         name="Weather",
         description="Knows the weather.",
@@ -128,11 +137,15 @@ async def sdk_agent(*bindings: tuple[str, str], streams: bool = True) -> AsyncIt
         *create_jsonrpc_routes(handler, "/rpc", enable_v0_3_compat=True),
         *create_rest_routes(handler, path_prefix="/rest", enable_v0_3_compat=True),
     ]
+    a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(handler), by_grpc)  # type: ignore[no-untyped-call]
     async with serving(seen.around(Starlette(routes=routes)), listener) as origin:
+        if grpc_port and serves_grpc:
+            await by_grpc.start()
         try:
             yield origin, seen
         finally:
             seen.release.set()
+            await by_grpc.stop(None)
 
 
 class AprilServer:

@@ -31,6 +31,8 @@ AGENTS: dict[str, Opened] = {
     "1.0 by JSON-RPC, without streams": partial(sdk_agent, ("JSONRPC", "1.0"), streams=False),
     "1.0 by HTTP+JSON": partial(sdk_agent, ("HTTP+JSON", "1.0")),
     "1.0 by HTTP+JSON, without streams": partial(sdk_agent, ("HTTP+JSON", "1.0"), streams=False),
+    "1.0 by gRPC": partial(sdk_agent, ("GRPC", "1.0")),
+    "1.0 by gRPC, without streams": partial(sdk_agent, ("GRPC", "1.0"), streams=False),
     "0.3 by JSON-RPC": partial(sdk_agent, ("JSONRPC", "0.3")),
     "0.3 by JSON-RPC, without streams": partial(sdk_agent, ("JSONRPC", "0.3"), streams=False),
     "April 2025": april_agent,

@@ -26,7 +26,7 @@ from ..plain_text import plain
 
 RemoteDialect = Literal["1.0", "0.3", "0.2-or-older"]
 """How an address is spoken to. A card that says no version is one of 0.2 or of April 2025: only a request tells."""
-Binding = Literal["JSONRPC", "HTTP+JSON"]
+Binding = Literal["JSONRPC", "HTTP+JSON", "GRPC"]
 
 SKILLS_MAX = 200
 INTERFACES_MAX = 20
@@ -102,7 +102,7 @@ def read_card(raw: Json) -> RemoteCard:
         raise UnreadableCard("it is no agent card: it has no name")
     interfaces = _interfaces(raw)
     if not interfaces:
-        raise UnreadableCard("its card names no address that speaks JSON-RPC or HTTP+JSON in a version known here")
+        raise UnreadableCard("its card names no address with a binding and a version that are known here")
     capabilities = raw.get("capabilities")
     security = raw.get("securitySchemes")
     return RemoteCard(
@@ -148,7 +148,7 @@ def _interfaces(raw: JsonObject) -> tuple[RemoteInterface, ...]:
 def _interface(
     url: str, binding: str, dialect: RemoteDialect | None, said: Mapping[str, Json]
 ) -> list[RemoteInterface]:
-    """The interface, where it is understood: HTTP+JSON only of 1.0, since 0.3 writes other bodies there."""
+    """The interface, where it is understood: HTTP+JSON and gRPC only of 1.0, since 0.3 writes other bodies there."""
     tenant = said.get("tenant")
     if not url or dialect is None:
         return []
@@ -156,6 +156,8 @@ def _interface(
         return [RemoteInterface(url, "JSONRPC", dialect, tenant if isinstance(tenant, str) else "")]
     if binding.upper() == "HTTP+JSON" and dialect == "1.0":
         return [RemoteInterface(url, "HTTP+JSON", dialect, tenant if isinstance(tenant, str) else "")]
+    if binding.upper() == "GRPC" and dialect == "1.0":
+        return [RemoteInterface(url, "GRPC", dialect, tenant if isinstance(tenant, str) else "")]
     return []
 
 

@@ -3,10 +3,10 @@
 All requests go through the egress guard. Redirects are not followed. Credentials go to the origin that a person
 configured, and to no other: an agent whose card names an address elsewhere is spoken to there without them.
 
-Reads 1.0 (JSON-RPC and HTTP+JSON), 0.3 and 0.2 (JSON-RPC), and the protocol of April 2025. A server whose card says no
-version is asked by `message/send` first; one that does not know it is asked by `tasks/send`.
+Reads 1.0 (JSON-RPC, HTTP+JSON and gRPC), 0.3 and 0.2 (JSON-RPC), and the protocol of April 2025. A server whose card
+says no version is asked by `message/send` first; one that does not know it is asked by `tasks/send`.
 
-Not covered: gRPC, and HTTP+JSON of 0.3.
+Not covered: gRPC and HTTP+JSON of 0.3.
 
 The client of the official SDK is not used here: it knows neither 0.2 nor April 2025, refuses answers that differ from
 the schema in any way, has no bound for what it reads, and takes 1.7 s to import.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
@@ -24,7 +24,7 @@ from msgspec import Struct
 from ...core.errors import CallError, PermissionDenied, ToolError, Unavailable
 from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ...protocols.a2a import legacy
-from ...protocols.a2a.card import RemoteCard, RemoteInterface, UnreadableCard, read_card
+from ...protocols.a2a.card import Binding, RemoteCard, RemoteInterface, UnreadableCard, read_card
 from ...protocols.a2a.later import LaterVersion, UnreadableAnswer, decode_event, decode_task, encode_send
 from ...protocols.a2a.legacy import LegacyCancel, LegacyError, LegacyGet, LegacyResubscribe, LegacySend
 from ...protocols.a2a.model import A2AEvent, A2AMessage, A2ATask
@@ -43,6 +43,9 @@ from .error import (
     raise_error,
     raise_status,
 )
+
+if TYPE_CHECKING:
+    from .grpc_channel import GrpcChannels
 
 CARD_BYTES_MAX = 1024 * 1024
 CARD_S_MAX = 20.0
@@ -74,7 +77,7 @@ class TaskHandle(Struct, frozen=True, omit_defaults=True):
     """
 
     url: str
-    binding: Literal["JSONRPC", "HTTP+JSON"]
+    binding: Binding
     spoken: Literal["1.0", "0.3", "legacy"]
     task_id: str = ""
     context_id: str = ""
@@ -102,12 +105,22 @@ class A2AConnection:
         agent: as it is configured.
         egress: the operator's rules for outgoing calls.
         guard: decides where requests may go; by default one that lets the configured agent through.
+        roots: the certificates that are trusted over gRPC, as PEM; those of the system by default.
     """
 
-    def __init__(self, agent: RemoteAgent, *, egress: Egress | None = None, guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        agent: RemoteAgent,
+        *,
+        egress: Egress | None = None,
+        guard: Guard | None = None,
+        roots: bytes | None = None,
+    ) -> None:
         self._agent = agent
         self._origin = origin(agent.url)
         guard = guard or Guard(agent.url, egress=egress)
+        self._guard, self._roots = guard, roots
+        self._grpc: GrpcChannels | None = None
         self._cards = Fetcher(guard, bytes_max=CARD_BYTES_MAX, seconds_max=CARD_S_MAX)
         self._answers = Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=agent.silence_s)
         self._legacy: set[str] = set()
@@ -116,6 +129,8 @@ class A2AConnection:
         """Close the connections that are kept."""
         await self._cards.aclose()
         await self._answers.aclose()
+        if self._grpc is not None:
+            await self._grpc.aclose()
 
     # The card ---------------------------------------------------------------------------------------------------------
 
@@ -176,7 +191,10 @@ class A2AConnection:
         """How the agent can be spoken to, in its order of preference."""
         found: list[TaskHandle] = []
         for each in card.interfaces:
-            if each.dialect == "1.0":
+            if each.binding == "GRPC":
+                url = grpc_address(each.url, self._agent.url)
+                found += [TaskHandle(url=url, binding="GRPC", spoken="1.0", tenant=each.tenant)] if url else []
+            elif each.dialect == "1.0":
                 found.append(_handle(each, "1.0"))
             elif each.dialect == "0.3":
                 found.append(_handle(each, "0.3"))
@@ -211,6 +229,10 @@ class A2AConnection:
             body, url = legacy.encode_request(told, 1), handle.url
         else:
             params = encode_send(message, handle.spoken, waits=False)
+            if handle.binding == "GRPC":
+                async with self._by_grpc(handle, "stream" if streams else "send", params, terms) as events:
+                    yield events
+                return
             url, body = self._addressed(handle, "stream" if streams else "send", params)
         async with (
             self._asked(handle, "POST", url, body, terms, streams=streams) as results,
@@ -225,6 +247,10 @@ class A2AConnection:
         Raises:
             CallError: it was not sent, or refused.
         """
+        if handle.binding == "GRPC":
+            async with self._by_grpc(handle, "subscribe", {"id": handle.task_id}, terms) as events:
+                yield events
+            return
         if handle.spoken == "legacy":
             url, body = handle.url, legacy.encode_request(LegacyResubscribe(task_id=handle.task_id), 1)
         else:
@@ -253,6 +279,12 @@ class A2AConnection:
 
     async def _task(self, handle: TaskHandle, what: Literal["get", "cancel"], terms: RequestTerms) -> A2ATask:
         body: JsonObject | None
+        if handle.binding == "GRPC":
+            async with self._by_grpc(handle, what, {"id": handle.task_id}, terms) as events:
+                async for event in events:
+                    if isinstance(event, A2ATask):
+                        return event
+            raise malformed("it is no task")
         if handle.spoken == "legacy":
             asked = LegacyGet(task_id=handle.task_id) if what == "get" else LegacyCancel(task_id=handle.task_id)
             url, body = handle.url, legacy.encode_request(asked, 1)
@@ -284,6 +316,36 @@ class A2AConnection:
             "subscribe": f"{task}:subscribe",
         }
         return base + paths[what], params if what in ("send", "stream") else {}
+
+    @asynccontextmanager
+    async def _by_grpc(
+        self, handle: TaskHandle, what: str, params: JsonObject, terms: RequestTerms
+    ) -> AsyncIterator[AsyncIterator[A2AEvent]]:
+        """Send a request over gRPC and hand out the events in its answer.
+
+        Raises:
+            Unavailable: gRPC is not installed, so another binding is tried.
+        """
+        if self._grpc is None:
+            try:
+                from .grpc_channel import GrpcChannels  # noqa: PLC0415 - see there
+            except ImportError:
+                raise Unavailable("gRPC is not installed here: pip install 'actum[a2a]'.") from None
+            self._grpc = GrpcChannels(
+                self._guard, bytes_max=EVENT_BYTES_MAX, silence_s=self._agent.silence_s, roots=self._roots
+            )
+        metadata = {**terms.trace, "a2a-version": "1.0"}
+        if _may_have_credentials(handle.url, self._agent.url):
+            metadata |= terms.credentials
+        if handle.tenant:
+            params = {"tenant": handle.tenant, **params}
+        results = self._grpc.results(handle.url, what, params, metadata, events_max=EVENTS_MAX)
+        wrapped = ({"task": result} async for result in results) if what in ("get", "cancel") else results
+        try:
+            async with aclosing(results), aclosing(_events(wrapped, handle)) as events:
+                yield events
+        except HttpFailure as failure:
+            raise not_sent_or_lost(failure) from None
 
     def know_as_legacy(self, url: str) -> None:
         """The server at this address speaks the protocol of April 2025."""
@@ -336,6 +398,39 @@ def card_addresses(url: str) -> tuple[str, ...]:
     base = f"{parts.scheme}://{parts.netloc}"
     roots = [base + path, base] if path else [base]
     return tuple(root + place for place in CARD_PLACES for root in roots)
+
+
+def grpc_address(said: str, agent_url: str) -> str:
+    """The address of gRPC in a card, as one of https or http; empty where it is none.
+
+    An address without a scheme is one of TLS, unless a person named the agent by plain http at the same host.
+
+    >>> grpc_address("agents.example:50051", "https://agents.example/")
+    'https://agents.example:50051'
+    >>> grpc_address("grpcs://agents.example", "https://agents.example/")
+    'https://agents.example:443'
+    """
+    named = urlsplit(agent_url)
+    scheme, mark, place = said.partition("://")
+    if not mark:
+        scheme, place = "", said
+    try:
+        parts = urlsplit(f"//{place.rstrip('/')}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return ""
+    kinds = {"": named.scheme if host == named.hostname else "https", "grpcs": "https", "grpc": "http"}
+    kind = kinds.get(scheme.lower(), scheme.lower())
+    if kind not in ("https", "http") or not host or parts.path or parts.username is not None:
+        return ""
+    return f"{kind}://{f'[{host}]' if ':' in host else host}:{port or (443 if kind == 'https' else 80)}"
+
+
+def _may_have_credentials(url: str, agent_url: str) -> bool:
+    """Whether an address of gRPC gets the credentials of the agent: at the same host, by TLS. It has a port of its own
+    as a rule."""
+    to, named = urlsplit(url), urlsplit(agent_url)
+    return origin(url) == origin(agent_url) or (to.scheme == named.scheme == "https" and to.hostname == named.hostname)
 
 
 def is_of_older_server(error: RemoteAgentError) -> bool:
