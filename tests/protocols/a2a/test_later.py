@@ -92,14 +92,24 @@ def test_a_card_of_any_version_says_how_its_agent_is_spoken_to() -> None:
     rest: JsonObject = {"url": "https://a.example/h", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.2"}
     grpc: JsonObject = {"url": "https://a.example/g", "protocolBinding": "GRPC", "protocolVersion": "1.0"}
     cases: dict[str, tuple[Json, list[tuple[str, str]]]] = {
-        "1.0": ({"name": "a", "supportedInterfaces": [grpc, rest, rpc]}, [("HTTP+JSON", "1.0"), ("JSONRPC", "1.0")]),
+        "1.0": (
+            {"name": "a", "supportedInterfaces": [grpc, rest, rpc]},
+            [("GRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "1.0")],
+        ),
         "both": ({"name": "a", "url": "https://a.example/o", "supportedInterfaces": [rpc]}, [("JSONRPC", "1.0")]),
         "0.3": ({"name": "a", "url": "https://a.example/", "protocolVersion": "0.3.0"}, [("JSONRPC", "0.3")]),
         "April 2025": ({"name": "a", "url": "https://a.example/"}, [("JSONRPC", "0.2-or-older")]),
     }
     for case, (raw, ways) in cases.items():
         assert [(each.binding, each.dialect) for each in read_card(raw).interfaces] == ways, case
-    unfit: list[Json] = [None, [], {}, {"name": 7}, {"name": "a"}, {"name": "a", "supportedInterfaces": [7, {}, grpc]}]
+    unfit: list[Json] = [
+        None,
+        [],
+        {},
+        {"name": 7},
+        {"name": "a"},
+        {"name": "a", "supportedInterfaces": [7, {}, grpc | {"protocolVersion": "0.3"}]},
+    ]
     for raw in unfit:
         with pytest.raises(UnreadableCard):
             read_card(raw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,26 @@ def answer(text: str, id: str = "t") -> JsonObject:
 
 def streams(agent: ScriptedAgent, *events: Json) -> None:
     agent.says["SendStreamingMessage"] = lambda params: list(events)
+
+
+def answering(told: JsonObject, params: JsonObject) -> JsonObject:
+    return told
+
+
+async def test_a_result_that_stands_in_the_task_alone_and_not_in_its_stream_is_asked_for() -> None:
+    stored = task(state="COMPLETED") | {"artifacts": [{"artifactId": "a", "parts": [{"text": "Forty-two."}]}]}
+    cases: tuple[tuple[JsonObject, str], ...] = (
+        (stored, "Forty-two."),
+        (task(state="WORKING"), "[conversation: c]"),  # it contradicts itself: what was told first counts
+        (stored | {"id": "other"}, "[conversation: c]"),
+        (task(state="COMPLETED"), "[conversation: c]"),
+    )
+    for told, words in cases:
+        async with scripted_agent() as agent, A2AToolset(configured(agent.origin)) as toolset:
+            streams(agent, {"task": task()}, news(state="COMPLETED"))
+            agent.says["GetTask"] = partial(answering, told)
+            found = await outcome(toolset, "hello")
+            assert found.text.startswith(words), (told, found)
 
 
 def endless(piece: bytes) -> Response:

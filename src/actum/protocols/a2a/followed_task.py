@@ -71,6 +71,12 @@ class ReadTask:
         return self.is_over or self.state in INTERRUPTED
 
     @property
+    def lacks_answer(self) -> bool:
+        """It is done, and nothing of a result was told. Some agents put the result into the task alone, and not into
+        its stream."""
+        return self.state == "completed" and not (self._artifacts or self.reply or self.status.message)
+
+    @property
     def artifacts(self) -> Sequence[A2AArtifact]:
         """The results so far, each whole."""
         return [_joined(pieces) for pieces in self._artifacts.values()]
@@ -111,6 +117,16 @@ class ReadTask:
             case A2AArtifactUpdate():
                 self._check(event.task_id, event.context_id)
                 self._add(event.artifact, append=event.append)
+
+    def fill(self, task: A2ATask) -> None:
+        """Take in the result of a task that is done and `lacks_answer`, as the agent tells it when it is asked.
+
+        Raises:
+            UnreadableAnswer: as by `take`.
+        """
+        if self.lacks_answer and task.status.state == "completed":
+            self.status = A2AStatus(state="working")
+            self.take(task)
 
     def _move(self, status: A2AStatus) -> None:
         if self._answered is None or not _is_same_question(status, self._answered):

@@ -172,6 +172,13 @@ class RemoteCall:
             self._asked += 1
             self._task.answered()
             await self._followed(self._say(message))
+        if self._task.lacks_answer and self._task.task_id and self._handle is not None:
+            with suppress(CallError):  # it is done, whatever it says now
+                task = await self._terms.connection.get(self._handle, self._terms.request)
+                try:
+                    self._task.fill(task)
+                except UnreadableAnswer as problem:
+                    raise malformed(problem) from None
 
     # Following --------------------------------------------------------------------------------------------------------
 
