@@ -28,6 +28,10 @@ from actum.runs.wording import Phrases
 pytestmark = pytest.mark.row("A1")
 
 
+def never(name: str) -> bool:
+    return False
+
+
 def ask(n: Json = 1, id: str = "c1") -> ToolCall:
     return ToolCall(id, "square", {"n": n})
 
@@ -40,7 +44,8 @@ class Loop:
     ) -> None:
         self.transcript = Transcript([UserMessage.of(question)])
         wording = Phrases.for_text(question)
-        self.turn = turn(self.transcript, limits or Limits(), wording, lambda name: polled, lambda name: reads, plain)
+        limits = limits or Limits()
+        self.turn = turn(self.transcript, limits, wording, lambda name: polled, lambda name: reads, never, plain)
         self.at: Intention | Finish = next(self.turn)
 
     def send(self, outcome: Outcome) -> Intention | Finish:
@@ -211,7 +216,7 @@ def test_another_result_another_tool_and_a_change_in_between_end_a_row_of_the_sa
     transcript = Transcript([UserMessage.of("?")])
     mixed = Loop()
     mixed.turn = turn(
-        transcript, Limits(), Phrases.for_text("?"), lambda name: False, lambda name: name == "square", plain
+        transcript, Limits(), Phrases.for_text("?"), lambda name: False, lambda name: name == "square", never, plain
     )
     mixed.transcript, mixed.at = transcript, next(mixed.turn)
     for n in range(20):

@@ -715,11 +715,18 @@ class Agent(Generic[Output]):
         longer = most if most is not None and own is not None and most > own else None
         return msgspec.structs.replace(self.settings.unbounded, max_tokens=longer)
 
-    def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
-        """This agent as a tool for another one."""
+    def as_tool(self, name: str | None = None, description: str = "", *, answers: bool = False) -> Toolset:
+        """This agent as a tool for another one.
+
+        Args:
+            name: what the other agent calls it; by default the agent's own name.
+            description: what the agent is good for, for the model of the other.
+            answers: the other hands its user over: what this agent says is the answer, and the other's model is not
+                asked again.
+        """
         own = self._naming.description if self._naming is not None else ""
         text = description or own or f"Hand a task to the agent {self.name!r} and get its answer."
-        return AgentTool(self, name or self.name, text)
+        return AgentTool(self, name or self.name, text, answers=answers)
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult[Output]:
         """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`.
@@ -1035,6 +1042,7 @@ class Agent(Generic[Output]):
                     run.phrases,
                     run.path.polled,
                     run.path.reads,
+                    run.path.answers,
                     check,
                     lambda reply: run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model)),
                     run.path.names_of,

@@ -32,6 +32,7 @@ class AgentTool:
         agent: who does it.
         name: the tool's name.
         description: what the agent is good for, for the model that may call it.
+        answers: what the agent says is the answer of the run that calls it.
 
     Attributes:
         agent: who does it.
@@ -42,7 +43,7 @@ class AgentTool:
     generation = 0
     ends_when_cancelled = True
 
-    def __init__(self, agent: AgentLike, name: str, description: str) -> None:
+    def __init__(self, agent: AgentLike, name: str, description: str, *, answers: bool = False) -> None:
         self.agent = agent
         task: JsonObject = {"type": "string", "description": "What to do, with everything that must be known for it."}
         self.definition = Tool(
@@ -55,6 +56,7 @@ class AgentTool:
                 "additionalProperties": False,
             },
             idempotent=True,
+            answers=answers,
         )
 
     async def list_tools(self) -> Sequence[Tool]:

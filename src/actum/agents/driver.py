@@ -17,7 +17,7 @@ from ..call.shown import without_secrets
 from ..core.budget import ZERO, Price, Used
 from ..core.call import ToolResult
 from ..core.errors import ContextOverflow, ReplayDiverged
-from ..core.event import Delta, ReplyFinished, RunResult
+from ..core.event import Delta, ReplyFinished, RunResult, TextDelta
 from ..core.interfaces import Model, Request
 from ..core.json import JsonObject
 from ..core.message import Reply, ToolMessage, Transcript
@@ -103,6 +103,8 @@ class Driver(Struct, kw_only=True, dict=True):
                 intention = self.loop.send(outcome)
             except StopIteration as end:
                 finish: Finish = end.value
+                if finish.status == "done" and isinstance(self.transcript[-1], ToolMessage):
+                    self.run.tell(TextDelta(finish.text))  # no model said it, and whoever listens waits for it
                 return finish
 
     async def _ask_model(self) -> ModelAnswered:

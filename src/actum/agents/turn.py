@@ -14,10 +14,12 @@ where it says that an answer without calls was cut off.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Generator, Sequence
 from decimal import Decimal
 from typing import cast
 
+import msgspec
 from msgspec import Struct
 
 from ..call.limits.call_count import CallCount, own_name
@@ -94,6 +96,7 @@ ToldCut = Callable[[Reply], str]
 """What the user is told of an answer that the endpoint broke off before the model was done."""
 
 OUTPUT_TRIES = 3
+_MARK = re.compile(r"\[conversation: [^\]]*\]")
 
 
 def turn(
@@ -102,6 +105,7 @@ def turn(
     wording: Phrases,
     polled: OfTool,
     reads: OfTool,
+    answers: OfTool,
     check: Check,
     told_cut: ToldCut = lambda reply: reply.text,
     names_of: Callable[[ToolCall], Sequence[str]] = own_name,
@@ -114,6 +118,7 @@ def turn(
         wording: what the user and the model are told, in the user's language.
         polled: whether the tool of this name is meant to be asked again and again.
         reads: whether the tool of this name is declared to read only.
+        answers: whether a result of the tool of this name is the answer.
         check: reads the answer as the agent's output type.
         told_cut: what the user is told of an answer that was cut off.
         names_of: the names by which limits know a call.
@@ -148,6 +153,9 @@ def turn(
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
         results = cast(Sequence[ToolResult], outcome.results)
         transcript.extend(watch.hear(calls, results, refusals))
+        handed = _handed_over(calls, results, answers, check)
+        if handed is not None:
+            return handed
         stop_reason = watch.end_step()
         if stop_reason:
             return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
@@ -169,6 +177,30 @@ def _ended(reply: Reply, check: Check, told_cut: ToldCut, *, last: bool) -> Fini
     if problem and last:
         return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
     return problem or Finish(status="done", text=reply.text, output=value)
+
+
+def _handed_over(
+    calls: Sequence[ToolCall], results: Sequence[ToolResult], answers: OfTool, check: Check
+) -> Finish | None:
+    """How the run ends where a result is its answer: the first one that fits. None where the model is asked again."""
+    for call, result in zip(calls, results, strict=True):
+        if result.error is None and answers(call.name):
+            text = answer_of(result)
+            value, problem = check(text)
+            if not problem:
+                return Finish(status="done", text=text, output=value)
+    return None
+
+
+def answer_of(result: ToolResult) -> str:
+    """The text of a result as an answer for the user. The last line of an agent elsewhere, which names the
+    conversation with it, is for the model.
+
+    >>> answer_of(ToolResult("c", (TextPart("Paid."), TextPart("[conversation: c7]"))))
+    'Paid.'
+    """
+    kept = [part for part in result.content if not (isinstance(part, TextPart) and _MARK.fullmatch(part.text))]
+    return msgspec.structs.replace(result, content=tuple(kept)).text
 
 
 class _Spent:

@@ -130,6 +130,11 @@ class CallPath:
         bound = self.catalog.get(name)
         return bound is not None and bound.tool.polled
 
+    def answers(self, name: str) -> bool:
+        """Whether a result of the tool of this name is the answer of the run."""
+        bound = self.catalog.get(name)
+        return bound is not None and bound.tool.answers
+
     def reads(self, name: str) -> bool:
         """Whether the tool of this name is declared to read only."""
         bound = self.catalog.get(name)

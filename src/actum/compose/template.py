@@ -149,6 +149,7 @@ TEMPLATE = """\
 #timeout = 30                   # seconds
 #approval = true                # every call waits for a person
 #background = "allowed"         # a model may ask that a call becomes a task
+#answers = true                 # the result is the answer of the run: how a user is handed over to another agent
 
 # What holds for tasks that call these tools, where a request says nothing.
 #[tools."crm_*".tasks]

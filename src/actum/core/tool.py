@@ -53,6 +53,9 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         background: whether calls by a model become tasks, which the model is answered the id of: always (True), where
             the model asks for it by the argument `execute_async` (`"allowed"`), or never. It takes a program that
             carries tasks out; see `tasks.background`.
+        answers: the result of a call is the answer of the run, and the model is not asked again: how one agent hands a
+            user over to another. A result that is a failure, or does not fit the agent's type of output, is told to the
+            model as any other.
         unjailed: a program on this machine carries out its calls, and no jail holds that program. Each call says so on
             record.
         jailed: each call runs in a jail of its own, so that an operator can limit what the processes of a call use up;
@@ -84,6 +87,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     version: str = ""
     vouched: bool = False
     background: Background = False
+    answers: bool = False
     unjailed: bool = False
     jailed: bool = False
 

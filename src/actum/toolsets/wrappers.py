@@ -39,6 +39,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         approval: every call waits for a person. False lifts the word of a less specific pattern, and never the
             tool's own.
         background: whether calls of the tool become tasks; see `core.tool.Tool`.
+        answers: the result of a call is the answer of the run; see `core.tool.Tool`.
         tasks: what holds for tasks that call the tool where a request says nothing: the table `[tools."name".tasks]`.
     """
 
@@ -49,6 +50,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     timeout_s: float | None = msgspec.field(default=None, name="timeout")
     approval: bool | None = None
     background: Background | None = None
+    answers: bool | None = None
     tasks: TaskDefaults | None = None
 
     def __post_init__(self) -> None:
@@ -81,6 +83,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             timeout_s=tool.timeout_s if self.timeout_s is None else self.timeout_s,
             approval=tool.approval or bool(self.approval),
             background=tool.background if self.background is None else self.background,
+            answers=tool.answers if self.answers is None else self.answers,
         )
 
 

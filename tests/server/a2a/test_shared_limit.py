@@ -18,11 +18,13 @@ from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
 from actum.core.record import Ended, Started
 from actum.core.trace import trace_id, way_in
+from actum.journal.memory import MemoryJournal
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.a2a import A2AToolset
 from actum.toolsets.function import FunctionTool
+from actum.toolsets.wrappers import ToolLabels, labelled
 
 from .serving import a2a_server
 
@@ -74,7 +76,10 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.mark.row("A5")
-async def test_two_local_agents_and_a_remote_one_stop_at_one_shared_limit_and_are_one_tree(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hands_over", [False, True], ids=["supervisor", "handing over"])
+async def test_two_local_agents_and_a_remote_one_stop_at_one_shared_limit_and_are_one_tree(
+    tmp_path: Path, hands_over: bool
+) -> None:
     path, looking = tmp_path / "journal.db", Looking()
     journal = SQLiteJournal(path)
     far = Agent(looking.model(), [looking.tool("far")], name="far", journal=journal, policy=ALLOWED)
@@ -84,14 +89,14 @@ async def test_two_local_agents_and_a_remote_one_stop_at_one_shared_limit_and_ar
             ask_far = ToolCall("c1", "far", {"message": "Look for it."})
             clerk = Agent(
                 looking.model(ToolCall("c0", "look", {"number": 0}), ask_far),
-                [looking.tool("clerk"), elsewhere],
+                [looking.tool("clerk"), labelled({"far": ToolLabels(answers=hands_over)}, elsewhere)],
                 name="clerk",
                 journal=journal,
                 policy=ALLOWED,
             )
             boss = Agent(
                 looking.model(ToolCall("c0", "look", {"number": 0}), ToolCall("c1", "clerk", {"task": "Look for it."})),
-                [looking.tool("boss"), clerk],
+                [looking.tool("boss"), clerk.as_tool(answers=hands_over)],
                 name="boss",
                 journal=journal,
                 policy=ALLOWED,
@@ -125,6 +130,23 @@ async def test_two_local_agents_and_a_remote_one_stop_at_one_shared_limit_and_ar
     assert where["boss"] < where["clerk"] < where["far"], shown
     assert depth["boss"] < depth["clerk"] < depth["far"], shown
     assert shown.count(f"trace {traces.pop()}") == 3, shown
+
+
+@pytest.mark.row("A5")
+async def test_a_user_who_is_handed_over_twice_hears_the_agent_elsewhere_and_nobody_else() -> None:
+    journal = MemoryJournal()
+    far = Agent(ScriptedModel(["Refunded, from afar."]), name="far", journal=journal)
+    async with a2a_server(journal=journal, agents=[far]) as it:
+        remote = RemoteAgent(url=f"{it.url}/a2a/far", name="far", headers={"authorization": "Bearer root"})
+        async with A2AToolset(remote) as elsewhere:
+            clerk_model = ScriptedModel([[ToolCall("c1", "far", {"message": "Refund it."})]])
+            boss_model = ScriptedModel([[ToolCall("c1", "clerk", {"task": "Refund it."})]])
+            tools = [labelled({"far": ToolLabels(answers=True)}, elsewhere)]
+            clerk = Agent(clerk_model, tools, name="clerk", journal=journal, policy=ALLOWED)
+            boss = Agent(boss_model, [clerk.as_tool(answers=True)], name="boss", journal=journal, policy=ALLOWED)
+            result = await boss.run("My money back!")
+    assert (result.status, result.text) == ("done", "Refunded, from afar.")
+    assert [len(model.requests) for model in (boss_model, clerk_model)] == [1, 1]
 
 
 async def test_an_agent_elsewhere_is_stopped_when_another_agent_uses_up_the_limit_meanwhile(tmp_path: Path) -> None:

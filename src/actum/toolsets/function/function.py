@@ -59,6 +59,7 @@ class FunctionTool(Generic[P, R]):
         trusted: Iterable[str] = (),
         sequential: bool = False,
         polled: bool = False,
+        answers: bool = False,
         background: Background = False,
         timeout_s: float | None = None,
         title: str = "",
@@ -83,6 +84,7 @@ class FunctionTool(Generic[P, R]):
             trusted=(trusted,) if isinstance(trusted, str) else tuple(trusted),
             sequential=sequential,
             polled=polled,
+            answers=answers,
             background=background,
             timeout_s=timeout_s,
             title=title,
@@ -210,6 +212,7 @@ def tool(
     trusted: Iterable[str] = (),
     sequential: bool = False,
     polled: bool = False,
+    answers: bool = False,
     background: Background = False,
     timeout_s: float | None = None,
     title: str = "",
@@ -234,6 +237,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         trusted: fields of the result that nobody else could have written.
         sequential: must not run beside other calls of the same turn.
         polled: is meant to be asked again and again.
+        answers: the result of a call is the answer of the run, and the model is not asked again.
         background: calls by a model become tasks: always (True), or where the model asks for it (`"allowed"`).
         timeout_s: seconds one attempt may take.
         title: a name for people.
