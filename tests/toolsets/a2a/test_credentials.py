@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -168,6 +169,38 @@ async def test_the_program_asks_for_a_token_of_each_user_and_the_agent_never_see
         sent = [heads["authorization"] for _, path, heads in agent.seen.heads if path == "/rpc"]
         assert sent == [f"Bearer granted-{number}-12345" for number in (1, 2, 1)]
         assert "pass-12345" not in str(agent.seen.heads)
+
+
+async def test_a_token_that_the_agent_does_not_take_any_more_is_asked_for_anew_once(tmp_path: Path) -> None:
+    working: JsonObject = {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}
+    done: JsonObject = working | {
+        "status": {"state": "TASK_STATE_COMPLETED"},
+        "artifacts": [{"artifactId": "a", "parts": [{"text": "Late, and done."}]}],
+    }
+    for taken, words in ((2, "Late, and done."), (99, "wants a credential")):
+        async with scripted_agent() as agent, token_endpoint() as endpoint:
+            flows: JsonObject = {"clientCredentials": {"tokenUrl": f"{endpoint.url}/token", "scopes": {}}}
+            agent.card = {
+                "capabilities": {"streaming": False},
+                "securitySchemes": {"it": {"oauth2SecurityScheme": {"flows": flows}}},
+                "securityRequirements": [{"schemes": {"it": {"list": []}}}],
+            }
+            agent.says["SendMessage"] = lambda params: {"task": working}
+            agent.says["GetTask"] = partial(_for_token, agent, f"Bearer granted-{taken}-12345", done)
+            client = AgentClient(client_id="us", client_secret="password")
+            folder = tmp_path / str(taken)
+            async with approved(agent, {"it": client}, folder, endpoint.url) as toolset:
+                told = await asked(toolset, {"password": "pass-12345"})
+            assert words in told, (taken, told)
+            assert "granted" not in told
+            assert len(endpoint.forms) == 2, "the first token, and a new one"
+            sent = [heads["authorization"] for _, path, heads in agent.seen.heads if path == "/rpc"]
+            assert sent == ["Bearer granted-1-12345"] * 2 + ["Bearer granted-2-12345"], sent
+
+
+def _for_token(agent: ScriptedAgent, wanted: str, task: Json, params: JsonObject) -> Json | Response:
+    shown = agent.seen.heads[-1][2].get("authorization", "")
+    return task if shown == wanted else JSONResponse({"error": {"code": 401, "message": "who?"}}, 401)
 
 
 async def test_a_user_who_has_logged_in_is_that_user_and_others_are_told_to_log_in(tmp_path: Path) -> None:

@@ -14,16 +14,25 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from ...core.budget import Used
 from ...core.call import MediaPart, TextPart, ToolCall, ToolResult
-from ...core.errors import BudgetExceeded, CallCancelled, CallError, CallTimeout, RateLimited, ToolError, Unavailable
+from ...core.errors import (
+    BudgetExceeded,
+    CallCancelled,
+    CallError,
+    CallTimeout,
+    PermissionDenied,
+    RateLimited,
+    ToolError,
+    Unavailable,
+)
 from ...core.interfaces import Clock, Context, InputRequired
 from ...core.json import Json, JsonObject, dumps
 from ...core.pending import Pending
@@ -31,11 +40,14 @@ from ...core.record import new_id
 from ...protocols.a2a.card import RemoteCard
 from ...protocols.a2a.followed_task import ReadTask, words_of
 from ...protocols.a2a.later import UnreadableAnswer
-from ...protocols.a2a.model import A2ABytes, A2AData, A2AEvent, A2ALink, A2AMessage, A2APart, A2AText
+from ...protocols.a2a.model import A2ABytes, A2AData, A2AEvent, A2ALink, A2AMessage, A2APart, A2ATask, A2AText
 from ...protocols.plain_text import plain, plain_json
 from ...transport.guard import AddressRefused, check_link
+from ..http.agent_credentials import AgentCredentials, Shown
 from .connection import A2AConnection, RequestTerms, TaskHandle, is_of_older_server
 from .error import UNKNOWN_TASK, UNSUPPORTED, RemoteAgentError, malformed
+
+T = TypeVar("T")
 
 POLL_S = (0.5, 10.0)
 """A task is asked after so many seconds at first, and then more and more seldom, up to the second number."""
@@ -83,13 +95,43 @@ class RestingTask(Struct, frozen=True):
     granted: int | None = None
 
 
+class ShownToAgent:
+    """What goes with the requests of one call: a token that has run out meanwhile, or that the agent does not take any
+    more, is renewed.
+
+    Args:
+        credentials: of the user of the call.
+        card: of the agent, as it was approved.
+        context: of the call.
+        always: what goes with each request beside.
+    """
+
+    def __init__(self, credentials: AgentCredentials, card: RemoteCard, context: Context, always: RequestTerms) -> None:
+        self._credentials, self._card, self._context, self._always = credentials, card, context, always
+        self._shown = Shown()
+
+    async def now(self) -> RequestTerms:
+        """What goes with a request now.
+
+        Raises:
+            CallError: a credential is missing, or can not be had now.
+        """
+        shown = self._shown = await self._credentials.of_call(self._card, self._context)
+        headers = {**self._always.credentials, **shown.headers}
+        return msgspec.structs.replace(self._always, credentials=headers, query=shown.query)
+
+    def refuse(self) -> bool:
+        """The agent did not take what was shown last. Whether something new may help."""
+        return self._credentials.refuse(self._card, self._context, self._shown)
+
+
 class CallTerms(NamedTuple):
     """What a call is made with.
 
     Attributes:
         connection: to the agent.
         card: of the agent, as it was approved.
-        request: what goes with each request.
+        request: knows what goes with each request.
         asker: what the agent is called here.
         clock: time.
         wait_s: for so many seconds the task is followed.
@@ -98,7 +140,7 @@ class CallTerms(NamedTuple):
 
     connection: A2AConnection
     card: RemoteCard
-    request: RequestTerms
+    request: ShownToAgent
     asker: str
     clock: Clock
     wait_s: float
@@ -174,7 +216,7 @@ class RemoteCall:
             await self._followed(self._say(message))
         if self._task.lacks_answer and self._task.task_id and self._handle is not None:
             with suppress(CallError):  # it is done, whatever it says now
-                task = await self._terms.connection.get(self._handle, self._terms.request)
+                task = await self._get(self._handle)
                 try:
                     self._task.fill(task)
                 except UnreadableAnswer as problem:
@@ -228,23 +270,41 @@ class RemoteCall:
         await self._send(self._handle, message)
 
     async def _send(self, handle: TaskHandle, message: A2AMessage) -> None:
-        connection, request = self._terms.connection, self._terms.request
+        connection = self._terms.connection
         if self._terms.card.streams:
             try:
-                await self._listen(connection.send(handle, message, request, streams=True))
+                await self._shown(lambda request: self._listen(connection.send(handle, message, request, streams=True)))
             except RemoteAgentError as error:
                 if error.rpc_code != UNSUPPORTED:
                     raise
             else:
                 return
-        await self._listen(connection.send(handle, message, request, streams=False))
+        await self._shown(lambda request: self._listen(connection.send(handle, message, request, streams=False)))
+
+    async def _shown(self, ask: Callable[[RequestTerms], Awaitable[T]]) -> T:
+        """Ask with what is to be shown now; once more with something new, where the agent does not take that.
+
+        Raises:
+            PermissionDenied: it takes neither. Then nothing was done.
+        """
+        shown = self._terms.request
+        request = await shown.now()
+        try:
+            return await ask(request)
+        except PermissionDenied:
+            if not shown.refuse():
+                raise
+            return await ask(await shown.now())
+
+    async def _get(self, handle: TaskHandle) -> A2ATask:
+        return await self._shown(lambda request: self._terms.connection.get(handle, request))
 
     async def _go_on(self) -> None:
         """Find the task again."""
         handle, connection = self._handle, self._terms.connection
         assert handle is not None
         try:
-            await self._take(await connection.get(handle, self._terms.request))
+            await self._take(await self._get(handle))
         except (Unavailable, CallTimeout, RateLimited):
             return  # it is asked after again
         except RemoteAgentError as error:
@@ -254,7 +314,7 @@ class RemoteCall:
         if self._terms.card.streams and not self._task.is_settled:
             # A task that ended meanwhile, or an agent that does not take up a stream again: asking tells more.
             with suppress(CallError):
-                await self._listen(connection.subscribe(handle, self._terms.request))
+                await self._shown(lambda request: self._listen(connection.subscribe(handle, request)))
 
     async def _listen(self, stream: AbstractAsyncContextManager[AsyncIterator[A2AEvent]]) -> None:
         """Take in a stream until the task is settled. A stream that breaks once the task is known is not missed."""
@@ -283,7 +343,7 @@ class RemoteCall:
             pause = min(pause * 1.5, POLL_S[1])
             assert self._handle is not None
             try:
-                task = await self._terms.connection.get(self._handle, self._terms.request)
+                task = await self._get(self._handle)
             except (Unavailable, CallTimeout, RateLimited):
                 failures += 1
                 if failures >= FAILURES_MAX:
@@ -373,7 +433,7 @@ class RemoteCall:
 
         async def stop(handle: TaskHandle) -> None:
             with suppress(CallError):
-                await self._terms.connection.cancel(handle, self._terms.request)
+                await self._shown(lambda request: self._terms.connection.cancel(handle, request))
 
         await asyncio.wait([asyncio.ensure_future(stop(self._handle))], timeout=CANCEL_S)
 

@@ -40,7 +40,7 @@ from ...transport.guard import Guard, origin
 from ..http.agent_credentials import AgentCredentials
 from .connection import A2AConnection, RequestTerms
 from .error import RemoteAgentError, malformed
-from .remote_call import CallTerms, HandleStore, RemoteCall, resting_task
+from .remote_call import CallTerms, HandleStore, RemoteCall, ShownToAgent, resting_task
 
 WATCH_S = 2.0
 """A person who watches a task sees it anew after so many seconds."""
@@ -197,17 +197,15 @@ class A2AToolset:
             raise UnknownTool(f"There is no tool {call.name!r}.")
         request = self._terms(context)
         card = await self._current(request, self._known_for(context.tenant))
-        if self.agent.credentials:
-            if self._pins is None:
-                raise PermissionDenied(
-                    f"The call was not made: credentials go to {self.agent.called} as its card wants them, and no "
-                    "person has approved its card. Give A2AToolset pins=PinStore(...)."
-                )
-            shown = await self.credentials.of_call(card, context)
-            headers = {**request.credentials, **shown.headers}
-            request = msgspec.structs.replace(request, credentials=headers, query=shown.query)
+        if self.agent.credentials and self._pins is None:
+            raise PermissionDenied(
+                f"The call was not made: credentials go to {self.agent.called} as its card wants them, and no "
+                "person has approved its card. Give A2AToolset pins=PinStore(...)."
+            )
+        shown = ShownToAgent(self.credentials, card, context, request)
+        await shown.now()  # or nothing is begun
         terms = CallTerms(
-            self._connection, card, request, self.agent.called, self._clock, self.agent.wait_s, self._handles
+            self._connection, card, shown, self.agent.called, self._clock, self.agent.wait_s, self._handles
         )
         return await RemoteCall(terms, call, context).run()
 

@@ -4,12 +4,12 @@ The card says which schemes there are and where their credentials go; the settin
 which scheme. Each user and tenant has secrets, tokens and log-ins of its own. They leave for the configured origin
 alone, and for the token endpoint of the card that a person approved.
 
-Not covered: mutual TLS. A token is looked up when a call begins, or goes on after it waited.
+Not covered: mutual TLS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -35,10 +35,11 @@ LOGIN = ("actum", "a2a", "login")
 
 
 class Shown(NamedTuple):
-    """What shows to an agent who asks: headers, and fields of the query."""
+    """What shows to an agent who asks: headers, and fields of the query; and the secrets in them."""
 
     headers: Mapping[str, str] = {}
     query: Mapping[str, str] = {}
+    secrets: tuple[str, ...] = ()
 
 
 class _Issuer(Struct, frozen=True):
@@ -64,6 +65,7 @@ class AgentCredentials:
         self._clock = clock
         self._logins = logins
         self._known: tuple[ApiSetup, ApiCredentials] | None = None
+        self._setup: tuple[RemoteCard, ApiSetup] | None = None
 
     async def of_call(self, card: RemoteCard, context: Context) -> Shown:
         """The credentials of a call's own user.
@@ -75,7 +77,9 @@ class AgentCredentials:
         """
         if not self._agent.credentials:
             return Shown()
-        setup = await self.setup(card)
+        if self._setup is None or self._setup[0] is not card:
+            self._setup = (card, await self.setup(card))
+        setup = self._setup[1]
         schemes = schemes_of(card.raw)
         usable = [each for each in needed_by(card.raw) if all(name in setup.credentials for name in each)]
         if not usable:
@@ -87,11 +91,24 @@ class AgentCredentials:
         if self._known is None or self._known[0] != setup:
             made = ApiCredentials(setup, self._fetcher, clock=self._clock, logins=self._logins, login=LOGIN)
             self._known = (setup, made)
-        slots = tuple(slots_of(schemes, each) for each in usable)
-        request = BuiltRequest("POST", self._agent.url, credentials=slots)
-        dressed, *_ = await self._known[1].dress(request, context)
+        request = self._request(schemes, usable)
+        dressed, secrets, _ = await self._known[1].dress(request, context)
         query = dict(parse_qsl(urlsplit(dressed.url).query)) if dressed.url != request.url else {}
-        return Shown(dict(dressed.headers), query)
+        return Shown(dict(dressed.headers), query, secrets)
+
+    def refuse(self, card: RemoteCard, context: Context, shown: Shown) -> bool:
+        """Let go of the tokens that the agent did not take. Whether there were any, so that new ones may help."""
+        if self._known is None or self._setup is None or not shown.secrets:
+            return False
+        setup, credentials = self._known
+        usable = [each for each in needed_by(card.raw) if all(name in setup.credentials for name in each)]
+        return credentials.forget(self._request(schemes_of(card.raw), usable), context, shown.secrets)
+
+    def _request(
+        self, schemes: Mapping[str, SecurityScheme], usable: Sequence[Mapping[str, tuple[str, ...]]]
+    ) -> BuiltRequest:
+        slots = tuple(slots_of(schemes, each) for each in usable)
+        return BuiltRequest("POST", self._agent.url, credentials=slots)
 
     async def setup(self, card: RemoteCard) -> ApiSetup:
         """What the settings and the approved card say together.
