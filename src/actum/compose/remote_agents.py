@@ -55,6 +55,7 @@ def open_remote_agent(
     known: Mapping[str, RemoteAgent],
     environment: Mapping[str, str],
     egress: Egress | None = None,
+    public: str = "",
 ) -> A2AToolset:
     """The toolset of a remote agent, of which only the card that was approved is used.
 
@@ -62,6 +63,7 @@ def open_remote_agent(
         which, known: as for `find_remote_agent`.
         environment: says where approvals and handles are kept.
         egress: the operator's rules for outgoing calls.
+        public: the address of the server with the same journal, for news; empty for none.
 
     Raises:
         UsageError: as by `find_remote_agent`.
@@ -72,6 +74,7 @@ def open_remote_agent(
         handles=RemoteTaskFiles(state_folder(environment) / "a2a-tasks"),
         egress=egress,
         logins=api_logins(environment),
+        public=public,
     )
 
 

@@ -43,6 +43,7 @@ from ..server.login.provider import LoginSettings
 from ..server.mcp.service import McpService
 from ..server.metrics import Metrics
 from ..server.models.agents.executor import AgentExecutor, AgentServing
+from ..server.news import NewsDoor
 from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
@@ -50,6 +51,7 @@ from ..server.task_metrics import TaskMetrics
 from ..server.triggers import TriggerDoor
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
 from ..tasks.dispatcher import Dispatcher, DispatcherState
+from ..transport.egress import Egress
 from ..transport.guard import is_here
 from ..triggers.watch import Watcher
 from .agents import make_agent, open_agents, open_policy, with_background
@@ -128,6 +130,8 @@ def open_doors(
     if workflows is not None:
         desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal)
         doors.append(TriggerDoor(desk, partial(trigger_secret, settings, os.environ), Watcher(desk, Path.cwd())))
+    if settings.serve.public:  # where remote agents can reach this server
+        doors.append(NewsDoor(api.api, Egress(settings.egress)))
     if serves_a2a(settings, agents):
         from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
 

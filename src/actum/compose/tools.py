@@ -58,7 +58,7 @@ def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, e
         elif name.startswith(API_SOURCES):
             found.append(open_api(name.partition(":")[2], os.environ, egress))
         elif name.startswith(A2A_SOURCE):
-            found.append(open_remote_agent(name, settings.a2a, os.environ, egress))
+            found.append(open_remote_agent(name, settings.a2a, os.environ, egress, settings.serve.public))
         elif "/" in name and Path(name).expanduser().is_dir():
             found.append(_scripts(name, settings.sandbox, folder, egress))
         elif name not in ("none", FINDER):

@@ -197,7 +197,7 @@ async def test_a_server_that_stops_ends_its_streams_and_begins_nothing() -> None
         waits = (await it.ask("POST", "/v1/tools/pay/call", {"arguments": {"to": "A", "amount": 1}})).json()
         following = asyncio.create_task(events(it, waits["run"]))
         for _ in range(200):
-            if it.door._api.streams._open:
+            if it.door.api.streams._open:
                 break
             await asyncio.sleep(0.01)
         await it.door.end_streams()

@@ -72,6 +72,7 @@ class RemoteCard(Struct, frozen=True):
         interfaces: where it is reached, in its order, as far as they are understood here.
         skills: what it can do.
         streams: it tells of a task while it works.
+        pushes: it sends news of a task to an address.
         schemes: the names of the security schemes that it wants.
         raw: the whole card, as it came.
     """
@@ -82,6 +83,7 @@ class RemoteCard(Struct, frozen=True):
     interfaces: tuple[RemoteInterface, ...]
     skills: tuple[RemoteSkill, ...]
     streams: bool
+    pushes: bool
     schemes: tuple[str, ...]
     raw: JsonObject
 
@@ -112,6 +114,7 @@ def read_card(raw: Json) -> RemoteCard:
         interfaces=interfaces,
         skills=_skills(raw),
         streams=isinstance(capabilities, dict) and capabilities.get("streaming") is True,
+        pushes=isinstance(capabilities, dict) and capabilities.get("pushNotifications") is True,
         schemes=tuple(plain(name)[:100] for name in security)[:50] if isinstance(security, dict) else (),
         raw=raw,
     )

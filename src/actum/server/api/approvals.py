@@ -53,12 +53,31 @@ async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiR
     given = GivenAnswer(
         body.verdict, body.text, who.principal or "user", arguments=body.arguments, for_run=body.for_run
     )
-    state = await _answer(api, item, given)
-    is_complete = ask_id in state.answers
-    goes_on = is_complete and not state.waiting() and await _go_on(api, item.run.run_id, who)
+    is_complete, goes_on = await answer_and_go_on(api, item, given, who)
     return ApiReply(
         Answered(id=ask_id, run=item.run.run_id, verdict=body.verdict, is_complete=is_complete, goes_on=goes_on)
     )
+
+
+async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: Identity) -> tuple[bool, bool]:
+    """Put an answer on record, and go on with the run where that was all that it waited for.
+
+    Args:
+        api: the runs.
+        item: what waits.
+        given: the answer.
+        who: may answer.
+
+    Returns:
+        Whether the answer is complete (several people may have to agree), and whether the run goes on.
+
+    Raises:
+        Refusal: the arguments do not fit the tool or the form.
+        UsageError: what waits takes another answer.
+    """
+    state = await _answer(api, item, given)
+    is_complete = item.asked.id in state.answers
+    return is_complete, is_complete and not state.waiting() and await _go_on(api, item.run.run_id, who)
 
 
 def _check_person(pending: Pending, by: str, verdict: Verdict) -> None:

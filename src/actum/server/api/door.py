@@ -60,6 +60,9 @@ class ApiDoor:
         drain_s: so long runs may go on when the server stops; those that take longer are cancelled.
         tasking: how tasks are taken on; None where nothing carries tasks out, and each is refused.
         workflows: the workflows that callers may run; None for none.
+
+    Attributes:
+        api: the runs that the door carries out.
     """
 
     def __init__(
@@ -72,11 +75,11 @@ class ApiDoor:
         tasking: Tasking | None = None,
         workflows: WorkflowsByName | None = None,
     ) -> None:
-        self._api = Api(runner, agents or GivenAgents({}), clock or SystemClock(), tasking, workflows)
+        self.api = Api(runner, agents or GivenAgents({}), clock or SystemClock(), tasking, workflows)
         self._drain_s = drain_s
         self._document = whole_document()
         self._routes: list[BaseRoute] = [
-            Route(path, endpoint=_Place(self._api, {each.method.upper(): each for each in operations}))
+            Route(path, endpoint=_Place(self.api, {each.method.upper(): each for each in operations}))
             for path, operations in by_path(OPERATIONS).items()
         ]
         self._routes.append(Route("/openapi.json", endpoint=_Document(self._document)))
@@ -98,13 +101,13 @@ class ApiDoor:
         try:
             yield
         finally:
-            self._api.streams.end()
-            await self._api.work.close(self._drain_s)
+            self.api.streams.end()
+            await self.api.work.close(self._drain_s)
 
     async def end_streams(self) -> None:
         """End the streams of events and start no more runs."""
-        self._api.work.refuse_new()
-        self._api.streams.end()
+        self.api.work.refuse_new()
+        self.api.streams.end()
 
 
 def by_path(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
@@ -177,7 +180,7 @@ class _Place:
     """
 
     def __init__(self, api: Api, operations: Mapping[str, Operation]) -> None:
-        self._api = api
+        self.api = api
         self._operations = operations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -192,7 +195,7 @@ class _Place:
             return
         raw = b"" if operation.body is None else await _bytes(receive)  # what the house says against it passes through
         try:
-            answer = await operation.handler(self._api, _read(operation, who, scope, raw))
+            answer = await operation.handler(self.api, _read(operation, who, scope, raw))
         except Exception as error:  # noqa: BLE001  # the client hears of it, and the log of what nobody expected
             await _refuse(send, _refusal(error))
             return

@@ -26,8 +26,8 @@ from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ...protocols.a2a import legacy
 from ...protocols.a2a.card import Binding, RemoteCard, RemoteInterface, UnreadableCard, read_card
 from ...protocols.a2a.later import LaterVersion, UnreadableAnswer, decode_event, decode_task, encode_send
-from ...protocols.a2a.legacy import LegacyCancel, LegacyError, LegacyGet, LegacyResubscribe, LegacySend
-from ...protocols.a2a.model import A2AEvent, A2AMessage, A2ATask
+from ...protocols.a2a.legacy import LegacyCancel, LegacyError, LegacyGet, LegacyResubscribe, LegacySend, LegacySetPush
+from ...protocols.a2a.model import A2AEvent, A2AMessage, A2APushTarget, A2ATask
 from ...protocols.a2a.remote_agent import RemoteAgent
 from ...protocols.sse import SseReader
 from ...transport.egress import Egress
@@ -59,6 +59,7 @@ _METHODS: Mapping[str, tuple[str, str]] = {
     "get": ("GetTask", "tasks/get"),
     "cancel": ("CancelTask", "tasks/cancel"),
     "subscribe": ("SubscribeToTask", "tasks/resubscribe"),
+    "push": ("CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set"),
 }
 """The name of each method in 1.0 and in 0.3."""
 _LEGACY_TASK = frozenset({"sessionId", "artifacts", "history"})
@@ -277,6 +278,27 @@ class A2AConnection:
         """
         return await self._task(handle, "cancel", terms)
 
+    async def send_news_to(self, handle: TaskHandle, target: A2APushTarget, terms: RequestTerms) -> None:
+        """Have the agent send news of a task to an address.
+
+        Raises:
+            CallError: the agent can not be reached, or sends none.
+        """
+        config: JsonObject = {"id": target.id, "url": target.url, "token": target.token}
+        if handle.spoken == "legacy":
+            asked = LegacySetPush(task_id=handle.task_id, push=target)
+            url, body = handle.url, legacy.encode_request(asked, 1)
+        else:
+            params: JsonObject = {"taskId": handle.task_id}
+            params |= config if handle.spoken == "1.0" else {"pushNotificationConfig": config}
+            if handle.binding == "GRPC":
+                async with self._by_grpc(handle, "push", params, terms):
+                    return
+            url, body = self._addressed(handle, "push", params)
+        async with self._asked(handle, "POST", url, body, terms, streams=False) as results:
+            async for _ in results:
+                return
+
     async def _task(self, handle: TaskHandle, what: Literal["get", "cancel"], terms: RequestTerms) -> A2ATask:
         body: JsonObject | None
         if handle.binding == "GRPC":
@@ -314,8 +336,9 @@ class A2AConnection:
             "get": task,
             "cancel": f"{task}:cancel",
             "subscribe": f"{task}:subscribe",
+            "push": f"{task}/pushNotificationConfigs",
         }
-        return base + paths[what], params if what in ("send", "stream") else {}
+        return base + paths[what], params if what in ("send", "stream", "push") else {}
 
     @asynccontextmanager
     async def _by_grpc(

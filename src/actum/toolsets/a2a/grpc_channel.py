@@ -43,6 +43,7 @@ _REQUESTS: Mapping[str, tuple[str, Callable[[], Message]]] = {
     "get": ("GetTask", a2a_pb2.GetTaskRequest),
     "cancel": ("CancelTask", a2a_pb2.CancelTaskRequest),
     "subscribe": ("SubscribeToTask", a2a_pb2.SubscribeToTaskRequest),
+    "push": ("CreateTaskPushNotificationConfig", a2a_pb2.TaskPushNotificationConfig),
 }
 _STREAMS = frozenset({"stream", "subscribe"})
 _CODES: Mapping[grpc.StatusCode, int] = {

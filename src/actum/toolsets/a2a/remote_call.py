@@ -28,6 +28,7 @@ from ...core.errors import (
     CallCancelled,
     CallError,
     CallTimeout,
+    JournalError,
     PermissionDenied,
     RateLimited,
     ToolError,
@@ -41,11 +42,13 @@ from ...protocols.a2a.card import RemoteCard
 from ...protocols.a2a.followed_task import ReadTask, words_of
 from ...protocols.a2a.later import UnreadableAnswer
 from ...protocols.a2a.model import A2ABytes, A2AData, A2AEvent, A2ALink, A2AMessage, A2APart, A2ATask, A2AText
+from ...protocols.a2a.remote_agent import RemoteAgent
 from ...protocols.plain_text import plain, plain_json
 from ...transport.guard import AddressRefused, check_link
 from ..http.agent_credentials import AgentCredentials, Shown
 from .connection import A2AConnection, RequestTerms, TaskHandle, is_of_older_server
 from .error import UNKNOWN_TASK, UNSUPPORTED, RemoteAgentError, malformed
+from .news import NewsAddress
 
 T = TypeVar("T")
 
@@ -136,6 +139,8 @@ class CallTerms(NamedTuple):
         clock: time.
         wait_s: for so many seconds the task is followed.
         handles: keeps handles outside of this process; None for nothing.
+        agent: as it is configured.
+        news: where the agent may send news of a task that outlives the call; None for nowhere.
     """
 
     connection: A2AConnection
@@ -145,6 +150,8 @@ class CallTerms(NamedTuple):
     clock: Clock
     wait_s: float
     handles: HandleStore | None
+    agent: RemoteAgent
+    news: NewsAddress | None = None
 
 
 def resting_task(data: str | bytes) -> RestingTask | None:
@@ -238,7 +245,7 @@ class RemoteCall:
                 raise CallTimeout(
                     f"{self._terms.asker} did not say which task it began; the work may be under way."
                 ) from None
-            raise self._rest(f"{self._terms.asker} is still at work on it.") from None
+            await self._rest(f"{self._terms.asker} is still at work on it.")
         finally:
             self._left_s -= clock.monotonic() - began
 
@@ -347,7 +354,7 @@ class RemoteCall:
             except (Unavailable, CallTimeout, RateLimited):
                 failures += 1
                 if failures >= FAILURES_MAX:
-                    raise self._rest(f"{self._terms.asker} can not be reached at the moment.") from None
+                    await self._rest(f"{self._terms.asker} can not be reached at the moment.")
                 continue
             failures = 0
             await self._take(task)
@@ -413,8 +420,12 @@ class RemoteCall:
         assert self._handle is not None
         return dumps(RestingTask(self._handle, self._asked, self._counted, self._granted))
 
-    def _rest(self, words: str) -> InputRequired:
-        """What to raise where the call has to wait for the task. Whoever answers has the task looked at again."""
+    async def _rest(self, words: str) -> None:
+        """The call waits for the task. Whoever answers has the task looked at again: a person, or news of the agent.
+
+        Raises:
+            InputRequired: always, unless the task has been settled meanwhile.
+        """
         pending = Pending(
             new_id("ask"),
             "elicitation",
@@ -424,7 +435,22 @@ class RemoteCall:
             request={"a2a": msgspec.to_builtins(self._handle)},
             asker=self._terms.asker,
         )
-        return InputRequired(pending, "", self._state())
+        if self._terms.card.pushes and self._terms.news is not None:
+            await self._await_news(pending.id)
+        if not self._task.is_settled:
+            raise InputRequired(pending, "", self._state())
+
+    async def _await_news(self, ask_id: str) -> None:
+        """Have the agent send news that answer a question, and look at the task once more: it may have ended before
+        the agent knew where to send news."""
+        handle, terms, journal = self._handle, self._terms, self._context.journal
+        if handle is None or not handle.task_id or terms.news is None or journal is None:
+            return
+        with suppress(CallError, JournalError):  # a person answers, as where there are no news
+            agent, tenant = terms.agent, self._context.tenant
+            target = await terms.news.open(journal, agent, ask_id=ask_id, tenant=tenant)
+            await self._shown(lambda request: terms.connection.send_news_to(handle, target, request))
+            await self._take(await self._get(handle))
 
     async def _cancel(self) -> None:
         """Have the task stop; nobody waits for it any more."""

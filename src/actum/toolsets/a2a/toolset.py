@@ -40,6 +40,7 @@ from ...transport.guard import Guard, origin
 from ..http.agent_credentials import AgentCredentials
 from .connection import A2AConnection, RequestTerms
 from .error import RemoteAgentError, malformed
+from .news import NewsAddress
 from .remote_call import CallTerms, HandleStore, RemoteCall, ShownToAgent, resting_task
 
 WATCH_S = 2.0
@@ -117,6 +118,8 @@ class A2AToolset:
         guard: decides where requests may go; by default one that lets the configured agent through.
         clock: time.
         logins: what users were granted who logged in at the agent.
+        public: the address of a server of ours (`actum serve`) that has the same journal: the agent sends there news of
+            a task that outlives its call. Empty for none.
 
     Attributes:
         agent: as it is configured.
@@ -137,6 +140,7 @@ class A2AToolset:
         guard: Guard | None = None,
         clock: Clock | None = None,
         logins: TokenStore | None = None,
+        public: str = "",
     ) -> None:
         try:
             self.agent = RemoteAgent(url=agent) if isinstance(agent, str) else agent
@@ -145,6 +149,7 @@ class A2AToolset:
         self._pins = pins
         self._handles = handles
         self._clock: Clock = clock or SystemClock()
+        self._news = NewsAddress(public, self._clock) if public else None
         self._connection = A2AConnection(self.agent, egress=egress, guard=guard)
         self._tokens = Fetcher(guard or Guard(self.agent.url, egress=egress), bytes_max=TOKEN_BYTES_MAX)
         self.credentials = AgentCredentials(self.agent, self._tokens, self._clock, logins)
@@ -205,7 +210,15 @@ class A2AToolset:
         shown = ShownToAgent(self.credentials, card, context, request)
         await shown.now()  # or nothing is begun
         terms = CallTerms(
-            self._connection, card, shown, self.agent.called, self._clock, self.agent.wait_s, self._handles
+            connection=self._connection,
+            card=card,
+            request=shown,
+            asker=self.agent.called,
+            clock=self._clock,
+            wait_s=self.agent.wait_s,
+            handles=self._handles,
+            agent=self.agent,
+            news=self._news,
         )
         return await RemoteCall(terms, call, context).run()
 

@@ -1,0 +1,253 @@
+"""`NewsDoor`: `POST /a2a-news?task=ID` takes news of a remote agent's task, for which a run of ours waits.
+
+    202   the news are taken; the run looks at the task
+    204   they have come before, or tell of a task that is still worked on
+    401   the token, or the signature, is not the one
+    404   nobody waits for such news
+    413   the body is too long        503   nothing can be written
+
+News are a stranger's word: nothing of their body is believed, and all that follows is that the run asks the agent for
+its task. The address needs no key of this server; it has an id that nobody can guess, and a token in the header
+`X-A2A-Notification-Token`. Where the news are signed (`X-A2A-Notification-Signature`, or a JWT as the bearer), the
+signature has to fit a key of the agent's own host, or of a host that a person named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import jwt
+import msgspec
+from jwt import PyJWK
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Scope
+
+from ..call.asking.inbox import find_waiting
+from ..core.errors import Busy, JournalError, UnknownName, UsageError
+from ..core.interfaces import Answer
+from ..core.json import Json, JsonProblem, dumps, parse
+from ..core.kept_object import KeptObject, objects_of
+from ..protocols.a2a.card import host_of
+from ..protocols.a2a.later import UnreadableAnswer, decode_event
+from ..protocols.a2a.model import INTERRUPTED, TERMINAL, A2AStatusUpdate, A2ATask
+from ..protocols.a2a.news import KEPT_S, KIND, OWNER, PATH, AwaitedNews, hash_of
+from ..transport.egress import Egress
+from ..transport.fetcher import Fetcher
+from ..transport.guard import Guard
+from ..transport.http import HttpFailure
+from .api.api import Api
+from .api.approvals import answer_and_go_on
+from .identity import Identity
+
+log = logging.getLogger("actum.server.news")
+
+BODY_BYTES_MAX = 1024 * 1024
+KEYS_BYTES_MAX = 256 * 1024
+TRIES_S = 60.0
+"""So long the run may take to be on record as one that waits: the news may be faster."""
+POLL_S = 0.25
+AGE_S = 600.0
+ALGORITHMS = ("ES256", "ES384", "RS256", "RS384", "RS512", "PS256", "EdDSA")
+_SHOWN = "actum.news"
+TOKEN, SIGNATURE = "x-a2a-notification-token", "x-a2a-notification-signature"  # names of headers
+
+
+class NewsDoor:
+    """Takes news of tasks elsewhere.
+
+    Args:
+        api: the runs, the journal and the agents.
+        egress: the operator's rules for outgoing calls, which hold where keys are fetched.
+    """
+
+    def __init__(self, api: Api, egress: Egress) -> None:
+        self._api = api
+        self._egress = egress
+        self._objects = objects_of(api.journal)
+        self._waking: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """What the door answers to."""
+        return [Route(PATH, self._take, methods=["POST"])]
+
+    @property
+    def open_paths(self) -> Collection[str]:
+        """An agent elsewhere has no key of this server."""
+        return [PATH]
+
+    def take_keys(self, scope: Scope) -> list[str]:
+        """No key is shown here. What stands where a key of this server would stand is the agent's signature."""
+        if scope["path"] == PATH:
+            shown = [value for name, value in scope["headers"] if name == b"authorization"]
+            scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
+            scope[_SHOWN] = shown[0].decode("latin-1") if len(shown) == 1 else ""
+        return []
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """News that came before the server was killed are gone on with, and old addresses are forgotten."""
+        try:
+            now = self._api.clock.now()
+            for kept in await self._objects.find(OWNER, KIND):
+                if now - kept.at > KEPT_S:
+                    await self._objects.delete(OWNER, kept.id)
+                elif (awaited := _awaited(kept)).came:
+                    self._wake(kept.id, awaited)
+        except JournalError:
+            log.warning("news of remote agents can not be looked at")
+        try:
+            yield
+        finally:
+            for job in self._waking.values():
+                job.cancel()
+            if self._waking:
+                await asyncio.wait(self._waking.values())
+
+    async def end_streams(self) -> None:
+        """There are no streams."""
+
+    async def _take(self, request: Request) -> Response:
+        try:
+            return Response(status_code=await self._taken(request))
+        except JournalError:
+            return Response(status_code=503, headers={"retry-after": "5"})
+
+    async def _taken(self, request: Request) -> int:
+        """The status code with which news are answered."""
+        named = request.query_params.get("task", "")
+        if not named or len(named) > 100:
+            return 404
+        found = await self._objects.find(OWNER, KIND, "", hash_of(named))
+        if not found or self._api.clock.now() - found[0].at > KEPT_S:
+            return 404
+        kept, awaited = found[0], _awaited(found[0])
+        if not awaited.is_token(request.headers.get(TOKEN, "")):
+            return 401
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > BODY_BYTES_MAX:
+                return 413
+        if (signed := _signature(request)) and not await self._is_signed(signed, body, awaited):
+            return 401
+        if awaited.came or is_of_work(body):
+            return 204
+        came = msgspec.structs.replace(awaited, came=True)
+        await self._objects.put(msgspec.structs.replace(kept, payload=msgspec.json.encode(came)))
+        self._wake(kept.id, came)
+        return 202
+
+    # The signature ----------------------------------------------------------------------------------------------------
+
+    async def _is_signed(self, signed: str, body: bytes, awaited: AwaitedNews) -> bool:
+        """Whether a signature fits the news, and is of a key that may sign them."""
+        try:
+            header = jwt.get_unverified_header(signed)
+        except jwt.PyJWTError:
+            return False
+        own, parts = host_of(awaited.agent), urlsplit(awaited.agent)
+        place = header.get("jku") or f"{parts.scheme}://{parts.netloc}/.well-known/jwks.json"
+        if not isinstance(place, str) or host_of(place) not in {own, *(host.lower() for host in awaited.key_hosts)}:
+            return False
+        if header.get("alg") not in ALGORITHMS:
+            return False
+        async with self._keys(awaited) as fetcher:
+            try:
+                answer = await fetcher.send("GET", place, headers={"accept": "application/json"}, redirects="none")
+                document, _ = parse(answer.body, keep_last=True)
+            except (HttpFailure, JsonProblem):
+                return False
+        now = self._api.clock.now()
+        return any(_fits(signed, key, body, now) for key in _keys(document, header))
+
+    @asynccontextmanager
+    async def _keys(self, awaited: AwaitedNews) -> AsyncIterator[Fetcher]:
+        fetcher = Fetcher(Guard(awaited.agent, egress=self._egress), bytes_max=KEYS_BYTES_MAX, seconds_max=20.0)
+        try:
+            yield fetcher
+        finally:
+            await fetcher.aclose()
+
+    # The run ----------------------------------------------------------------------------------------------------------
+
+    def _wake(self, kept_id: str, awaited: AwaitedNews) -> None:
+        if kept_id not in self._waking:
+            job = self._waking[kept_id] = asyncio.create_task(self._woken(kept_id, awaited), name="news of a task")
+            job.add_done_callback(lambda _: self._waking.pop(kept_id, None))
+
+    async def _woken(self, kept_id: str, awaited: AwaitedNews) -> None:
+        """Have the run look at its task: the news answer what it waits for, unless somebody has answered that."""
+        clock, who = self._api.clock, Identity(principal="news", tenant=awaited.tenant, scopes=("approve",))
+        until = clock.monotonic() + TRIES_S
+        while True:
+            try:
+                item = await find_waiting(self._api.journal, awaited.ask_id, tenant=awaited.tenant)
+                given = Answer("answer", "", "news of the agent", arguments={})
+                await answer_and_go_on(self._api, item, given, who)
+                break
+            except (UnknownName, Busy, JournalError):
+                if clock.monotonic() >= until:
+                    break
+                await clock.sleep(POLL_S)
+            except UsageError as error:
+                log.warning("a run could not go on with news of a remote agent: %s", error)
+                break
+        await self._objects.delete(OWNER, kept_id)
+
+
+def _awaited(kept: KeptObject) -> AwaitedNews:
+    return msgspec.json.decode(kept.payload, type=AwaitedNews)
+
+
+def is_of_work(body: bytes) -> bool:
+    """Whether news tell of a task that is still worked on. What can not be read may tell of anything.
+
+    >>> is_of_work(b'{"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}}')
+    True
+    """
+    try:
+        event = decode_event(parse(body, keep_last=True)[0])
+    except (JsonProblem, UnreadableAnswer):
+        return False
+    if not isinstance(event, A2ATask | A2AStatusUpdate):
+        return False
+    return event.status.state not in TERMINAL and event.status.state not in INTERRUPTED
+
+
+def _signature(request: Request) -> str:
+    """The signature that is shown, as a JWT; empty where there is none."""
+    if found := request.headers.get(SIGNATURE, ""):
+        return found
+    scheme, _, shown = str(request.scope.get(_SHOWN, "")).partition(" ")
+    return shown.strip() if scheme.lower() == "bearer" and shown.count(".") == 2 else ""
+
+
+def _keys(document: Json, header: dict[str, object]) -> list[PyJWK]:
+    listed = document.get("keys") if isinstance(document, dict) else None
+    found = []
+    for each in listed[:50] if isinstance(listed, list) else ():
+        if isinstance(each, dict) and each.get("kid") in (None, header.get("kid")):
+            try:
+                found.append(PyJWK.from_json(dumps(each), algorithm=str(header.get("alg"))))
+            except (jwt.PyJWTError, ValueError, TypeError, NotImplementedError):  # of a key that is none
+                continue
+    return found
+
+
+def _fits(signed: str, key: PyJWK, body: bytes, now: float) -> bool:
+    options = {"verify_aud": False, "verify_iat": False, "verify_exp": False, "require": ["iat"]}
+    try:
+        claims = jwt.decode(signed, key, algorithms=list(ALGORITHMS), options=options)  # type: ignore[arg-type]
+    except (jwt.PyJWTError, ValueError, TypeError):
+        return False
+    made, digest = claims.get("iat"), claims.get("request_body_sha256")
+    is_fresh = isinstance(made, int | float) and abs(now - made) <= AGE_S
+    return is_fresh and digest in (None, hashlib.sha256(body).hexdigest())
