@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
@@ -13,12 +14,13 @@ from actum.compose.catalog import CatalogKeeper, catalog_files
 from actum.core.errors import CallError, UsageError
 from actum.core.json import JsonObject
 from actum.core.key import new_key
-from actum.protocols.catalog import CatalogEntry, ai_catalog, find_entries, search_answer
+from actum.protocols.catalog import CatalogEntry, ai_catalog, search_answer
 from actum.server import McpService
 from actum.server.access import Access
 from actum.server.catalog import CatalogDoor
 from actum.server.house import House, HouseSettings
 from actum.server.identity import Keys
+from actum.storage.catalog import CatalogIndex
 from actum.testing import FakeClock
 from actum.transport.egress import Egress
 from tests.toolsets.a2a.remote_servers import april_agent, scripted_agent, sdk_agent
@@ -78,7 +80,7 @@ async def test_an_mcp_server_is_added_by_its_address_with_its_tools_and_checked(
         checked = await it.check("tools")
         assert checked.checks, checked
         assert all(step.passed for step in checked.checks), checked.checks
-    found = find_entries([added], "rain")
+    found = indexed(added).find("rain")
     assert [entry.name for entry, _ in found] == ["tools"]
     gone = await it.look("tools")
     assert gone.health == "failing"
@@ -121,6 +123,13 @@ async def test_two_that_look_at_one_entry_lose_nothing_of_each_other(tmp_path: P
     assert [(entry.name, len(entry.versions)) for entry in entries] == [(f"a{n}", 1) for n in range(4)]
 
 
+def indexed(*entries: CatalogEntry) -> CatalogIndex:
+    made = CatalogIndex()
+    for entry in entries:
+        made.put(entry)
+    return made
+
+
 def test_entries_are_found_by_words_of_skills_tags_and_descriptions() -> None:
     def entry(name: str, document: JsonObject, *tags: str) -> CatalogEntry:
         made = CatalogEntry(name=name, kind="a2a", url=f"https://{name}.example", tags=tags)
@@ -136,13 +145,30 @@ def test_entries_are_found_by_words_of_skills_tags_and_descriptions() -> None:
         "flight": ["desk", "till", "sky"],
         "weather flight": ["sky", "desk", "till"],
         "nothing": [],
-        "": ["desk", "sky", "till", "odd"],
+        "": ["desk", "odd", "sky", "till"],
     }
     for query, names in cases.items():
-        assert [found.name for found, _ in find_entries(entries, query)] == names, query
-    answer = search_answer(find_entries(entries, "flight"), 2)
+        assert [found.name for found, _ in indexed(*entries).find(query)] == names, query
+    answer = search_answer(indexed(*entries).find("flight"), 2)
     assert answer["pageToken"] == "2"
     assert ai_catalog(entries, "here")["entries"]
+
+
+def test_an_entry_that_another_process_changed_or_took_out_is_found_as_it_is_now(tmp_path: Path) -> None:
+    environment = {"XDG_STATE_HOME": str(tmp_path)}
+    reader, writer = catalog_files(environment), catalog_files(environment)
+
+    def made(words: str) -> Callable[[CatalogEntry | None], CatalogEntry]:
+        return lambda _: CatalogEntry(name="a", kind="a2a", url="x").with_document({"description": words}, 1.0)
+
+    writer.change("a", made("Tells the weather."))
+    assert [entry.name for entry, _ in reader.find("weather")] == ["a"]
+    writer.change("a", made("Books flights."))
+    assert reader.find("weather") == []
+    assert [entry.name for entry, _ in reader.find("flights")] == ["a"]
+    writer.remove("a")
+    assert reader.find("flights") == []
+    assert reader.all() == []
 
 
 def test_who_may_see_an_entry_is_said_by_users_and_roles() -> None:
@@ -162,11 +188,9 @@ def test_who_may_see_an_entry_is_said_by_users_and_roles() -> None:
 
 
 async def test_the_server_tells_each_caller_of_the_entries_that_the_caller_may_see() -> None:
-    def entries() -> list[CatalogEntry]:
-        made = CatalogEntry(name="open", kind="a2a", url="https://a.example")
-        mine = CatalogEntry(name="anns", kind="mcp", url="https://b.example", users=("ann",))
-        return [made, mine, CatalogEntry(name="red", kind="a2a", url="https://c.example", tenant="red")]
-
+    open_to_all = CatalogEntry(name="open", kind="a2a", url="https://a.example")
+    mine = CatalogEntry(name="anns", kind="mcp", url="https://b.example", users=("ann",))
+    entries = indexed(open_to_all, mine, CatalogEntry(name="red", kind="a2a", url="https://c.example", tenant="red"))
     keys = {name: new_key(name, scopes=["tools"]) for name in ("ann", "bob")}
     verifier = Keys([key for _, key in keys.values()])
     house = House([CatalogDoor(entries)], HouseSettings(access=Access(verifier=verifier)))
@@ -179,6 +203,9 @@ async def test_the_server_tells_each_caller_of_the_entries_that_the_caller_may_s
             head = {"authorization": f"Bearer {keys[name][0]}"}
             found = await client.post("/catalog/search", headers=head, json={"query": {"text": ""}})
             assert {each["url"] for each in found.json()["results"]} == urls, name
+            hidden = await client.post("/catalog/search", headers=head, json={"query": {"text": "red example"}})
+            assert "c.example" not in hidden.text
+            assert max(each["score"] for each in hidden.json()["results"]) == 100
         head = {"authorization": f"Bearer {keys['bob'][0]}"}
         for body in (b"", b"[]", b'{"pageSize": 0}', b'{"pageToken": "-1"}', b'{"query": 1}', b"[" * 50_000):
             assert (await client.post("/catalog/search", headers=head, content=body)).status_code == 400, body[:20]

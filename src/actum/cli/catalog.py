@@ -13,7 +13,7 @@ import typer
 from ..compose.catalog import CatalogKeeper, catalog_files
 from ..core.clock import SystemClock
 from ..core.json import Json
-from ..protocols.catalog import CatalogEntry, find_entries
+from ..protocols.catalog import CatalogEntry
 from ..protocols.plain_text import shown
 from . import options
 from .options import JsonFlag
@@ -58,7 +58,7 @@ def search(
     query: Annotated[str, typer.Argument(help="Words, or beginnings of words.")], as_json: JsonFlag = False
 ) -> int:
     """Find entries by what they say of themselves and by your tags."""
-    found = find_entries(catalog_files(os.environ).all(), query)
+    found = catalog_files(os.environ).find(query)
     return _show([entry for entry, _ in found], as_json=as_json)
 
 

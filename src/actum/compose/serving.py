@@ -124,7 +124,7 @@ def open_doors(
     api = ApiDoor(runner, agents, tasking=tasking, workflows=workflows)
     executor = AgentExecutor(Api(runner, agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s))
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
-    catalog = [CatalogDoor(catalog_files(os.environ).all)] if settings.serve.catalog else []
+    catalog = [CatalogDoor(catalog_files(os.environ))] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
     if workflows is not None:

@@ -8,7 +8,6 @@ drafts: their form may change with them.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -29,10 +28,7 @@ MEDIA_TYPES: dict[CatalogKind, str] = {
     "a2a": "application/a2a-agent-card+json",
     "mcp": "application/mcp-server-card+json",
 }
-QUERY_CHARS_MAX = 1_000
 _ROLE = "role:"
-_WEIGHT_MAX = 4
-_WORD = re.compile(r"[^\W_]+")
 
 
 class CatalogVersion(Struct, frozen=True, omit_defaults=True):
@@ -156,41 +152,22 @@ class CatalogEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return msgspec.structs.replace(self, health="failing", problem=plain(problem)[:500], looked=now)
 
 
-def find_entries(entries: Sequence[CatalogEntry], query: str) -> list[tuple[CatalogEntry, int]]:
-    """The entries that fit a query, the best first, each with a score from 1 to 100.
+WEIGHTS = (3, 3, 2, 1)
+"""How much a word counts in each of the texts of an entry."""
 
-    All words of the query count, also beginnings of words; a word in the name or a tag counts more than one in a
-    description. An empty query finds all.
 
-    >>> [name.name for name, _ in find_entries([CatalogEntry(name="weather", kind="a2a", url="x")], "weath")]
-    ['weather']
+def texts_of(entry: CatalogEntry) -> tuple[str, ...]:
+    """What an entry is found by: its names, its tags, what it says of itself, and its address.
+
+    >>> texts_of(CatalogEntry(name="weather", kind="a2a", url="https://x.example"))[0]
+    'weather'
     """
-    words = _WORD.findall(query[:QUERY_CHARS_MAX].casefold())
-    if not words:
-        return [(entry, 100) for entry in entries]
-    found: list[tuple[CatalogEntry, int]] = []
-    for entry in entries:
-        texts = _texts(entry)
-        weights = [max((weight for weight, said in texts if _holds(said, word)), default=0) for word in words]
-        share = sum(1 for weight in weights if weight) / len(words)  # who has all the words stands before who has some
-        if share:
-            found.append((entry, max(1, round(100 * share * sum(weights) / (_WEIGHT_MAX * len(words))))))
-    return sorted(found, key=lambda each: (-each[1], each[0].name))
-
-
-def _holds(said: Sequence[str], word: str) -> bool:
-    return any(each.startswith(word) for each in said)
-
-
-def _texts(entry: CatalogEntry) -> list[tuple[int, list[str]]]:
-    """The words of an entry, each with its weight."""
     document = entry.document
     skills = [each for name in ("skills", "tools") for each in _objects(document.get(name))]
     tags = [tag for each in skills for tag in _strings(each.get("tags"))]
     names = [entry.name, *_strings([document.get("name")]), *_strings([each.get("name") for each in skills])]
     about = [entry.description, *_strings([each.get("description") for each in skills])]
-    by_weight = ((_WEIGHT_MAX, names), (_WEIGHT_MAX, [*entry.tags, *tags]), (2, about), (1, [entry.url, entry.kind]))
-    return [(weight, _WORD.findall(" ".join(said).casefold())) for weight, said in by_weight]
+    return tuple("\n".join(said) for said in (names, [*entry.tags, *tags], about, [entry.url, entry.kind]))
 
 
 def _objects(value: Json) -> list[JsonObject]:

@@ -10,8 +10,9 @@ told of an entry that the caller may not see.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ..protocols.catalog import CatalogEntry, ai_catalog, find_entries, search_answer
+from ..protocols.catalog import CatalogEntry, ai_catalog, search_answer
 from .door import identity_of
 from .refusal import HttpRefusal
 
@@ -40,20 +41,28 @@ class _Search(Struct, frozen=True, rename="camel"):
     page_token: str = ""
 
 
+class CatalogReader(Protocol):
+    """Reads the entries of a catalog."""
+
+    def all(self) -> Sequence[CatalogEntry]:
+        """All entries, by name."""
+
+    def find(self, query: str) -> Sequence[tuple[CatalogEntry, int]]:
+        """The entries that fit a query, the best first, each with a score from 1 to 100."""
+
+
 class CatalogDoor:
     """The door of the catalog.
 
     Args:
-        entries: reads the entries; called in a thread.
+        catalog: the entries; asked in a thread.
         host: whose catalog it is, for people.
         scopes: that a search needs, where the server wants keys.
     """
 
-    def __init__(
-        self, entries: Callable[[], Sequence[CatalogEntry]], *, host: str = "actum", scopes: Sequence[str] = ("tools",)
-    ) -> None:
+    def __init__(self, catalog: CatalogReader, *, host: str = "actum", scopes: Sequence[str] = ("tools",)) -> None:
         self.scopes = scopes
-        self._entries = entries
+        self._entries = catalog
         self._host = host
 
     @property
@@ -75,7 +84,7 @@ class CatalogDoor:
         """There are no streams."""
 
     async def _catalog(self, request: Request) -> Response:
-        entries = [each for each in await asyncio.to_thread(self._entries) if each.is_public]
+        entries = [each for each in await asyncio.to_thread(self._entries.all) if each.is_public]
         body = msgspec.json.encode(ai_catalog(entries, self._host))
         return Response(body, media_type="application/ai-catalog+json", headers=DRAFT)
 
@@ -89,8 +98,9 @@ class CatalogDoor:
         if asked is None or not 1 <= asked.page_size <= PAGE_SIZE_MAX or not (start == "" or start.isdecimal()):
             raise HttpRefusal(400, 'A search was expected, as in {"query": {"text": "weather"}, "pageSize": 20}.')
         who = identity_of(request.scope)
-        entries = await asyncio.to_thread(self._entries)
-        seen = [each for each in entries if each.is_seen_by(who.principal, who.roles, who.tenant)]
-        found = find_entries(seen, asked.query.text)
+        fitting = await asyncio.to_thread(self._entries.find, asked.query.text)
+        seen = [each for each in fitting if each[0].is_seen_by(who.principal, who.roles, who.tenant)]
+        best = max((score for _, score in seen), default=100)  # nobody learns that something better is hidden
+        found = [(entry, max(1, score * 100 // best)) for entry, score in seen]
         answer = search_answer(found, asked.page_size, int(start[:9] or 0))
         return Response(msgspec.json.encode(answer), media_type="application/json", headers=DRAFT)

@@ -1,0 +1,97 @@
+"""Texts are found by their words in any language, and a query is never read as a language of its own."""
+
+from __future__ import annotations
+
+import threading
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actum.storage.fulltext import FullText
+
+TEXTS = {
+    "weather": ["Weather desk", "Tells whether it will rain tomorrow. 查询各地天气预报。"],
+    "flights": ["Flights", "Books flights; knows the weather at airports. 预订机票"],
+    "cafe": ["Café Zürich", "Serves coffee_beans and TEA-2000."],
+    "thai": ["ตลาดนัด", "東京の天気"],
+}
+
+
+def index() -> FullText:
+    made = FullText([3, 1])
+    for name, texts in TEXTS.items():
+        made.put(name, texts)
+    return made
+
+
+def test_words_are_found_by_their_beginning_and_signs_of_dense_languages_anywhere() -> None:
+    found = index()
+    for query, names in {
+        "weather": ["weather", "flights"],
+        "WEATH": ["weather", "flights"],
+        "eather": [],
+        "weather flights": ["flights", "weather"],
+        "预报": ["weather"],
+        "天气预报": ["weather"],
+        "气": ["weather"],
+        "天": ["thai", "weather"],
+        "天气": ["weather"],
+        "預": [],
+        "机票": ["flights"],
+        "cafe zurich": ["cafe"],
+        "beans": ["cafe"],
+        "tea 2000": ["cafe"],
+        "ลาด": ["thai"],
+        "天気": ["thai"],
+        "": [],
+        "!?": [],
+    }.items():
+        got = [name for name, _ in found.find(query)]
+        assert got[: len(names)] == names or sorted(got) == sorted(names), (query, got)
+        assert len(got) == len(names), (query, got)
+
+
+def test_an_item_that_is_put_again_or_removed_is_found_as_it_is_now() -> None:
+    found = index()
+    found.put("weather", ["Till", "Pays."])
+    assert [name for name, _ in found.find("rain")] == []
+    assert [name for name, _ in found.find("till")] == ["weather"]
+    found.remove("weather")
+    found.remove("nobody")
+    assert found.find("till") == []
+
+
+@given(st.text(max_size=300))
+def test_no_query_is_an_error_or_finds_what_was_not_put_in(query: str) -> None:
+    for name, score in _KNOWN.find(query):
+        assert name in TEXTS
+        assert 1 <= score <= 100
+
+
+_KNOWN = index()
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_a_text_is_found_by_itself(text: str) -> None:
+    made = FullText([1])
+    made.put("it", [text])
+    assert [name for name, _ in made.find(text)] == (["it"] if any(map(str.isalnum, text.casefold())) else [])
+
+
+def test_threads_share_an_index() -> None:
+    found, failed = index(), list[BaseException]()
+
+    def work(number: int) -> None:
+        try:
+            for round_ in range(200):
+                found.put(f"w{number}", [f"word{round_}", "weather"])
+                assert found.find("weather")
+        except BaseException as error:  # noqa: BLE001  # told below
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
