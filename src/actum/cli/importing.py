@@ -11,18 +11,22 @@ import typer
 from ..compose.workflows import workflow_text
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
-from ..workflow.imports.dify import ImportedApp, import_dify
+from ..workflow.imports.coze import import_coze
+from ..workflow.imports.dify import import_dify
+from ..workflow.imports.imported import ImportedApp
 from ..workflow.imports.report import ImportReport
 from .options import JsonFlag
 from .show.terminal import Terminal, said
 
-IMPORTS: Mapping[str, Callable[[bytes], ImportedApp]] = {"dify": import_dify}
+IMPORTS: Mapping[str, Callable[[bytes], ImportedApp]] = {"coze": import_coze, "dify": import_dify}
 """What reads a file, by the name of its format."""
 
 
 def import_workflow(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file of the other program.")],
-    source: Annotated[str, typer.Option("--from", metavar="FORMAT", help="Which program wrote the file: dify.")],
+    source: Annotated[
+        str, typer.Option("--from", metavar="FORMAT", help="Which program wrote the file: coze or dify.")
+    ],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Write the definition to this file.")
     ] = "",

@@ -313,7 +313,7 @@ def test_the_command_writes_our_file_and_tells_by_its_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert set(IMPORTS) == {"dify"}
+    assert set(IMPORTS) == {"coze", "dify"}
     run = CliRunner()
     for name, code in (("pass_through", 0), ("llm", 3), ("unknown_type", 4)):
         done = run.invoke(

@@ -8,39 +8,21 @@ imported.report    # a line for each node and field
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from msgspec import Struct
-
-from ....core.json import Json, JsonObject, dumps
-from ...load import check_text
+from ....core.json import JsonObject, dumps
 from ...text import BadWorkflow, TextProblem
-from ..definition_text import definition_text
-from ..report import FieldReader, ImportNotes, ImportReport
+from ..imported import ImportedApp, sound_text
+from ..report import FieldReader, ImportNotes
+from ..secrets import Secrets, is_secret_name, without_keys
 from .assembly import Assembly
 from .graph import DifyGraph, DifyNode
 from .outside import agent_settings, model_name
 from .references import DOLLAR, Place, References
-from .secrets import Secrets, is_secret_name, without_keys
 from .source import read_source
 
 _CHATS = frozenset({"chat", "agent-chat", "completion"})
 _NOWHERE = Place("")
 _VERSIONS = re.compile(r"0\.[1-6](\.\d+)?")
-
-
-class ImportedApp(Struct, frozen=True):
-    """What an import came to.
-
-    Attributes:
-        name: what the workflow or the agent is called.
-        text: our definition; empty for an app that becomes an agent, whose settings stand in the report.
-        report: what became of each node and field.
-    """
-
-    name: str
-    text: str
-    report: ImportReport
 
 
 def import_dify(text: str | bytes) -> ImportedApp:
@@ -80,7 +62,7 @@ def import_dify(text: str | bytes) -> ImportedApp:
     definition = _workflow(workflow, notes, name, description or title, mode)
     file.editor_only("model_config")
     file.finish()
-    return ImportedApp(name, _checked(definition, notes), notes.report())
+    return ImportedApp(name, sound_text(definition, notes), notes.report())
 
 
 def _name(title: str) -> str:
@@ -344,73 +326,3 @@ def _agent(file: FieldReader, notes: ImportNotes, name: str, description: str) -
     if description:
         block += f"description = {dumps(secrets.without(description, 'description'))}\n"
     notes.settings.append(block)
-
-
-# The text -------------------------------------------------------------------------------------------------------------
-
-
-def _checked(definition: JsonObject, notes: ImportNotes) -> str:
-    """The text of a definition that passes `actum workflow check`: what does not pass is taken out and reported."""
-    for _ in range(_REPAIRS_MAX):
-        text, problems = _text(definition)
-        if not problems:
-            return text
-        for problem in problems:
-            _take_out(definition, problem, notes)
-    empty: JsonObject = {"actum": "workflow/1", "name": str(definition["name"]), "imported": "dify", "nodes": {}}
-    notes.say("lost", "workflow.graph", "no definition that is sound came of this graph")
-    return definition_text(empty)
-
-
-_REPAIRS_MAX = 6
-
-
-def _text(definition: JsonObject) -> tuple[str, Sequence[TextProblem]]:
-    """The text of a definition, and what is wrong with the text. Where YAML cannot say the definition, JSON does."""
-    problems: Sequence[TextProblem] = ()
-    for text in (definition_text(definition), dumps(definition)):
-        try:
-            checked = check_text(text)
-        except BadWorkflow as bad:
-            problems = bad.problems
-            continue
-        if checked.source.value == definition:
-            return text, checked.problems
-        problems = checked.problems
-    return text, problems
-
-
-def _take_out(definition: JsonObject, problem: TextProblem, notes: ImportNotes) -> None:
-    """Put null, or nothing, where a definition is not sound."""
-    notes.say("lost", problem.path, f"this does not pass the check: {problem.message}"[:300])
-    steps: list[str] = problem.path.split(".") if problem.path else []
-    at: Json = definition
-    for index, step in enumerate(steps):
-        last = index == len(steps) - 1
-        if isinstance(at, dict) and step in at:
-            if last or not isinstance(at[step], dict | list):
-                if step in _NEEDED or isinstance(at[step], str):
-                    at[step] = _EMPTY.get(step)
-                else:
-                    del at[step]
-                return
-            at = at[step]
-        elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):
-            if last or not isinstance(at[int(step)], dict | list):
-                at[int(step)] = None
-                if steps[index - 1] == "edges":
-                    del at[int(step)]
-                return
-            at = at[int(step)]
-        else:
-            return
-
-
-_NEEDED = frozenset({"when", "text", "query", "task", "of", "over", "tool", "url", "name"})
-_EMPTY: JsonObject = {
-    **dict.fromkeys(("when", "until", "where"), "false"),
-    **dict.fromkeys(("text", "query", "task", "url", "prompt", "system", "message"), ""),
-    **{key: [] for key in ("of", "over")},
-    "tool": "unknown",
-    "name": "imported",
-}

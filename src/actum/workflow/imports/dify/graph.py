@@ -35,7 +35,7 @@ _LAYOUT = (
     *("_isBundled", "_targetBranches", "_connectedSourceHandleIds", "_connectedTargetHandleIds", "_runningStatus"),
     *("_children", "_isCandidate", "_isSingleRun", "_isEntering", "_isShowTips", "_waitingRun", "parentId"),
 )
-_RESERVED = frozenset(
+RESERVED = frozenset(
     {
         *ROOTS,
         *FUNCTIONS,
@@ -157,7 +157,7 @@ class DifyGraph:
 
     def fresh(self, base: str) -> str:
         """A name that no node has."""
-        name, number = f"{base}_node" if base in _RESERVED else base, 1
+        name, number = f"{base}_node" if base in RESERVED else base, 1
         while name in self._taken:
             number += 1
             name = f"{base}_{number}"

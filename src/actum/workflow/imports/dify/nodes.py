@@ -14,10 +14,10 @@ from msgspec import Struct, field
 
 from ....core.json import Json, JsonObject, JsonProblem, parse
 from ..report import FieldReader
+from ..secrets import Secrets
 from .conditions import OPERATORS, expected, joined
 from .graph import FAIL, DifyNode
 from .references import Place, Ref, References, cel_literal, group_name
-from .secrets import Secrets
 
 _PORT = re.compile(r"[\w-]{1,60}")
 

@@ -1,4 +1,4 @@
-"""Keeps the secrets of a Dify file out of our file: a reference such as `${secret:NAME}` stands in their place.
+"""Keeps the secrets of a foreign file out of our file: a reference such as `${secret:NAME}` stands in their place.
 
 The values are never written anywhere. The report names each secret, so that a person can keep it with
 `actum secrets set NAME`.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from ....core.json import Json, JsonObject
-from ....core.redaction import DEFAULT_REDACTION, FIELDS
-from ..report import ImportNotes
+from ...core.json import Json, JsonObject
+from ...core.redaction import DEFAULT_REDACTION, FIELDS
+from .report import ImportNotes
 
 _NAMES = FIELDS | {
     *("xapikey", "key", "token", "appkey", "appsecret", "accesskeyid", "secretid", "sign", "pwd", "dbpassword", "auth"),

@@ -1,0 +1,116 @@
+"""From a Coze canvas to our file and a report.
+
+imported = import_coze(Path("canvas.json").read_bytes())
+imported.text      # our definition
+imported.report    # a line for each node and field
+"""
+
+from __future__ import annotations
+
+import re
+
+from ....core.json import Json, JsonObject
+from ..dify.references import DOLLAR
+from ..imported import ImportedApp, sound_text
+from ..report import FieldReader, ImportNotes
+from ..secrets import Secrets, is_secret_name, without_keys
+from .assembly import Assembly
+from .canvas import ENTRY, Canvas, CozeNode
+from .nodes import schema_of
+from .source import read_source, text_of
+from .values import Values, parsed_literal
+
+_WORDS = frozenset({"key", "token", "sign", "auth"})
+
+
+def import_coze(text: str | bytes) -> ImportedApp:
+    """Import a Coze canvas.
+
+    Args:
+        text: the canvas as JSON or YAML, what the editor copies, an answer of the API that holds a canvas, or an
+            archive that holds one.
+
+    Raises:
+        BadWorkflow: the text cannot be read at all, or holds no canvas.
+    """
+    source = read_source(text)
+    notes = ImportNotes("coze")
+    file = notes.reader(source.canvas)
+    for around in source.around:
+        outer = notes.reader(around)
+        outer.editor_only(*outer.fields())
+    file.editor_only(
+        "versions", "bounds", "source", "type", "name", "description", "mode", "icon", "id", "schema_version"
+    )
+    title = text_of((*source.around, source.canvas), "name", "workflow_name", "title")
+    description = text_of((*source.around, source.canvas), "desc", "description", "describe")
+    name = _name(title)
+    definition = _definition(file, notes, name, description or title)
+    return ImportedApp(name, sound_text(definition, notes), notes.report())
+
+
+def _name(title: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9]+", "_", title).strip("_").lower()[:60].strip("_") if title.isascii() else ""
+    return name if name and name[0].isalpha() else f"flow_{name}" if name else "imported"
+
+
+def _definition(file: FieldReader, notes: ImportNotes, name: str, description: str) -> JsonObject:
+    secrets = Secrets(notes)
+    canvas = Canvas(file, notes)
+    values = Values(canvas)
+    for node in canvas.inside(""):
+        if node.kind == ENTRY:
+            _entry(node, values, secrets)
+    assembly = Assembly(canvas, values, secrets)
+    body = assembly.body("")
+    for key, known in values.globals.items():
+        notes.say("near", f"variable.{key}", f"a variable of the run, called {known}: it does not last between runs")
+    for node in canvas.nodes.values():
+        node.data.finish()
+    file.finish()
+    inputs: JsonObject = {}
+    if values.inputs:
+        inputs = {"type": "object", "properties": values.inputs}
+        if values.required:
+            inputs["required"] = list(values.required)
+    env: JsonObject = {DOLLAR: "$"} if values.uses_dollar else {}
+    optional: JsonObject = {"description": description, "inputs": inputs, "env": env, "vars": values.variables}
+    definition: JsonObject = {"actum": "workflow/1", "name": name, "imported": "coze"}
+    definition |= {field: value for field, value in optional.items() if value}
+    definition |= {"nodes": body.nodes, "edges": list[Json](body.edges)}
+    if assembly.view:
+        definition["view"] = assembly.view
+    return without_keys(definition, secrets)
+
+
+def _entry(node: CozeNode, values: Values, secrets: Secrets) -> None:
+    """The inputs that the start node asks for."""
+    node.inputs.editor_only(*node.inputs.fields())
+    for each in node.data.objects("outputs"):
+        name = each.text("name")
+        each.editor_only("assistType", "schema", "readOnly", "readonly", "title", "inputMode")
+        type_ = each.text("type", "string")
+        description, default, required = each.raw("description"), each.raw("defaultValue"), each.flag("required")
+        if not name:
+            each.lost("name", "an input has no name")
+            continue
+        if is_secret_name(name) and name.lower() not in _WORDS:
+            each.near(
+                "name", "a secret that is given as an input stands in the record: keep it with `actum secrets set`"
+            )
+        schema = schema_of(each.value)
+        if not schema:
+            each.lost("type", f"there is no input of the type {type_[:40]!r}: any value is taken")
+        if isinstance(description, str) and description:
+            schema["description"] = description
+        if default not in (None, "", [], {}):
+            value = secrets.without(default, f"{node.name}.{name}.defaultValue")
+            values.defaults[name] = parsed_literal(value, type_)
+            schema["default"] = values.defaults[name]
+            required = False
+        if required:
+            values.required.append(name)
+        elif isinstance(schema.get("type"), str):
+            schema["type"] = [schema["type"], "null"]
+        values.inputs[name] = schema
+    values.required = list(dict.fromkeys(name for name in values.required if name not in values.defaults))

@@ -1,0 +1,634 @@
+"""What becomes of each type of Coze node: one function a type, in the table `CONVERTERS`.
+
+A node can become several of ours, one behind the other. Containers are put together by `assembly.py`; the nodes that
+ask models and other programs stand in `outside.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from msgspec import Struct, field
+
+from ....core.json import Json, JsonObject, JsonProblem, parse
+from ..report import FieldReader
+from ..secrets import Secrets
+from .canvas import ERROR, CozeNode, selector_port
+from .values import Constant, Ref, Term, Values, group_name, in_cel, options_of
+
+COMPUTED_MAX = 4_000
+PARALLEL_MAX = 64
+
+
+class Converted(Struct):
+    """What a node became.
+
+    Attributes:
+        nodes: our nodes by name, in their order.
+        exits: the name of the node and its port behind which the workflow goes on, by port; `""` for all others.
+        edges: the edges between the nodes.
+        ends: the ports at which the workflow goes on, also where no edge of the canvas leads on.
+    """
+
+    nodes: dict[str, JsonObject]
+    exits: dict[str, str]
+    edges: list[str] = field(default_factory=list)
+    ends: tuple[str, ...] = ()
+
+    @property
+    def entry(self) -> str:
+        """The node that comes first."""
+        return next(iter(self.nodes))
+
+
+class NodeConversion(Struct):
+    """What a converter works with.
+
+    Attributes:
+        node: the node.
+        values: finds what the node refers to.
+        secrets: keeps what must not stand in plain text.
+        fresh: makes a name that no node has.
+    """
+
+    node: CozeNode
+    values: Values
+    secrets: Secrets
+    fresh: Callable[[str], str]
+
+    @property
+    def inputs(self) -> FieldReader:
+        """The inputs of the node."""
+        return self.node.inputs
+
+    @property
+    def name(self) -> str:
+        """What the node is called here."""
+        return self.node.name
+
+    def params(self, field_: str = "inputParameters") -> dict[str, Term]:
+        """Named values that the node is given."""
+        return self.values.params(self.inputs, field_, self.node)
+
+    def term(self, reader: FieldReader, field_: str) -> Term:
+        """The value of one block."""
+        return self.values.term(reader.object(field_), self.node)
+
+    def text(self, reader: FieldReader, field_: str, given: Mapping[str, Term]) -> Json:
+        """A text of a field, with references."""
+        return self.values.text(reader.text(field_), given, self.node, reader, field_)
+
+    def computed(self, expression: str, reader: FieldReader, field_: str) -> Json:
+        """A value that is computed; null, and a line in the report, where the expression is too long."""
+        if len(expression) <= COMPUTED_MAX:
+            return {"cel": expression}
+        reader.lost(field_, "this value is too long to be computed")
+        return None
+
+    # Failures ---------------------------------------------------------------------------------------------------------
+
+    def done(
+        self,
+        *nodes: tuple[str, JsonObject],
+        error: Callable[[JsonObject], JsonObject] | None = None,
+        item: Json = None,
+        calls: bool = True,
+    ) -> Converted:
+        """The node became these.
+
+        Args:
+            nodes: our nodes in their order; the last gives what the node gives.
+            error: what a default output gives, by the names of what our node gives; None where it cannot be said.
+            item: what an item of a batch gives.
+            calls: whether the call path repeats the node.
+        """
+        name, main = nodes[-1]
+        self._on_error(main, error, calls)
+        if self.node.is_batch:
+            main = self._each(main, item, tuple(nodes[:-1]))
+            nodes = ((name, main),)
+        elif "batch" in self.inputs:
+            batch = self.inputs.object("batch")
+            batch.editor_only(*batch.fields())
+        found = dict(nodes[:-1]) | {name: main}
+        exits = {"": name} | ({ERROR: f"{name}.error"} if self.node.error_branch else {})
+        return Converted(found, exits, [f"{one} > {other}" for one, other in itertools.pairwise(found)])
+
+    def _on_error(self, main: JsonObject, error: Callable[[JsonObject], JsonObject] | None, calls: bool) -> None:
+        rule = self.node.error_rule
+        kind = int(rule.number("processType", 0))
+        is_on = rule.flag("switch", kind > 1)
+        kind = 2 if is_on and kind == 0 else kind
+        times, timeout = rule.number("retryTimes", 0), rule.number("timeoutMs", 0)
+        data, ext = rule.text("dataOnErr"), rule.raw("ext")
+        if ext not in (None, {}):
+            rule.lost("ext", "a node asks one model: no other model is asked where the first fails")
+        if timeout:
+            rule.near("timeoutMs", "a node has no time limit of its own: the call path and the workflow have limits")
+        if times >= 1 and calls:
+            rule.near("retryTimes", "calls are repeated by the call path, where a repetition is safe")
+        elif times >= 1:
+            main["retry"] = {"attempts": min(20, int(times) + 1), "base_s": 0.0}
+        if not is_on or kind == 1:
+            return
+        if kind == 3:
+            main["on_error"] = "branch"
+        elif kind == 2:
+            value = _object_of(data)
+            if error is None or value is None:
+                rule.lost("dataOnErr", "this default output cannot be said")
+            else:
+                main["on_error"] = {"default": cast(Json, error(self._constant(value)))}
+        else:
+            rule.lost("processType", "this way with failures is not known")
+
+    def _constant(self, value: JsonObject) -> JsonObject:
+        if "${" in str(value):
+            self.inputs.lost("settingOnError.dataOnErr", "a default output holds no `${`")
+            return {}
+        return value
+
+    def _each(self, main: JsonObject, item: Json, before: tuple[tuple[str, JsonObject], ...]) -> JsonObject:
+        """A node in batch mode: the node is carried out for each item of a list."""
+        batch = self.inputs.object("batch")
+        batch.flag("batchEnable")
+        lists = self.values.params(batch, "inputLists", self.node)
+        inner = self.fresh(f"{self.name}_item")
+        most, parallel = int(batch.number("batchSize", 100)), int(batch.number("concurrentSize", 10))
+        nodes: JsonObject = {**dict(before), inner: main}
+        names = list(nodes)
+        branch = main.get("on_error") == "branch"
+        if branch:
+            del main["on_error"]
+        return {
+            "type": "each",
+            "over": rows(self, batch, "inputLists", lists, str(most)),
+            "parallel": max(1, min(PARALLEL_MAX, parallel)),
+            **({"on_error": "branch"} if branch else {}),
+            "nodes": nodes,
+            "edges": [f"{one} > {other}" for one, other in itertools.pairwise(names)],
+            "output": _renamed(item, self.name, inner),
+        }
+
+
+def _renamed(value: Json, name: str, other: str) -> Json:
+    match value:
+        case str():
+            return value.replace(f"${{{name}.", f"${{{other}.")
+        case dict():
+            return {key: _renamed(each, name, other) for key, each in value.items()}
+        case _:
+            return value
+
+
+def rows(c: NodeConversion, reader: FieldReader, field_: str, lists: Mapping[str, Term], most: str) -> Json:
+    """Several lists as one list of objects."""
+    shown = "{" + ", ".join(f"{_quoted(name)}: {in_cel(term)}" for name, term in lists.items()) + "}"
+    found = c.computed(f"coze_rows({shown}, {most})", reader, field_)
+    return [] if found is None else found
+
+
+def _quoted(name: str) -> str:
+    return in_cel(Constant(name))
+
+
+def _object_of(text: str) -> JsonObject | None:
+    try:
+        value: Json = parse(text)[0]
+    except JsonProblem:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def compute(value: Json, group: str = "output") -> JsonObject:
+    """A node that gives one value."""
+    return {"type": "merge", "groups": {group: [value]}}
+
+
+# Types ----------------------------------------------------------------------------------------------------------------
+
+_TYPES = {"string": "string", "integer": "integer", "float": "number", "number": "number", "boolean": "boolean"}
+_OWN = frozenset({"errorBody", "isSuccess", "reasoning_content"})
+_SCHEMA_DEEP = 12
+
+
+def schema_of(variable: Json, depth: int = 0) -> JsonObject:
+    """The JSON Schema of a variable of Coze."""
+    if not isinstance(variable, dict) or depth > _SCHEMA_DEEP:
+        return {}
+    type_, inner = variable.get("type"), variable.get("schema")
+    schema: JsonObject = {}
+    if type_ == "object":
+        schema = {"type": "object"}
+        if isinstance(inner, list) and inner:
+            schema["properties"] = {
+                str(each["name"]): schema_of(each, depth + 1)
+                for each in inner
+                if isinstance(each, dict) and isinstance(each.get("name"), str)
+            }
+    elif type_ in ("list", "array"):
+        schema = {"type": "array", "items": schema_of(inner, depth + 1)}
+    elif isinstance(type_, str) and type_ in _TYPES:
+        schema = {"type": _TYPES[type_]}
+    description = variable.get("description")
+    if schema and isinstance(description, str) and description:
+        schema["description"] = description
+    return schema
+
+
+def declared(c: NodeConversion) -> JsonObject:
+    """The JSON Schemas of the outputs of a node."""
+    found: JsonObject = {}
+    for each in c.node.data.objects("outputs"):
+        each.editor_only(*each.fields())
+        name = each.value.get("name")
+        if isinstance(name, str) and name and name not in _OWN:
+            found[name] = schema_of(each.value)
+    return found
+
+
+# Flow -----------------------------------------------------------------------------------------------------------------
+
+OPERATORS: dict[int, tuple[str, str]] = {
+    1: ("equal", "coze_equal"),
+    2: ("not equal", "coze_not_equal"),
+    3: ("longer than", "coze_longer"),
+    4: ("longer or same", "coze_longer_or_same"),
+    5: ("shorter than", "coze_shorter"),
+    6: ("shorter or same", "coze_shorter_or_same"),
+    7: ("contains", "coze_contains"),
+    8: ("does not contain", "coze_not_contains"),
+    9: ("empty", "coze_empty"),
+    10: ("not empty", "coze_not_empty"),
+    11: ("true", "coze_true"),
+    12: ("false", "coze_false"),
+    13: ("greater", "coze_greater"),
+    14: ("at least", "coze_at_least"),
+    15: ("less", "coze_less"),
+    16: ("at most", "coze_at_most"),
+}
+"""Our functions by the operators of Coze."""
+
+_ALONE = frozenset({9, 10, 11, 12})
+
+
+def _selector(c: NodeConversion) -> Converted:
+    cases: list[Json] = []
+    exits = {"false": f"{c.name}.else"}
+    for index, branch in enumerate(c.inputs.objects("branches")):
+        condition = branch.object("condition")
+        parts = [_condition(c, each) for each in condition.objects("conditions")]
+        either = int(condition.number("logic", 2)) == 1
+        when = (" || " if either else " && ").join(parts) or ("false" if either else "true")
+        if len(when) > COMPUTED_MAX:
+            condition.lost("conditions", f"the conditions together have more than {COMPUTED_MAX} characters")
+            when = "false"
+        port = f"case_{index + 1}"
+        cases.append({"port": port, "when": when})
+        exits[selector_port(index)] = f"{c.name}.{port}"
+    if not cases:
+        c.inputs.lost("branches", "there is no branch")
+        cases.append({"port": "never", "when": "false"})
+    c.params()
+    main: JsonObject = {"type": "if", "cases": cases}
+    return Converted({c.name: main}, {"": exits["false"], **exits}, ends=tuple(exits.values()))
+
+
+def _condition(c: NodeConversion, condition: FieldReader) -> str:
+    operator = int(condition.number("operator", 0))
+    left = c.term(condition.object("left"), "input")
+    for side in ("left", "right"):
+        condition.object(side).editor_only("name")
+    if operator not in OPERATORS:
+        condition.lost("operator", f"there is no operator {operator}")
+        return "false"
+    shown, function = OPERATORS[operator]
+    condition.near("operator", f"{shown} is the function {function}, which compares as Coze does")
+    if operator in _ALONE:
+        condition.raw("right")
+        return f"{function}({in_cel(left)})"
+    return f"{function}({in_cel(left)}, {in_cel(c.term(condition.object('right'), 'input'))})"
+
+
+def _say(c: NodeConversion) -> Converted:
+    given = c.params()
+    c.inputs.editor_only("streamingOutput", "terminatePlan", "callTransferVoice", "chatHistoryWriting")
+    c.node.data.editor_only("outputs")
+    return c.done((c.name, {"type": "say", "text": _content(c, given)}))
+
+
+def _content(c: NodeConversion, given: Mapping[str, Term]) -> Json:
+    """The text of a node that tells something."""
+    block = c.inputs.object("content")
+    value = block.value.get("value")
+    if isinstance(value, dict) and value.get("type") == "ref":
+        return c.values.value(c.values.term(block, c.node), block, "value")
+    block.editor_only("type", "schema", "assistType")
+    inner = block.object("value")
+    inner.editor_only("type", "rawMeta")
+    return c.text(inner, "content", given)
+
+
+def _exit(c: NodeConversion) -> Converted:
+    given, plan = c.params(), c.inputs.text("terminatePlan", "returnVariables")
+    c.node.data.editor_only("outputs")
+    outputs: JsonObject
+    if plan == "useAnswerContent":
+        c.inputs.editor_only("streamingOutput")
+        said = c.fresh(f"{c.name}_answer")
+        outputs = {"output": f"${{{said}.text}}"}
+        main: JsonObject = {"type": "end", "outputs": outputs}
+        return c.done((said, {"type": "say", "text": _content(c, given)}), (c.name, main))
+    if plan != "returnVariables":
+        c.inputs.lost("terminatePlan", f"there is no plan {plan[:40]!r}")
+    c.inputs.editor_only("content", "streamingOutput")
+    outputs = c.values.values(given, c.inputs, "inputParameters")
+    return c.done((c.name, {"type": "end", "outputs": outputs}))
+
+
+def _comment(c: NodeConversion) -> Converted:
+    c.inputs.editor_only("schemaType")
+    note = c.inputs.raw("note")
+    if isinstance(note, str):
+        try:
+            note = parse(note)[0]
+        except JsonProblem:
+            note = [note]
+    lines = "\n".join(_note_lines(note, 0))
+    return Converted({c.name: {"type": "note", "text": lines}}, {"": c.name})
+
+
+def _note_lines(value: Json, depth: int) -> list[str]:
+    """The texts of a note, whose paragraphs are objects with `children`."""
+    match value:
+        case str():
+            return [value]
+        case list() if depth < _SCHEMA_DEEP:
+            return [line for each in value for line in _note_lines(each, depth + 1)]
+        case dict() if isinstance(value.get("text"), str):
+            return [str(value["text"])]
+        case dict():
+            return ["".join(_note_lines(value.get("children"), depth + 1))]
+        case _:
+            return []
+
+
+def _break(c: NodeConversion) -> Converted:
+    return Converted({c.name: {"type": "break" if c.node.kind == "19" else "continue"}}, {"": c.name})
+
+
+# Variables ------------------------------------------------------------------------------------------------------------
+
+
+def _assign(c: NodeConversion) -> Converted:
+    """Changes variables of the loop around, or of the app."""
+    changes: JsonObject = {}
+    c.inputs.raw("variableTypeMap")
+    c.node.data.editor_only("outputs")
+    for each in c.inputs.objects("inputParameters"):
+        each.editor_only("name")
+        target = c.term(each, "left")
+        value = c.term(each, "right" if "right" in each else "input")
+        if not isinstance(target, Ref) or target.root != "vars" or len(target.steps) != 1:
+            each.lost("left", "this variable is not there, or cannot be changed")
+            continue
+        changes[str(target.steps[0])] = c.values.value(value, each, "right")
+        if c.node.kind == "40":
+            each.near("left", "a variable of the run: it does not last from one run to the next")
+    if changes.keys() == {"cel"}:
+        changes = {}
+    return c.done((c.name, {"type": "set", "set": changes}))
+
+
+def _aggregate(c: NodeConversion) -> Converted:
+    groups: JsonObject = {}
+    c.node.data.editor_only("outputs")
+    for each in c.inputs.objects("mergeGroups"):
+        name = each.text("name", "output")
+        terms = [c.values.term(block, c.node) for block in each.objects("variables")]
+        shown = ", ".join(in_cel(term) for term in terms)
+        groups[group_name(name)] = [c.computed(f"coze_first([{shown}])", each, "variables")]
+    return c.done((c.name, {"type": "merge", "groups": groups or {"output": [None]}}))
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------
+
+
+def _text(c: NodeConversion) -> Converted:
+    c.node.data.editor_only("outputs")
+    given = c.params()
+    method = c.inputs.text("method", "concat")
+    if method == "split":
+        c.inputs.editor_only("concatParams")
+        params = c.values.params(c.inputs, "splitParams", c.node)
+        marks = params.get("delimiters", Constant([]))
+        text = in_cel(next(iter(given.values()), Constant("")))
+        return c.done((c.name, compute(c.computed(f"coze_split({text}, {in_cel(marks)})", c.inputs, "splitParams"))))
+    if method != "concat":
+        c.inputs.lost("method", f"there is no method {method[:40]!r}")
+    c.inputs.editor_only("splitParams")
+    params = c.values.params(c.inputs, "concatParams", c.node)
+    by = in_cel(params.get("arrayItemConcatChar", Constant(",")))
+    template = params.get("concatResult", Constant(""))
+    words = str(template.value or "") if isinstance(template, Constant) else ""
+    parts = c.values.parts(words, given, c.node, c.inputs, "concatParams")
+    shown = " + ".join(
+        in_cel(Constant(part)) if isinstance(part, str) else f"coze_join({part.in_cel()}, {by})" for part in parts
+    )
+    return c.done((c.name, compute(c.computed(shown or '""', c.inputs, "concatParams"))))
+
+
+def _json(c: NodeConversion) -> Converted:
+    c.node.data.editor_only("outputs")
+    given = c.params()
+    function = "coze_json" if c.node.kind == "58" else "coze_value"
+    term = given.get("input", next(iter(given.values()), Constant(None)))
+    value = c.computed(f"{function}({in_cel(term)})", c.inputs, "inputParameters")
+    return c.done((c.name, compute(value)), error=lambda values: {"output": values.get("output")})
+
+
+# Code -----------------------------------------------------------------------------------------------------------------
+
+_BEFORE = "class _Args(dict):\n    params = {}\n\n\nArgs, Output = _Args, dict\n\n"
+_BEHIND = """
+
+import asyncio as _asyncio
+import inspect as _inspect
+
+_main_of_coze = main
+
+
+def main(**params):
+    args = _Args(params)
+    args.params = params
+    found = _main_of_coze(args)
+    return _asyncio.run(found) if _inspect.isawaitable(found) else found
+"""
+_SIGNATURE = re.compile(
+    r"(function\s+)main(\s*\(\s*)(\{[^{}]*\}|\w+)\s*(?::\s*\w+\s*)?\)\s*(?::\s*Promise<[^{]*>|:\s*\w+)?\s*\{"
+)
+_ANNOTATED = re.compile(r"\b(const|let|var)\s+(\w+)\s*:\s*[\w<>\[\], ]+?\s*=")
+_TYPED = re.compile(
+    r"^\s*(interface|type|enum)\s+\w+|\bas\s+(any|string|number|boolean)\b|\w\?\s*:\s*(string|number)", re.MULTILINE
+)
+
+
+def _code(c: NodeConversion) -> Converted:
+    given, properties = c.params(), declared(c)
+    code, language = c.inputs.text("code"), int(c.inputs.number("language", 3))
+    main: JsonObject = {"type": "code", "language": "python", "code": code}
+    if language == 3:
+        first = "" if "from __future__" in code else _BEFORE
+        main["code"] = f"{first}{code.rstrip()}\n{_BEHIND if first else _BEFORE + _BEHIND}"
+        c.inputs.near("code", "`main` is given an object with `params`, by lines before and behind the code")
+    elif language in (5, 2):
+        main["language"] = "javascript"
+        main["code"] = _javascript(c, code)
+    else:
+        c.inputs.lost("language", f"there is no language {language}")
+    main["with"] = c.values.values(given, c.inputs, "inputParameters")
+    if properties:
+        nullable: JsonObject = {
+            name: {"anyOf": [each, {"type": "null"}]} if each else {} for name, each in properties.items()
+        }
+        main["outputs"] = {"type": "object", "properties": nullable}
+    item = f"${{{c.name}.output}}"
+    return c.done((c.name, main), error=lambda values: {"output": values, "text": "", "files": []}, item=item)
+
+
+def _javascript(c: NodeConversion, code: str) -> str:
+    """TypeScript as JavaScript: the types of the usual signature are taken out."""
+    plain = _ANNOTATED.sub(r"\1 \2 =", code)
+    renamed, found = _SIGNATURE.subn(r"\1main_of_coze\2\3) {", plain, count=1)
+    if _TYPED.search(renamed):
+        c.inputs.open("code", "the code is TypeScript: take out its types, JavaScript is run here")
+    elif found:
+        c.inputs.near("code", "the types of the signature are taken out: JavaScript is run here")
+    if not found:
+        c.inputs.open("code", "write a function `main` that takes the values by their names")
+        return code
+    return f"{renamed.rstrip()}\n\nasync function main(params) {{\n  return await main_of_coze({{ params }});\n}}\n"
+
+
+# People ---------------------------------------------------------------------------------------------------------------
+
+
+def _receive(c: NodeConversion) -> Converted:
+    """Asks a person for values."""
+    properties = declared(c)
+    c.inputs.raw("outputSchema")
+    if not properties:
+        try:
+            found = parse(c.inputs.text("outputSchema"))[0]
+        except JsonProblem:
+            found = None
+        for each in found if isinstance(found, list) else ():
+            if isinstance(each, dict) and isinstance(each.get("name"), str):
+                properties[str(each["name"])] = schema_of(each)
+    form: JsonObject = {"type": "object", "properties": properties}
+    return c.done((c.name, {"type": "human", "message": c.node.title or "Please answer.", "form": form}))
+
+
+def _question(c: NodeConversion) -> Converted:
+    given = c.params()
+    inputs, name = c.inputs, c.name
+    asked = c.text(inputs, "question", given) or "Please answer."
+    is_option, is_dynamic = inputs.text("answer_type") == "option", inputs.text("option_type") == "dynamic"
+    if is_option and not is_dynamic and inputs.items("options"):
+        return _options(c, asked)
+    inputs.raw("options")
+    main: JsonObject = {
+        "type": "human",
+        "message": asked,
+        "form": {"type": "object", "required": ["answer"], "properties": {"answer": {"type": "string"}}},
+    }
+    if is_option:
+        inputs.near("option_type", "the person writes the answer: the options are shown with the question")
+        term = c.term(inputs, "dynamic_option")
+        shown = c.fresh(f"{name}_question")
+        words = in_cel(Constant(asked)) if isinstance(asked, str) and "${" not in asked else ""
+        if isinstance(asked, dict):
+            words = str(asked.get("cel"))
+        if words:
+            text = c.computed(f'{words} + "\\n" + coze_join({in_cel(term)}, "\\n")', inputs, "dynamic_option")
+            main["message"] = f"${{{shown}.output}}"
+            return _asked(c, c.done((shown, compute(text)), (name, main)))
+        return _asked(c, c.done((name, main)))
+    inputs.raw("dynamic_option")
+    properties = {key: each for key, each in declared(c).items() if key != "USER_RESPONSE"}
+    if not inputs.flag("extra_output") or not properties:
+        inputs.editor_only("limit", "llmParam")
+        return _asked(c, c.done((name, main)))
+    inputs.raw("limit")
+    inputs.near("limit", "what the answer does not say is asked for once, by a form")
+    inputs.raw("llmParam")
+    inputs.open("llmParam", "choose a model for what is read out of the answer: its name is `coze` here")
+    taken = f"{name}_values"
+    extract: JsonObject = {
+        "type": "extract",
+        "model": "coze",
+        "text": f"${{{name}.output.answer}}",
+        "schema": {"type": "object", "properties": properties},
+        "ask": False,
+    }
+    return Converted(
+        {name: main, taken: extract}, {"": taken, "default": taken, "branch_0": taken}, [f"{name} > {taken}"]
+    )
+
+
+def _asked(c: NodeConversion, done: Converted) -> Converted:
+    return Converted(done.nodes, {**done.exits, "default": c.name, "branch_0": c.name}, done.edges)
+
+
+def _options(c: NodeConversion, asked: Json) -> Converted:
+    inputs, names = c.inputs, options_of(c.node)
+    inputs.editor_only("dynamic_option", "limit", "llmParam", "extra_output")
+    c.node.data.editor_only("outputs")
+    ports = [f"option_{index}" for index in range(len(names))]
+    lines = "".join(f"\n{port}: {c.values.escaped(name)}" for port, name in zip(ports, names, strict=True))
+    if isinstance(asked, str):
+        message: Json = asked + lines
+    else:
+        expression = asked.get("cel") if isinstance(asked, dict) else '""'
+        message = c.computed(f"{expression} + {in_cel(Constant(lines))}", inputs, "question")
+    inputs.near("options", "a person chooses one of the options: `option_0` is the first")
+    main: JsonObject = {"type": "human", "message": message, "choices": [*ports, "other"]}
+    exits = {f"branch_{index}": f"{c.name}.{port}" for index, port in enumerate(ports)}
+    exits |= {"default": f"{c.name}.other"}
+    return Converted({c.name: main}, {"": exits["default"], **exits}, ends=tuple(exits.values()))
+
+
+# What is not there ----------------------------------------------------------------------------------------------------
+
+_HISTORY = frozenset({"37", "38", "39", "51", "52", "53", "54", "55", "56", "57"})
+
+
+def _conversation(c: NodeConversion) -> Converted:
+    c.inputs.editor_only(*c.inputs.fields())
+    c.node.data.editor_only("outputs")
+    c.node.data.lost("type", "a workflow does not read or change the messages of a conversation: nothing is done here")
+    return Converted({c.name: {"type": "set", "set": {}}}, {"": c.name, ERROR: f"{c.name}"})
+
+
+CONVERTERS: dict[str, Callable[[NodeConversion], Converted]] = {
+    "2": _exit,
+    "5": _code,
+    "8": _selector,
+    "13": _say,
+    "15": _text,
+    "18": _question,
+    "19": _break,
+    "20": _assign,
+    "29": _break,
+    "30": _receive,
+    "31": _comment,
+    "32": _aggregate,
+    "40": _assign,
+    "58": _json,
+    "59": _json,
+    **dict.fromkeys(_HISTORY, _conversation),
+}
+"""What becomes of a node, by its number. The types that ask models and other programs stand in `outside.py`."""

@@ -1,0 +1,84 @@
+"""Reads a Coze file into a canvas: JSON or YAML, what the editor copies, an answer of the API, or an archive."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+
+from msgspec import Struct
+
+from ....core.json import Json, JsonObject
+from ...text import BadWorkflow, TextProblem, read_text
+from ..dify.source import whole
+
+MEMBERS_MAX = 200
+"""An archive may hold so many files."""
+SIZE_MAX = 1_000_000
+"""A file of an archive may have so many bytes."""
+
+_ENVELOPES = ("json", "data", "workflow", "canvas", "schema", "schema_json", "schemaJson", "content")
+_ENVELOPES_MAX = 6
+
+
+class CozeSource(Struct, frozen=True):
+    """What a Coze file says.
+
+    Attributes:
+        canvas: the nodes and edges.
+        around: the objects that hold the canvas, the outermost first.
+    """
+
+    canvas: JsonObject
+    around: tuple[JsonObject, ...] = ()
+
+
+def read_source(text: str | bytes) -> CozeSource:
+    """What a Coze file says.
+
+    Raises:
+        BadWorkflow: the text is too large, too deep, neither JSON nor YAML nor an archive, or holds no canvas.
+    """
+    if isinstance(text, bytes) and text[:4] == b"PK\x03\x04":
+        return _of_archive(text)
+    around: list[JsonObject] = []
+    value = whole(read_text(text).value)
+    for _ in range(_ENVELOPES_MAX):
+        if isinstance(value, str):
+            value = whole(read_text(value).value)
+        if not isinstance(value, dict):
+            break
+        if isinstance(value.get("nodes"), list):
+            return CozeSource(value, tuple(around))
+        around.append(value)
+        value = next((value[name] for name in _ENVELOPES if isinstance(value.get(name), str | dict)), None)
+    raise BadWorkflow([TextProblem("this is no file of Coze: a canvas with `nodes` and `edges` is expected")])
+
+
+def _of_archive(data: bytes) -> CozeSource:
+    """The first file of an archive that is a canvas."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for member in archive.infolist()[:MEMBERS_MAX]:
+                if member.is_dir() or not member.filename.lower().endswith((".json", ".yaml", ".yml")):
+                    continue
+                with archive.open(member) as file:
+                    text = file.read(SIZE_MAX + 1)
+                if len(text) <= SIZE_MAX and text[:4] != b"PK\x03\x04":
+                    try:
+                        return read_source(text)
+                    except BadWorkflow:
+                        continue
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError):
+        raise BadWorkflow([TextProblem("this archive cannot be read")]) from None
+    raise BadWorkflow([TextProblem("this archive holds no canvas of Coze")])
+
+
+def text_of(around: tuple[JsonObject, ...], *names: str) -> str:
+    """The first text of one of these names in what stands around a canvas."""
+    for each in around:
+        for name in names:
+            value: Json = each.get(name)
+            if isinstance(value, str) and value:
+                return value
+    return ""
