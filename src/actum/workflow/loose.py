@@ -232,16 +232,28 @@ def _coze_truth(value: object) -> bool:
     return value
 
 
+_BATCH = 100
+"""How many items a batch of Coze takes where its size is 0 or not given."""
+
+
 def _rows(columns: object, most: object = 1_000_000) -> list[object]:
     """Lists by their names as a list of objects, as long as the shortest list."""
-    if not isinstance(columns, dict) or not isinstance(most, int):
+    if not isinstance(columns, dict) or not isinstance(most, int | None):
         raise Unclear("an object of lists, and how many items are taken")
+    most = most or _BATCH
     lists = {str(name): [] if each is None else each for name, each in columns.items()}
     for name, each in lists.items():
         if not isinstance(each, list | tuple):
             raise Unclear(f"a list in {name}, not {type(each).__name__}")
     count = min((len(each) for each in lists.values()), default=0)
     return [{name: each[index] for name, each in lists.items()} for index in range(min(count, max(0, most)))]
+
+
+def _taken(node: object, value: object) -> list[object]:
+    """The value as a list of one, or an empty list where the node that gives the value was skipped or failed."""
+    if node is None or (value is None and isinstance(node, dict) and "error" in node):
+        return []
+    return [value]
 
 
 def _column(rows: object, name: object) -> list[object]:
@@ -309,6 +321,8 @@ COZE: dict[str, Callable[..., object]] = {
     "coze_json": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
     "coze_value": _parsed_json,
     "coze_or": lambda value, other: other if value is None else value,
+    "coze_default": lambda value, other: other if value is None or value in ("", [], {}) else value,
+    "coze_taken": _taken,
 }
 """The functions of imported Coze files by the names that expressions call."""
 

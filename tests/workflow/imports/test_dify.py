@@ -17,7 +17,7 @@ from actum.cli.importing import IMPORTS
 from actum.core.json import Json, JsonObject
 from actum.workflow.imports.definition_text import definition_text
 from actum.workflow.imports.dify import import_dify
-from actum.workflow.imports.dify.source import whole
+from actum.workflow.imports.surrogates import whole
 from actum.workflow.load import check_text
 from actum.workflow.text import BadWorkflow, read_text
 

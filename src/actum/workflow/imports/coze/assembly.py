@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ....core.json import Json, JsonObject
+from ..ref import Ref
 from ..secrets import Secrets
 from .canvas import COMMENT, CONTAINERS, ENTRY, ERROR, LOOP, Canvas, CozeNode
 from .nodes import COMPUTED_MAX, CONVERTERS, PARALLEL_MAX, Converted, NodeConversion, rows
 from .outside import OUTSIDE, UNKNOWN
-from .values import Constant, Ref, Term, Values, in_cel
+from .values import Constant, Term, Values, in_cel
 
 PASSES_MAX = 10_000
 
@@ -84,23 +85,23 @@ class Assembly:
 
     def _batch(self, c: NodeConversion) -> Converted:
         inputs, node = c.inputs, c.node
-        given = c.params()
+        given = self._lists(c)
         most, parallel = c.term(inputs, "batchSize"), c.term(inputs, "concurrentSize")
         at_a_time = parallel.value if isinstance(parallel, Constant) else None
         if isinstance(parallel, Ref):
             inputs.near("concurrentSize", "how many are done at a time has to be a number: 10 are")
-        count = at_a_time if isinstance(at_a_time, int) and not isinstance(at_a_time, bool) else 10
+        count = at_a_time if isinstance(at_a_time, int) and not isinstance(at_a_time, bool) and at_a_time else 10
         size = "100" if isinstance(most, Constant) and not isinstance(most.value, int) else in_cel(most)
         body = self.body(node.id)
         output: JsonObject = {}
-        for name, term in self._outputs(c).items():
+        for name, (term, _) in self._outputs(c).items():
             output[name] = self._values.value(term, node.data, "outputs")
         main: JsonObject = {
             "type": "each",
             "over": rows(c, inputs, "inputParameters", given, size),
             "parallel": max(1, min(PARALLEL_MAX, count)),
             "nodes": body.nodes,
-            "edges": body.edges,
+            "edges": list[Json](body.edges),
             "output": output if output.keys() != {"cel"} else None,
         }
         if not body.nodes:
@@ -108,19 +109,29 @@ class Assembly:
             main["nodes"] = {c.fresh("nothing"): {"type": "set", "set": {}}}
         return c.done((node.name, main))
 
-    def _outputs(self, c: NodeConversion) -> dict[str, Term]:
-        """What a container gives: values of the nodes inside, and its variables."""
-        found: dict[str, Term] = {}
+    def _lists(self, c: NodeConversion) -> dict[str, Term]:
+        """The lists that a container goes through; other values that a container is given are not gone through."""
+        given = c.params()
+        for each in c.inputs.objects("inputParameters"):
+            block, name = each.value.get("input"), each.value.get("name")
+            type_ = block.get("type") if isinstance(block, dict) else None
+            if isinstance(name, str) and name in given and type_ not in ("list", "array", None):
+                self._values.loop_values.setdefault(c.node.id, {})[name] = given.pop(name)
+        return given
+
+    def _outputs(self, c: NodeConversion) -> dict[str, tuple[Term, str]]:
+        """What a container gives: values of the nodes inside, and its variables; each with the name of its node."""
+        found: dict[str, tuple[Term, str]] = {}
         inner = CozeNode(f"{c.node.id}:", "", c.node.data, c.node.inputs, c.node.id, c.name, "")
-        inside = frozenset(each.id for each in self._canvas.inside(c.node.id))
-        self._canvas.above[inner.id] = inside | self._canvas.above.get(c.node.id, frozenset())
+        inside = {each.id: each.name for each in self._canvas.inside(c.node.id)}
+        self._canvas.above[inner.id] = frozenset(inside) | self._canvas.above.get(c.node.id, frozenset())
         for each in c.node.data.objects("outputs"):
             name = each.text("name")
             each.editor_only("type", "schema", "required", "description", "assistType")
             if "input" in each:
                 term = self._values.term(each.object("input"), inner)
                 if name:
-                    found[name] = term
+                    found[name] = (term, inside.get(_block_of(each.value["input"]), ""))
         return found
 
     # Loops ------------------------------------------------------------------------------------------------------------
@@ -128,7 +139,7 @@ class Assembly:
     def _loop(self, c: NodeConversion) -> Converted:
         inputs, node, values = c.inputs, c.node, self._values
         kind = inputs.text("loopType", "array")
-        items, first = c.params(), c.params("variableParameters")
+        items, first = self._lists(c), c.params("variableParameters")
         values.loop_items[node.id] = items
         known: dict[str, str] = {}
         variables: JsonObject = {}
@@ -148,7 +159,7 @@ class Assembly:
         if not body.nodes:
             node.data.lost("", "this loop holds nothing that runs")
             body.nodes[c.fresh("nothing")] = {"type": "break"}
-        main |= {"nodes": body.nodes, "edges": body.edges, "output": output}
+        main |= {"nodes": body.nodes, "edges": list[Json](body.edges), "output": output}
         return c.done((node.name, main))
 
     def _count(self, c: NodeConversion, kind: str, items: dict[str, Term]) -> str:
@@ -156,7 +167,7 @@ class Assembly:
         term = c.term(c.inputs, "loopCount")
         match kind:
             case "count":
-                return f"number({in_cel(term)})" if isinstance(term, Ref) else str(_whole(term.value))
+                return f"int(number({in_cel(term)}))" if isinstance(term, Ref) else str(_whole(term.value))
             case "infinite":
                 c.inputs.near("loopType", f"at most {PASSES_MAX} passes")
                 return ""
@@ -179,23 +190,37 @@ class Assembly:
     def _gather(self, c: NodeConversion, body: CanvasBody, variables: JsonObject, known: dict[str, str]) -> Json:
         """What a loop gives: a variable as it is at the end, and a list of what a node inside gave in each pass."""
         output: JsonObject = {}
-        appended: JsonObject = {}
+        lists: dict[str, tuple[str, str]] = {}
         own = set(known.values())
-        for name, term in self._outputs(c).items():
+        for name, (term, node) in self._outputs(c).items():
             if isinstance(term, Ref) and term.root == "vars" and term.steps and term.steps[0] in own:
                 output[name] = self._values.value(term)
                 continue
             list_ = self._values.variable(f"{c.name}_{name}")
             self._values.collected.setdefault(c.node.id, {})[name] = list_
             variables[list_] = []
-            appended[list_] = self._values.value(term, c.node.data, "outputs")
             output[name] = f"${{vars.{list_}}}"
-        if appended and body.ends:
-            gather = c.fresh(f"{c.name}_gather")
-            body.nodes[gather] = {"type": "set", "append": appended}
-            body.edges += [f"{end} > {gather}" for end in body.ends]
-            c.node.data.near("outputs", "a pass that ends by a break or a continue adds nothing to a list")
+            if node:
+                lists[list_] = (node, in_cel(term))
+        if lists:
+            for name in [name for name, node in body.nodes.items() if _ends_pass(node)]:
+                self._gather_before(c, body, name, lists)
+            if body.ends:
+                gather = c.fresh(f"{c.name}_gather")
+                body.edges += [f"{end} > {gather}" for end in body.ends]
+                body.nodes[gather] = _gathering(lists, _upstream(body.edges, gather))
         return output if output.keys() != {"cel"} else None
+
+    def _gather_before(self, c: NodeConversion, body: CanvasBody, name: str, lists: dict[str, tuple[str, str]]) -> None:
+        """Gather what a pass gave so far, before a `break` or a `continue` ends the pass."""
+        gathering = _gathering(lists, _upstream(body.edges, name))
+        if gathering["extend"]:
+            gather = c.fresh(f"{c.name}_gather")
+            body.edges = [
+                f"{edge.removesuffix(name)}{gather}" if edge.endswith(f"> {name}") else edge for edge in body.edges
+            ]
+            body.edges.append(f"{gather} > {name}")
+            body.nodes[gather] = gathering
 
     def _not_even_once(self, c: NodeConversion, body: CanvasBody, count: str) -> None:
         """An empty list is gone through not even once."""
@@ -210,3 +235,39 @@ class Assembly:
 
 def _whole(value: Json) -> int:
     return max(0, min(PASSES_MAX, int(value))) if isinstance(value, int | float) and not isinstance(value, bool) else 0
+
+
+def _block_of(block: Json) -> str:
+    """The id of the node to which a block refers."""
+    value = block.get("value") if isinstance(block, dict) else None
+    content = value.get("content") if isinstance(value, dict) else None
+    id_ = content.get("blockID") if isinstance(content, dict) else None
+    return id_ if isinstance(id_, str) else ""
+
+
+def _ends_pass(node: Json) -> bool:
+    return isinstance(node, dict) and node["type"] in ("break", "continue")
+
+
+def _gathering(lists: dict[str, tuple[str, str]], upstream: set[str]) -> JsonObject:
+    """A node that adds to each list what its node gave; a node that was skipped gives nothing."""
+    extend: JsonObject = {
+        list_: {"cel": f"coze_taken({node}, {value})"} for list_, (node, value) in lists.items() if node in upstream
+    }
+    return {"type": "set", "extend": extend}
+
+
+def _upstream(edges: list[str], name: str) -> set[str]:
+    """The nodes upstream of a node."""
+    before: dict[str, list[str]] = {}
+    for edge in edges:
+        source, _, target = edge.partition(" > ")
+        before.setdefault(target, []).append(source.partition(".")[0])
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        for each in before.get(todo.pop(), ()):
+            if each not in found:
+                found.add(each)
+                todo.append(each)
+    return found

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ...expression import ROOTS
 from ...functions import FUNCTIONS
-from ..dify.graph import RESERVED
+from ..ref import RESERVED
 from ..report import FieldReader, ImportNotes
 
 NODES_MAX = 2_000
@@ -25,6 +25,8 @@ CONTINUE, RECEIVER, COMMENT, AGGREGATOR, ASSIGNER, HTTP = "29", "30", "31", "32"
 TO_JSON, FROM_JSON = "58", "59"
 
 CONTAINERS = frozenset({LOOP, BATCH})
+HISTORY = frozenset({"24", "25", "37", "38", "39", "51", "52", "53", "54", "55", "56", "57"})
+"""Nodes that read or change the messages of a conversation or of a scene. Nothing here does so."""
 ERROR = "branch_error"
 KINDS: dict[str, str] = {
     ENTRY: "start",
@@ -47,12 +49,18 @@ KINDS: dict[str, str] = {
     LOOP: "loop",
     INTENT: "intent",
     "23": "image",
+    "24": "scene_variable",
+    "25": "scene_chat",
+    "26": "long_term_memory",
     "27": "knowledge_write",
     BATCH: "batch",
     CONTINUE: "continue",
     RECEIVER: "input",
     COMMENT: "note",
     AGGREGATOR: "merge",
+    "34": "trigger_upsert",
+    "35": "trigger_delete",
+    "36": "trigger_read",
     "37": "message_list",
     "38": "clear_history",
     "39": "create_conversation",
@@ -113,8 +121,8 @@ class CozeNode(Struct, eq=False):
 
     @property
     def error_rule(self) -> FieldReader:
-        """What happens where the node fails; HTTP nodes have this beside their inputs."""
-        return (self.data if "settingOnError" in self.data else self.inputs).object("settingOnError")
+        """What happens where the node fails. Files of old have this beside the inputs."""
+        return (self.inputs if "settingOnError" in self.inputs else self.data).object("settingOnError")
 
     @property
     def is_batch(self) -> bool:
@@ -301,6 +309,7 @@ class Canvas:
 
     def _order(self, scope: str) -> None:
         """Cut cycles, and note what stands above each node."""
+        self._cut_cycles(scope)
         edges = self.edges_in(scope)
         waits: dict[str, set[str]] = {node.id: set() for node in self.inside(scope)}
         after: dict[str, set[str]] = {}
@@ -310,28 +319,41 @@ class Canvas:
         outer = frozenset[str]() if not scope else self.above.get(scope, frozenset()) | {scope}
         above: dict[str, set[str]] = {id_: set(outer) for id_ in waits}
         ready = [id_ for id_, sources in waits.items() if not sources]
-        left = dict.fromkeys(waits)
-        cut: set[tuple[str, str]] = set()
-        while left:
-            if not ready:
-                id_ = next(iter(left))
-                cut |= {(source, id_) for source in waits[id_]}
-                self.nodes[id_].data.lost("", "a cycle of edges is cut in front of this node")
-                waits[id_].clear()
-                ready.append(id_)
+        while ready:
             id_ = ready.pop()
-            if id_ not in left:
-                continue
-            del left[id_]
             self.above[id_] = frozenset(above[id_])
             for target in after.get(id_, ()):
-                if (id_, target) in cut:
-                    continue
                 above[target] |= above[id_] | {id_}
                 waits[target].discard(id_)
                 if not waits[target]:
                     ready.append(target)
-        self.edges = [edge for edge in self.edges if (edge.source, edge.target) not in cut]
+
+    def _cut_cycles(self, scope: str) -> None:
+        """Cut each edge that leads back to a node from which it came."""
+        after: dict[str, list[str]] = {node.id: [] for node in self.inside(scope)}
+        for edge in self.edges_in(scope):
+            after[edge.source].append(edge.target)
+        cut: set[tuple[str, str]] = set()
+        begun: set[str] = set()
+        done: set[str] = set()
+        led_to = {target for targets in after.values() for target in targets}
+        for start in sorted(after, key=lambda id_: id_ in led_to):  # those to which nothing leads come first
+            way = [(start, iter(after[start]))] if start not in begun else []
+            begun.add(start)
+            while way:
+                id_, targets = way[-1]
+                target = next(targets, None)
+                if target is None:
+                    done.add(id_)
+                    way.pop()
+                elif target not in begun:
+                    begun.add(target)
+                    way.append((target, iter(after[target])))
+                elif target not in done:
+                    cut.add((id_, target))
+                    self.nodes[target].data.lost("", "a cycle of edges is cut in front of this node")
+        if cut:
+            self.edges = [edge for edge in self.edges if (edge.source, edge.target) not in cut]
 
 
 def ports_of(node: CozeNode) -> tuple[str, ...]:

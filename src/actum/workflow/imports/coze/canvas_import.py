@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from ....core.json import Json, JsonObject
-from ..dify.references import DOLLAR
 from ..imported import ImportedApp, sound_text
+from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes
 from ..secrets import Secrets, is_secret_name, without_keys
 from .assembly import Assembly
@@ -87,7 +87,7 @@ def _entry(node: CozeNode, values: Values, secrets: Secrets) -> None:
     """The inputs that the start node asks for."""
     node.inputs.editor_only(*node.inputs.fields())
     for each in node.data.objects("outputs"):
-        name = each.text("name")
+        name = each.text("name").replace('"', "")[:200]
         each.editor_only("assistType", "schema", "readOnly", "readonly", "title", "inputMode")
         type_ = each.text("type", "string")
         description, default, required = each.raw("description"), each.raw("defaultValue"), each.flag("required")

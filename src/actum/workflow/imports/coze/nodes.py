@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from ....core.json import Json, JsonObject, JsonProblem, parse
+from ..ref import Ref
 from ..report import FieldReader
 from ..secrets import Secrets
-from .canvas import ERROR, CozeNode, selector_port
-from .values import Constant, Ref, Term, Values, group_name, in_cel, options_of
+from .canvas import ERROR, HISTORY, CozeNode, selector_port
+from .values import Constant, Term, Values, group_name, in_cel, options_of
 
 COMPUTED_MAX = 4_000
 PARALLEL_MAX = 64
@@ -119,11 +120,14 @@ class NodeConversion(Struct):
 
     def _on_error(self, main: JsonObject, error: Callable[[JsonObject], JsonObject] | None, calls: bool) -> None:
         rule = self.node.error_rule
+        if rule is self.inputs.object("settingOnError"):
+            self.node.data.editor_only("settingOnError")
         kind = int(rule.number("processType", 0))
-        is_on = rule.flag("switch", kind > 1)
+        is_on = rule.flag("switch", kind > 1) or rule.flag("settingOnErrorIsOpen")
         kind = 2 if is_on and kind == 0 else kind
         times, timeout = rule.number("retryTimes", 0), rule.number("timeoutMs", 0)
-        data, ext = rule.text("dataOnErr"), rule.raw("ext")
+        data, ext = rule.text("dataOnErr") or rule.text("settingOnErrorJSON"), rule.raw("ext")
+        rule.editor_only("settingOnErrorJSON")
         if ext not in (None, {}):
             rule.lost("ext", "a node asks one model: no other model is asked where the first fails")
         if timeout:
@@ -155,9 +159,10 @@ class NodeConversion(Struct):
         """A node in batch mode: the node is carried out for each item of a list."""
         batch = self.inputs.object("batch")
         batch.flag("batchEnable")
-        lists = self.values.params(batch, "inputLists", self.node)
+        around = structs.replace(self.node, inputs=batch)  # the lists are read outside of the batch
+        lists = self.values.params(batch, "inputLists", around)
         inner = self.fresh(f"{self.name}_item")
-        most, parallel = int(batch.number("batchSize", 100)), int(batch.number("concurrentSize", 10))
+        most, parallel = int(batch.number("batchSize", 100)), int(batch.number("concurrentSize", 10)) or 10
         nodes: JsonObject = {**dict(before), inner: main}
         names = list(nodes)
         branch = main.get("on_error") == "branch"
@@ -241,13 +246,24 @@ def schema_of(variable: Json, depth: int = 0) -> JsonObject:
 
 def declared(c: NodeConversion) -> JsonObject:
     """The JSON Schemas of the outputs of a node."""
-    found: JsonObject = {}
-    for each in c.node.data.objects("outputs"):
+    outputs = c.node.data.objects("outputs")
+    for each in outputs:
         each.editor_only(*each.fields())
-        name = each.value.get("name")
+    given: list[Json] = [each.value for each in outputs]
+    if c.node.is_batch and len(given) == 1:  # a list of objects: each item gives one object
+        given = _fields_of_items(given[0])
+    found: JsonObject = {}
+    for variable in given:
+        name = variable.get("name") if isinstance(variable, dict) else None
         if isinstance(name, str) and name and name not in _OWN:
-            found[name] = schema_of(each.value)
+            found[name] = schema_of(variable)
     return found
+
+
+def _fields_of_items(variable: Json) -> list[Json]:
+    item = variable.get("schema") if isinstance(variable, dict) else None
+    fields = item.get("schema") if isinstance(item, dict) else None
+    return fields if isinstance(fields, list) else []
 
 
 # Flow -----------------------------------------------------------------------------------------------------------------
@@ -603,8 +619,6 @@ def _options(c: NodeConversion, asked: Json) -> Converted:
 
 # What is not there ----------------------------------------------------------------------------------------------------
 
-_HISTORY = frozenset({"37", "38", "39", "51", "52", "53", "54", "55", "56", "57"})
-
 
 def _conversation(c: NodeConversion) -> Converted:
     c.inputs.editor_only(*c.inputs.fields())
@@ -629,6 +643,6 @@ CONVERTERS: dict[str, Callable[[NodeConversion], Converted]] = {
     "40": _assign,
     "58": _json,
     "59": _json,
-    **dict.fromkeys(_HISTORY, _conversation),
+    **dict.fromkeys(HISTORY, _conversation),
 }
 """What becomes of a node, by its number. The types that ask models and other programs stand in `outside.py`."""

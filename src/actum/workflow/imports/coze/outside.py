@@ -9,11 +9,12 @@ from urllib.parse import quote_plus
 from ....core.json import Json, JsonObject, JsonProblem, parse
 from ...loose import loose_json_text
 from ...tools import literal_origin
+from ..ref import Ref
 from ..report import FieldReader
 from ..secrets import is_secret_name
 from .canvas import KINDS
 from .nodes import Converted, NodeConversion, declared
-from .values import Constant, Ref, Term, is_json, model_params
+from .values import Constant, Term, is_json, model_params
 
 _BOUNDARY = "actum-form-boundary"
 
@@ -425,6 +426,9 @@ def _multipart(c: NodeConversion, pairs: Mapping[str, Term], reader: FieldReader
     return c.values.joined(parts, reader, "formData")
 
 
+TOOLS = ("11", "12", "14", "16", "17", "23", "26", "27", "34", "35", "36", "42", "43", "44", "46", "60")
+"""The types that only a tool of a person's choice can stand for: data bases, images, memories, stored triggers."""
+
 OUTSIDE: dict[str, Callable[[NodeConversion], Converted]] = {
     "3": _llm,
     "4": _plugin,
@@ -432,7 +436,7 @@ OUTSIDE: dict[str, Callable[[NodeConversion], Converted]] = {
     "9": _subworkflow,
     "22": _intent,
     "45": _http,
-    **dict.fromkeys(("12", "14", "16", "17", "23", "27", "42", "43", "44", "46", "60"), _other_tool),
+    **dict.fromkeys(TOOLS, _other_tool),
 }
 """What becomes of a node that asks a model, a tool or another program, by its number."""
 

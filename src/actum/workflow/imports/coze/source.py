@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ....core.json import Json, JsonObject
 from ...text import BadWorkflow, TextProblem, read_text
-from ..dify.source import whole
+from ..surrogates import whole
 
 MEMBERS_MAX = 200
 """An archive may hold so many files."""

@@ -13,9 +13,9 @@ from msgspec import Struct, structs
 from ....core.json import Json, JsonObject, JsonProblem, parse
 from ...expression import SOURCE_MAX
 from ...loose import loose_json_text
-from ..dify.references import DOLLAR, Ref, cel_literal
+from ..ref import DOLLAR, Ref, cel_literal
 from ..report import FieldReader
-from .canvas import BATCH, ENTRY, LOOP, Canvas, CozeNode
+from .canvas import BATCH, ENTRY, HISTORY, LOOP, Canvas, CozeNode
 
 TEMPLATE = re.compile(r"\{\{\s*([^{}\n]{1,200}?)\s*\}\}")
 _STEP = re.compile(r"\.?([^.\[\]\"']+)|\[(\d{1,9})\]|\[[\"']([^\"'\]]+)[\"']\]")
@@ -51,6 +51,7 @@ class Values:
         self.globals: dict[str, str] = {}
         self.loop_variables: dict[str, dict[str, str]] = {}
         self.loop_items: dict[str, dict[str, Term]] = {}
+        self.loop_values: dict[str, dict[str, Term]] = {}
         self.collected: dict[str, dict[str, str]] = {}
         self.uses_dollar = False
 
@@ -159,8 +160,11 @@ class Values:
         if target is node and node.is_batch:
             return Ref("item", _clean(steps), optional=True)
         around = id_ == node.parent or self._holds(id_, node)
+        value = self.loop_values.get(id_, {}).get(str(steps[0])) if around else None
+        if value is not None:
+            return deeper(value, _clean(steps[1:]))
         if target.kind == LOOP and around:
-            return self._in_loop(target, steps)
+            return self._in_loop(target, steps, id_ == node.parent and not node.is_batch)
         if target.kind == BATCH and around:
             if id_ != node.parent:
                 return None
@@ -181,11 +185,14 @@ class Values:
                 return True
         return False
 
-    def _in_loop(self, loop: CozeNode, steps: tuple[str | int, ...]) -> Ref | Constant | None:
+    def _in_loop(self, loop: CozeNode, steps: tuple[str | int, ...], is_direct: bool) -> Ref | Constant | None:
+        """A value of a loop; `index` and the items can be said in the pass of this loop alone."""
         first, rest = str(steps[0]), _clean(steps[1:])
         variable = self.loop_variables.get(loop.id, {}).get(first)
         if variable is not None:
             return Ref("vars", (variable, *rest), optional=True)
+        if not is_direct:
+            return None
         if first == "index":
             return Ref("index")
         items = self.loop_items.get(loop.id, {}).get(first)
@@ -193,14 +200,16 @@ class Values:
             return None
         return deeper(Ref(cel=f"loose_get({in_cel(items)}, index)"), rest)
 
-    def _input(self, steps: tuple[str | int, ...]) -> Ref | None:
+    def _input(self, steps: tuple[str | int, ...]) -> Term | None:
         name = str(steps[0])
         if name not in self.inputs:
             return None
         ref = Ref("inputs", (name, *_clean(steps[1:])), optional=name not in self.required or len(steps) > 1)
         if name in self.defaults:
             first = Ref("inputs", (name,), optional=True)
-            return deeper(Ref(cel=f"coze_or({first.in_cel()}, {cel_literal(self.defaults[name])})"), _clean(steps[1:]))
+            return deeper(
+                Ref(cel=f"coze_default({first.in_cel()}, {cel_literal(self.defaults[name])})"), _clean(steps[1:])
+            )
         return ref
 
     # Texts ------------------------------------------------------------------------------------------------------------
@@ -363,6 +372,8 @@ def output_of(node: CozeNode, steps: tuple[str | int, ...]) -> Ref | Constant | 
     if first == "errorBody":
         field = {"errorMessage": "message", "errorCode": "code"}.get(str(rest[0]) if rest else "")
         return Ref(node.name, ("error", field) if field else ("error",), optional=True)
+    if first == "isSuccess" and node.kind in HISTORY:
+        return Constant(False)
     if first == "isSuccess":
         return Ref(cel=f'loose_null(loose_get({node.name}, "error"))', root=node.name)
     if node.is_batch:
@@ -382,10 +393,12 @@ def _whole(node: CozeNode, first: str, rest: tuple[str | int, ...]) -> Ref:
     return Ref(node.name, ("output", *rest), optional=True)
 
 
-_RESPONSE = {"body": ("output", "text"), "statusCode": ("output", "status"), "headers": ("output", "headers")}
+_RESPONSE = {"body": ("output", "text"), "statusCode": ("output", "status")}
 
 
 def _of_http(node: CozeNode, first: str, rest: tuple[str | int, ...]) -> Ref | None:
+    if first == "headers":  # a text in Coze
+        return Ref(cel=f'coze_json(loose_get({node.name}, "output", "headers"))', root=node.name, type="string")
     return Ref(node.name, (*_RESPONSE[first], *rest), optional=True) if first in _RESPONSE else None
 
 

@@ -12,12 +12,13 @@ import re
 from ....core.json import JsonObject, dumps
 from ...text import BadWorkflow, TextProblem
 from ..imported import ImportedApp, sound_text
+from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes
 from ..secrets import Secrets, is_secret_name, without_keys
 from .assembly import Assembly
 from .graph import DifyGraph, DifyNode
 from .outside import agent_settings, model_name
-from .references import DOLLAR, Place, References
+from .references import Place, References
 from .source import read_source
 
 _CHATS = frozenset({"chat", "agent-chat", "completion"})

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
-from ...expression import ROOTS
-from ...functions import FUNCTIONS
+from ..ref import RESERVED
 from ..report import FieldReader, ImportNotes
 
 NODES_MAX = 2_000
@@ -34,16 +33,6 @@ _LAYOUT = (
     *("selected", "width", "height", "isInIteration", "isInLoop", "isIterationStart", "isLoopStart", "startNodeType"),
     *("_isBundled", "_targetBranches", "_connectedSourceHandleIds", "_connectedTargetHandleIds", "_runningStatus"),
     *("_children", "_isCandidate", "_isSingleRun", "_isEntering", "_isShowTips", "_waitingRun", "parentId"),
-)
-RESERVED = frozenset(
-    {
-        *ROOTS,
-        *FUNCTIONS,
-        *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),
-        *("package", "namespace", "null", "return", "true", "var", "void", "while", "secret", "cel", "has", "all"),
-        *("exists", "exists_one", "map", "filter", "bool", "bytes", "double", "int", "list", "string", "uint", "type"),
-        *("size", "contains", "matches", "dyn", "duration", "timestamp", "startsWith", "endsWith"),
-    }
 )
 
 
