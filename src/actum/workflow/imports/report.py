@@ -233,6 +233,10 @@ class FieldReader:
 
     # Report -----------------------------------------------------------------------------------------------------------
 
+    def taken(self, *names: str) -> None:
+        """What these fields say stands in our file too, or follows from what stands there."""
+        self._read.update(names)
+
     def editor_only(self, *names: str) -> None:
         """These fields are of use to an editor only."""
         for name in names:

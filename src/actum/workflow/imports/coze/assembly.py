@@ -127,7 +127,7 @@ class Assembly:
         self._canvas.above[inner.id] = frozenset(inside) | self._canvas.above.get(c.node.id, frozenset())
         for each in c.node.data.objects("outputs"):
             name = each.text("name")
-            each.editor_only("type", "schema", "required", "description", "assistType")
+            each.taken("type", "schema", "required", "description", "assistType")
             if "input" in each:
                 term = self._values.term(each.object("input"), inner)
                 if name:

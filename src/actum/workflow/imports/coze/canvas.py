@@ -87,7 +87,6 @@ KINDS: dict[str, str] = {
 
 _OUT_OF = frozenset({"loop-output", "batch-output", "default"})
 _INTO = frozenset({"loop-function-inline-output", "batch-function-inline-output"})
-_LAYOUT = ("meta", "version", "_temp")
 
 
 class CozeNode(Struct, eq=False):
@@ -205,7 +204,8 @@ class Canvas:
     def _read_node(self, item: FieldReader, parent: str) -> CozeNode | None:
         id_, kind = item.text("id"), item.text("type")
         place = item.value.get("meta")
-        item.editor_only(*_LAYOUT)
+        item.taken("meta")
+        item.editor_only("version", "_temp")
         inner = item.value.get("data")
         item.raw("data")
         if not id_ or id_ in self.nodes:
@@ -217,7 +217,8 @@ class Canvas:
         name = self._name(title, kind)
         data = self.notes.reader(inner, id=id_, name=name, title=title)
         data.raw("nodeMeta")
-        data.editor_only("size", "trigger_parameters", "version", "settings", "inputDefs")
+        data.taken("trigger_parameters")
+        data.editor_only("size", "version", "inputDefs")
         inputs = data.object("inputs")
         inputs.editor_only("inputDefs")
         node = CozeNode(id_, kind, data, inputs, parent, name, title, _place(place))
@@ -240,7 +241,8 @@ class Canvas:
         for item in holder.objects("edges")[: NODES_MAX * 10]:
             source, target = item.text("sourceNodeID"), item.text("targetNodeID")
             port = item.text("sourcePortID")
-            item.editor_only("targetPortID", "id", "data")
+            item.taken("targetPortID")
+            item.editor_only("id", "data")
             if scope and source == scope and target in self.nodes and self.nodes[target].parent == scope:
                 self._starts.setdefault(scope, set()).add(target)
                 continue

@@ -16,7 +16,7 @@ from ..report import FieldReader, ImportNotes
 from ..secrets import Secrets, is_secret_name, without_keys
 from .assembly import Assembly
 from .canvas import ENTRY, Canvas, CozeNode
-from .nodes import schema_of
+from .nodes import VARIABLE, schema_of
 from .source import read_source, text_of
 from .values import Values, parsed_literal
 
@@ -64,7 +64,7 @@ def _definition(file: FieldReader, notes: ImportNotes, name: str, description: s
     assembly = Assembly(canvas, values, secrets)
     body = assembly.body("")
     for key, known in values.globals.items():
-        notes.say("near", f"variable.{key}", f"a variable of the run, called {known}: it does not last between runs")
+        _variable(key, known, known in values.assigned, notes)
     for node in canvas.nodes.values():
         node.data.finish()
     file.finish()
@@ -83,12 +83,25 @@ def _definition(file: FieldReader, notes: ImportNotes, name: str, description: s
     return without_keys(definition, secrets)
 
 
+def _variable(key: str, known: str, is_assigned: bool, notes: ImportNotes) -> None:
+    """Tell what became of a variable of the app, of the user or of the system."""
+    field = f"variable.{key}"[:200]
+    if key.startswith("global_variable_system"):
+        notes.say("lost", field, f"a variable of Coze itself is not there: {known} is null")
+    elif is_assigned:
+        notes.say("near", field, f"a variable of the run, called {known}: it does not last between runs")
+    else:
+        notes.say("open", field, f"no node gives this variable a value: give {known} its first value in `vars`")
+
+
 def _entry(node: CozeNode, values: Values, secrets: Secrets) -> None:
     """The inputs that the start node asks for."""
-    node.inputs.editor_only(*node.inputs.fields())
+    for field in list(node.inputs.fields()):
+        if node.inputs.raw(field) not in (None, "", [], {}):
+            node.inputs.near(field, "this is a matter of the program that starts the workflow")
     for each in node.data.objects("outputs"):
         name = each.text("name").replace('"', "")[:200]
-        each.editor_only("assistType", "schema", "readOnly", "readonly", "title", "inputMode")
+        each.taken(*VARIABLE, "inputMode")
         type_ = each.text("type", "string")
         description, default, required = each.raw("description"), each.raw("defaultValue"), each.flag("required")
         if not name:

@@ -218,6 +218,8 @@ def compute(value: Json, group: str = "output") -> JsonObject:
 _TYPES = {"string": "string", "integer": "integer", "float": "number", "number": "number", "boolean": "boolean"}
 _OWN = frozenset({"errorBody", "isSuccess", "reasoning_content"})
 _SCHEMA_DEEP = 12
+VARIABLE = ("name", "type", "schema", "required", "description", "assistType", "readOnly", "readonly", "title")
+"""The fields of a variable of Coze."""
 
 
 def schema_of(variable: Json, depth: int = 0) -> JsonObject:
@@ -248,7 +250,7 @@ def declared(c: NodeConversion) -> JsonObject:
     """The JSON Schemas of the outputs of a node."""
     outputs = c.node.data.objects("outputs")
     for each in outputs:
-        each.editor_only(*each.fields())
+        each.taken(*VARIABLE)
     given: list[Json] = [each.value for each in outputs]
     if c.node.is_batch and len(given) == 1:  # a list of objects: each item gives one object
         given = _fields_of_items(given[0])
@@ -317,7 +319,7 @@ def _condition(c: NodeConversion, condition: FieldReader) -> str:
     operator = int(condition.number("operator", 0))
     left = c.term(condition.object("left"), "input")
     for side in ("left", "right"):
-        condition.object(side).editor_only("name")
+        condition.object(side).taken("name")
     if operator not in OPERATORS:
         condition.lost("operator", f"there is no operator {operator}")
         return "false"
@@ -331,9 +333,15 @@ def _condition(c: NodeConversion, condition: FieldReader) -> str:
 
 def _say(c: NodeConversion) -> Converted:
     given = c.params()
-    c.inputs.editor_only("streamingOutput", "terminatePlan", "callTransferVoice", "chatHistoryWriting")
-    c.node.data.editor_only("outputs")
+    c.inputs.editor_only("terminatePlan", "callTransferVoice", "chatHistoryWriting")
+    _told_at_once(c)
+    c.node.data.taken("outputs")
     return c.done((c.name, {"type": "say", "text": _content(c, given)}))
+
+
+def _told_at_once(c: NodeConversion) -> None:
+    if c.inputs.flag("streamingOutput"):
+        c.inputs.near("streamingOutput", "the text is told as a whole when it is there")
 
 
 def _content(c: NodeConversion, given: Mapping[str, Term]) -> Json:
@@ -342,31 +350,31 @@ def _content(c: NodeConversion, given: Mapping[str, Term]) -> Json:
     value = block.value.get("value")
     if isinstance(value, dict) and value.get("type") == "ref":
         return c.values.value(c.values.term(block, c.node), block, "value")
-    block.editor_only("type", "schema", "assistType")
+    block.taken("type", "schema", "assistType")
     inner = block.object("value")
-    inner.editor_only("type", "rawMeta")
+    inner.taken("type", "rawMeta")
     return c.text(inner, "content", given)
 
 
 def _exit(c: NodeConversion) -> Converted:
     given, plan = c.params(), c.inputs.text("terminatePlan", "returnVariables")
-    c.node.data.editor_only("outputs")
+    c.node.data.taken("outputs")
     outputs: JsonObject
     if plan == "useAnswerContent":
-        c.inputs.editor_only("streamingOutput")
+        _told_at_once(c)
         said = c.fresh(f"{c.name}_answer")
         outputs = {"output": f"${{{said}.text}}"}
         main: JsonObject = {"type": "end", "outputs": outputs}
         return c.done((said, {"type": "say", "text": _content(c, given)}), (c.name, main))
     if plan != "returnVariables":
         c.inputs.lost("terminatePlan", f"there is no plan {plan[:40]!r}")
-    c.inputs.editor_only("content", "streamingOutput")
+    c.inputs.taken("content", "streamingOutput")
     outputs = c.values.values(given, c.inputs, "inputParameters")
     return c.done((c.name, {"type": "end", "outputs": outputs}))
 
 
 def _comment(c: NodeConversion) -> Converted:
-    c.inputs.editor_only("schemaType")
+    c.inputs.taken("schemaType")
     note = c.inputs.raw("note")
     if isinstance(note, str):
         try:
@@ -403,14 +411,15 @@ def _assign(c: NodeConversion) -> Converted:
     """Changes variables of the loop around, or of the app."""
     changes: JsonObject = {}
     c.inputs.raw("variableTypeMap")
-    c.node.data.editor_only("outputs")
+    c.node.data.taken("outputs")
     for each in c.inputs.objects("inputParameters"):
-        each.editor_only("name")
+        each.taken("name")
         target = c.term(each, "left")
         value = c.term(each, "right" if "right" in each else "input")
         if not isinstance(target, Ref) or target.root != "vars" or len(target.steps) != 1:
             each.lost("left", "this variable is not there, or cannot be changed")
             continue
+        c.values.assigned.add(str(target.steps[0]))
         changes[str(target.steps[0])] = c.values.value(value, each, "right")
         if c.node.kind == "40":
             each.near("left", "a variable of the run: it does not last from one run to the next")
@@ -421,7 +430,7 @@ def _assign(c: NodeConversion) -> Converted:
 
 def _aggregate(c: NodeConversion) -> Converted:
     groups: JsonObject = {}
-    c.node.data.editor_only("outputs")
+    c.node.data.taken("outputs")
     for each in c.inputs.objects("mergeGroups"):
         name = each.text("name", "output")
         terms = [c.values.term(block, c.node) for block in each.objects("variables")]
@@ -434,23 +443,25 @@ def _aggregate(c: NodeConversion) -> Converted:
 
 
 def _text(c: NodeConversion) -> Converted:
-    c.node.data.editor_only("outputs")
+    c.node.data.taken("outputs")
     given = c.params()
     method = c.inputs.text("method", "concat")
     if method == "split":
-        c.inputs.editor_only("concatParams")
+        c.inputs.taken("concatParams")
         params = c.values.params(c.inputs, "splitParams", c.node)
         marks = params.get("delimiters", Constant([]))
         text = in_cel(next(iter(given.values()), Constant("")))
         return c.done((c.name, compute(c.computed(f"coze_split({text}, {in_cel(marks)})", c.inputs, "splitParams"))))
     if method != "concat":
         c.inputs.lost("method", f"there is no method {method[:40]!r}")
-    c.inputs.editor_only("splitParams")
+    c.inputs.taken("splitParams")
     params = c.values.params(c.inputs, "concatParams", c.node)
     by = in_cel(params.get("arrayItemConcatChar", Constant(",")))
     template = params.get("concatResult", Constant(""))
     words = str(template.value or "") if isinstance(template, Constant) else ""
     parts = c.values.parts(words, given, c.node, c.inputs, "concatParams")
+    if not any(isinstance(part, Ref) for part in parts):
+        return c.done((c.name, compute(c.values.escaped("".join(map(str, parts))))))
     shown = " + ".join(
         in_cel(Constant(part)) if isinstance(part, str) else f"coze_join({part.in_cel()}, {by})" for part in parts
     )
@@ -458,7 +469,7 @@ def _text(c: NodeConversion) -> Converted:
 
 
 def _json(c: NodeConversion) -> Converted:
-    c.node.data.editor_only("outputs")
+    c.node.data.taken("outputs")
     given = c.params()
     function = "coze_json" if c.node.kind == "58" else "coze_value"
     term = given.get("input", next(iter(given.values()), Constant(None)))
@@ -511,6 +522,7 @@ def _code(c: NodeConversion) -> Converted:
             name: {"anyOf": [each, {"type": "null"}]} if each else {} for name, each in properties.items()
         }
         main["outputs"] = {"type": "object", "properties": nullable}
+        c.node.data.near("outputs", "a value of another type fails the node; Coze converts the value, or gives null")
     item = f"${{{c.name}.output}}"
     return c.done((c.name, main), error=lambda values: {"output": values, "text": "", "files": []}, item=item)
 
@@ -576,7 +588,7 @@ def _question(c: NodeConversion) -> Converted:
     inputs.raw("dynamic_option")
     properties = {key: each for key, each in declared(c).items() if key != "USER_RESPONSE"}
     if not inputs.flag("extra_output") or not properties:
-        inputs.editor_only("limit", "llmParam")
+        inputs.taken("limit", "llmParam")
         return _asked(c, c.done((name, main)))
     inputs.raw("limit")
     inputs.near("limit", "what the answer does not say is asked for once, by a form")
@@ -601,8 +613,8 @@ def _asked(c: NodeConversion, done: Converted) -> Converted:
 
 def _options(c: NodeConversion, asked: Json) -> Converted:
     inputs, names = c.inputs, options_of(c.node)
-    inputs.editor_only("dynamic_option", "limit", "llmParam", "extra_output")
-    c.node.data.editor_only("outputs")
+    inputs.taken("dynamic_option", "limit", "llmParam", "extra_output")
+    c.node.data.taken("outputs")
     ports = [f"option_{index}" for index in range(len(names))]
     lines = "".join(f"\n{port}: {c.values.escaped(name)}" for port, name in zip(ports, names, strict=True))
     if isinstance(asked, str):
@@ -622,7 +634,7 @@ def _options(c: NodeConversion, asked: Json) -> Converted:
 
 def _conversation(c: NodeConversion) -> Converted:
     c.inputs.editor_only(*c.inputs.fields())
-    c.node.data.editor_only("outputs")
+    c.node.data.taken("outputs")
     c.node.data.lost("type", "a workflow does not read or change the messages of a conversation: nothing is done here")
     return Converted({c.name: {"type": "set", "set": {}}}, {"": c.name, ERROR: f"{c.name}"})
 

@@ -108,7 +108,7 @@ def _intent(c: NodeConversion) -> Converted:
     params = c.params()
     given = _model(c, main)
     c.inputs.editor_only("mode")
-    c.node.data.editor_only("outputs")
+    c.node.data.taken("outputs")
     main["text"] = c.values.value(
         params.get("query", next(iter(params.values()), Constant(""))), c.inputs, "inputParameters"
     )
@@ -152,7 +152,8 @@ def _arguments(c: NodeConversion, given: Mapping[str, Term]) -> JsonObject:
 
 
 def _called(c: NodeConversion, main: JsonObject) -> Converted:
-    c.node.data.editor_only("outputs")
+    if c.node.data.raw("outputs"):
+        c.node.data.near("outputs", "what the tool gives is taken as it is, and is not converted to these types")
     item = f"${{{c.name}.output}}"
     return c.done((c.name, main), error=lambda values: {"output": values, "text": "", "files": []}, item=item)
 
@@ -189,12 +190,14 @@ def _knowledge(c: NodeConversion) -> Converted:
     params = c.inputs.objects("datasetParam")
     for each in params:
         each.editor_only(*each.fields())
-    c.inputs.editor_only("strategyParam", "datasetParam")
+    if c.inputs.raw("strategyParam"):
+        c.inputs.open("strategyParam", "these settings belong to the tool")
     c.inputs.open("datasetParam", "choose a tool that searches the knowledge; it is called search_knowledge here")
     query = given.pop("Query", given.pop("query", next(iter(given.values()), Constant(""))))
     shown = c.values.value(query, c.inputs, "inputParameters")
     main: JsonObject = {"type": "knowledge", "tool": "search_knowledge", "query": "" if shown is None else shown}
-    c.node.data.editor_only("outputs")
+    if c.node.data.raw("outputs"):
+        c.node.data.near("outputs", "outputList is what the tool gives, and is not converted to these types")
     return c.done((c.name, main), error=lambda values: {"output": values, "text": "", "files": []})
 
 
@@ -208,8 +211,10 @@ def _other_tool(c: NodeConversion) -> Converted:
             c.inputs.open(field, "these settings belong to the tool")
     arguments = _arguments(c, given)
     if "sql" in c.inputs:
-        arguments["sql"] = c.text(c.inputs, "sql", given)
-        c.inputs.near("sql", "values stand in the statement as texts: let the tool take them as parameters")
+        arguments["sql"] = c.values.escaped(c.inputs.text("sql"))
+        c.inputs.near(
+            "sql", "names in braces stay in the statement, and the values stand beside: the tool fills them in"
+        )
     c.node.data.open("type", f"choose a tool; it is called {kind} here")
     return _called(c, {"type": "tool", "tool": kind, "with": arguments})
 
@@ -252,7 +257,7 @@ def _http(c: NodeConversion) -> Converted:
     if setting.number("retryTimes", 0):
         setting.near("retryTimes", "calls are repeated by the call path, where a repetition is safe")
     inputs.near("apiInfo", "a status of 400 and above fails the node")
-    c.node.data.editor_only("outputs")
+    c.node.data.taken("outputs")
 
     def error(values: JsonObject) -> JsonObject:
         body, status = values.get("body", ""), values.get("statusCode", 0)

@@ -49,6 +49,7 @@ class Values:
         self.defaults: JsonObject = {}
         self.variables: JsonObject = {}
         self.globals: dict[str, str] = {}
+        self.assigned: set[str] = set()
         self.loop_variables: dict[str, dict[str, str]] = {}
         self.loop_items: dict[str, dict[str, Term]] = {}
         self.loop_values: dict[str, dict[str, Term]] = {}
@@ -62,7 +63,7 @@ class Values:
         type_ = block.text("type", "string")
         block.raw("assistType")
         value = block.object("value")
-        value.editor_only("rawMeta", "dependencies")
+        value.taken("rawMeta", "dependencies")
         kind = value.text("type", "literal" if "content" in value else "")
         match kind:
             case "ref":
@@ -94,7 +95,7 @@ class Values:
             return NULL
         for each in block.objects("schema"):
             name = each.text("name")
-            each.editor_only("type", "required", "description", "schema", "assistType")
+            each.taken("type", "required", "description", "schema", "assistType")
             if name:
                 fields[name] = self.term(each.object("input"), node, depth + 1)
         if all(isinstance(each, Constant) for each in fields.values()):
@@ -106,7 +107,7 @@ class Values:
         found: dict[str, Term] = {}
         for each in reader.objects(field):
             name = each.text("name")
-            each.editor_only("type", "required", "description")
+            each.taken("type", "required", "description")
             if "input" not in each:
                 continue
             term = self.term(each.object("input"), node)
