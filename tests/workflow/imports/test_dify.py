@@ -2,8 +2,6 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -20,6 +18,7 @@ from actum.workflow.imports.dify import import_dify
 from actum.workflow.imports.surrogates import whole
 from actum.workflow.load import check_text
 from actum.workflow.text import BadWorkflow, read_text
+from tests.workflow.imports.mutation import JUNK, fields_of, places
 
 CORPUS = Path(__file__).parent.parent / "dify"
 
@@ -75,48 +74,6 @@ def test_a_file_that_is_none_of_dify_is_refused() -> None:
             import_dify(text)
 
 
-JUNK: list[Json] = [
-    None,
-    True,
-    0,
-    -1,
-    1e300,
-    "",
-    "x",
-    "${x}",
-    "{{#1.s#}}",
-    "{{#sys.query#}}",
-    [],
-    [[]],
-    [None],
-    {},
-    {"cel": "1"},
-]
-
-
-def _put(value: Json, step: str | int, new: Json) -> None:
-    match value, step:
-        case dict(), str():
-            value[step] = new
-        case list(), int():
-            value[step] = new
-        case _:
-            raise AssertionError(step)
-
-
-def places(value: Json, found: list[Callable[[Json], None]]) -> list[Callable[[Json], None]]:
-    """What puts another value at each place of a value."""
-    items: Iterator[tuple[str | int, Json]] = iter(())
-    if isinstance(value, dict):
-        items = iter(list(value.items()))
-    elif isinstance(value, list):
-        items = iter(list(enumerate(value)))
-    for step, item in items:
-        found.append(partial(_put, value, step))
-        places(item, found)
-    return found
-
-
 def survives(value: JsonObject) -> None:
     """The import comes to an end, reports, and what it writes passes the check."""
     try:
@@ -144,7 +101,7 @@ def test_a_file_with_any_one_field_missing_never_breaks_the_import(corpus: list[
     chance = random.Random(3)  # which fields are tried, and no secret
     for value in corpus:
         text = msgspec.json.encode(value)
-        paths = list(_fields(value, ()))
+        paths = list(fields_of(value, ()))
         for path in chance.sample(paths, 1) if paths else ():
             changed = msgspec.json.decode(text)
             at = changed
@@ -152,16 +109,6 @@ def test_a_file_with_any_one_field_missing_never_breaks_the_import(corpus: list[
                 at = at[step]
             del at[path[-1]]
             survives(changed)
-
-
-def _fields(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield (*path, name)
-            yield from _fields(item, (*path, name))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _fields(item, (*path, index))
 
 
 def test_a_text_of_the_file_never_becomes_an_expression_of_ours() -> None:

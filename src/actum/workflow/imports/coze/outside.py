@@ -160,8 +160,7 @@ def _called(c: NodeConversion, main: JsonObject) -> Converted:
 
 def _plugin(c: NodeConversion) -> Converted:
     given = c.params()
-    said = {each["name"]: each for each in c.inputs.items("apiParam") if isinstance(each, dict) and "name" in each}
-    names = model_params(list(said.values()))
+    names = model_params(list(c.inputs.items("apiParam")))
     c.inputs.editor_only("pluginFrom", "pluginVersion")
     tool = _slug(str(names.get("apiName") or "")) or f"plugin_{_slug(str(names.get('apiID') or '')) or 'tool'}"
     tool = tool if tool[0].isalpha() else f"plugin_{tool}"

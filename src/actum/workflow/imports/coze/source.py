@@ -49,14 +49,30 @@ def read_source(text: str | bytes) -> CozeSource:
         if not isinstance(value, dict):
             break
         if isinstance(value.get("nodes"), list):
-            return CozeSource(value, tuple(around))
+            return CozeSource(_canvas(value), tuple(around))
         around.append(value)
         value = next((value[name] for name in _ENVELOPES if isinstance(value.get(name), str | dict)), None)
     raise BadWorkflow([TextProblem("this is no file of Coze: a canvas with `nodes` and `edges` is expected")])
 
 
+_NO_CANVAS = (
+    "the nodes of this file have no `data`: this is another format of Coze. Select all nodes in the editor of Coze, "
+    "copy them, and import the text that was copied"
+)
+
+
+def _canvas(value: JsonObject) -> JsonObject:
+    """The canvas, if its nodes are those of a canvas."""
+    nodes = value["nodes"]
+    found = [each for each in nodes if isinstance(each, dict)] if isinstance(nodes, list) else []
+    if found and not any(isinstance(each.get("data"), dict) for each in found):
+        raise BadWorkflow([TextProblem(_NO_CANVAS)])
+    return value
+
+
 def _of_archive(data: bytes) -> CozeSource:
     """The first file of an archive that is a canvas."""
+    problem = TextProblem("this archive holds no canvas of Coze")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for member in archive.infolist()[:MEMBERS_MAX]:
@@ -64,14 +80,16 @@ def _of_archive(data: bytes) -> CozeSource:
                     continue
                 with archive.open(member) as file:
                     text = file.read(SIZE_MAX + 1)
-                if len(text) <= SIZE_MAX and text[:4] != b"PK\x03\x04":
-                    try:
-                        return read_source(text)
-                    except BadWorkflow:
-                        continue
+                if len(text) > SIZE_MAX or text[:4] == b"PK\x03\x04":
+                    continue
+                try:
+                    return read_source(text)
+                except BadWorkflow as bad:
+                    if bad.problems[0].message == _NO_CANVAS:
+                        problem = bad.problems[0]
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError):
         raise BadWorkflow([TextProblem("this archive cannot be read")]) from None
-    raise BadWorkflow([TextProblem("this archive holds no canvas of Coze")])
+    raise BadWorkflow([problem])
 
 
 def text_of(around: tuple[JsonObject, ...], *names: str) -> str:
