@@ -63,8 +63,9 @@ def _tell(terminal: Terminal, report: ImportReport, path: str) -> None:
             terminal.text(str(line))
     counts = ", ".join(f"{report.count(status)} {status}" for status in ("same", "near", "open", "lost"))
     terminal.text(f"{path}: {counts}")
-    if report.settings and not path.endswith(".toml"):
-        terminal.text(f"For actum.toml:\n{report.settings}")
+    settings = report.settings_for(path)
+    if settings and not path.endswith(".toml"):
+        terminal.text(f"For actum.toml:\n{settings}")
 
 
 def _as_json(imported: ImportedApp, path: str) -> JsonObject:
@@ -88,5 +89,5 @@ def _as_json(imported: ImportedApp, path: str) -> JsonObject:
         "exit_code": report.exit_code,
         "lines": lines,
         "names": names,
-        "settings": report.settings,
+        "settings": report.settings_for(path),
     }

@@ -2,6 +2,7 @@
 
 import json
 import random
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -13,8 +14,11 @@ from typer.testing import CliRunner
 from actum.cli.app import app as command
 from actum.cli.importing import IMPORTS
 from actum.core.json import Json, JsonObject
+from actum.triggers.desk import check_trigger
+from actum.triggers.settings import TriggerTable
 from actum.workflow.imports.definition_text import definition_text
 from actum.workflow.imports.dify import import_dify
+from actum.workflow.imports.imported import ImportedApp
 from actum.workflow.imports.surrogates import whole
 from actum.workflow.load import check_text
 from actum.workflow.text import BadWorkflow, read_text
@@ -253,6 +257,86 @@ def test_what_is_written_is_read_back_as_the_same_value() -> None:
     assert read_text(definition_text(value)).value == value
 
 
+# Triggers -------------------------------------------------------------------------------------------------------------
+
+
+def tables(imported: ImportedApp) -> dict[str, TriggerTable]:
+    """The triggers of the settings that an import writes; each is sound."""
+    settings = tomllib.loads(imported.report.settings_for("app.workflow.yaml"))
+    found = msgspec.convert(settings.get("triggers", {}), dict[str, TriggerTable])
+    for name, table in found.items():
+        check_trigger(name, table)
+        assert table.workflow == "app.workflow.yaml"
+    return found
+
+
+def test_a_webhook_of_dify_becomes_a_trigger_whose_body_brings_the_inputs() -> None:
+    params: list[Json] = [{"name": "q", "required": True}]
+    body: list[Json] = [{"name": "n", "type": "number"}, {"name": 'a "b" ${x}', "type": "string", "required": True}]
+    hook = node("1", "trigger-webhook", method="get", params=params, body=body, status_code=201)
+    imported = import_dify(app([hook, node("2", "answer", answer="{{#1.q#}}")], [edge("1", "2")]))
+    found = tables(imported)["trigger_webhook_1"]
+    assert found.is_webhook
+    assert found.with_ == {
+        "q": "${event.data.q}",
+        "n": "${event.data.n?}",
+        'a "b" ${x}': '${event.data["a b ${x}"]}',
+    }
+    said = {line.field: line.status for line in imported.report.of("trigger_webhook_1")}
+    assert (said["method"], said["params[0].name"], said["status_code"]) == ("open", "open", "near")
+    assert imported.report.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "schedule"),
+    [
+        ({"mode": "cron", "cron_expression": "0 9 * * 1-5"}, "0 9 * * 1-5"),
+        ({"mode": "visual", "frequency": "hourly", "visual_config": {"on_minute": 7}}, "7 * * * *"),
+        ({"mode": "visual", "frequency": "daily", "visual_config": {"time": "12:05 AM"}}, "5 0 * * *"),
+        ({"mode": "visual", "frequency": "daily", "visual_config": {"time": "12:05 PM"}}, "5 12 * * *"),
+        (
+            {"frequency": "weekly", "visual_config": {"time": "9:30 PM", "weekdays": ["mon", "sun"]}},
+            "30 21 * * MON,SUN",
+        ),
+        (
+            {"frequency": "monthly", "visual_config": {"time": "1:00 AM", "monthly_days": [1, 31, "last"]}},
+            "0 1 1,31,L * *",
+        ),
+        ({"frequency": "monthly", "visual_config": {"time": "1:00 AM", "monthly_days": [0, 32]}}, ""),
+        ({"frequency": "daily", "visual_config": {"time": "25:00"}}, ""),
+        ({"frequency": "yearly", "visual_config": {"time": "1:00"}}, ""),
+        ({"mode": "cron", "cron_expression": "whenever"}, ""),
+        ({"mode": "cron", "cron_expression": '0 9 * * *"\nsecret = "x'}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_schedule_of_dify_becomes_a_trigger_or_is_open(data: JsonObject, schedule: str) -> None:
+    """Expected by hand from what the editor of Dify shows for these settings."""
+    imported = import_dify(app([node("1", "trigger-schedule", timezone="Europe/Berlin", **data)]))
+    found = tables(imported)
+    assert [(table.schedule, table.zone) for table in found.values()] == (
+        [(schedule, "Europe/Berlin")] if schedule else []
+    )
+    assert imported.report.exit_code == 3
+
+
+def test_a_plugin_that_begins_a_workflow_becomes_a_webhook_that_is_open() -> None:
+    imported = import_dify(app([node("1", "trigger-plugin", plugin_id="a/b")]))
+    assert tables(imported)["trigger_plugin_1"].is_webhook
+    assert imported.report.exit_code == 3
+
+
+def test_several_starts_ask_for_no_input_and_a_start_of_its_own_nodes_is_lost() -> None:
+    hook = node("2", "trigger-webhook", body=[{"name": "n", "type": "number", "required": True}])
+    nodes = [hook, node("3", "trigger-schedule", cron_expression="0 9 * * *"), node("4", "answer", answer="{{#2.n#}}")]
+    together = import_dify(app(nodes, [edge("2", "4"), edge("3", "4")]))
+    assert set(tables(together)) == {"trigger_webhook_2", "trigger_schedule_3"}
+    assert "required" not in together.text
+    assert together.report.exit_code == 3
+    apart = import_dify(app([*nodes, node("5", "answer", answer="x")], [edge("2", "4"), edge("3", "5")]))
+    assert apart.report.exit_code == 4
+
+
 # The command ----------------------------------------------------------------------------------------------------------
 
 
@@ -268,3 +352,7 @@ def test_the_command_writes_our_file_and_tells_by_its_exit_code(
         )
         assert done.exit_code == code, done.output
         assert not check_text((tmp_path / f"{name}.yaml").read_bytes()).problems
+    done = run.invoke(
+        command, ["workflow", "import", str(CORPUS / "trigger_schedule.yml"), "--from", "dify", "-o", "daily.yaml"]
+    )
+    assert '[triggers.daily]\nworkflow = "daily.yaml"\nschedule = "0 9 * * *"\nzone = "Europe/Berlin"' in done.output

@@ -15,6 +15,7 @@ from ..imported import ImportedApp, sound_text
 from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes
 from ..secrets import Secrets, is_secret_name, without_keys
+from . import triggers
 from .assembly import Assembly
 from .graph import DifyGraph, DifyNode
 from .outside import agent_settings, model_name
@@ -94,6 +95,7 @@ def _workflow(workflow: FieldReader, notes: ImportNotes, name: str, description:
         variables[references.gathered] = ""
     for node in graph.inside(""):
         _start(node, references, secrets, notes)
+    triggers.several(graph, references)
     if mode == "advanced-chat":
         references.find(("sys", "query"), _NOWHERE)
     assembly = Assembly(graph, references, secrets, notes)
@@ -205,19 +207,11 @@ def _start(node: DifyNode, references: References, secrets: Secrets, notes: Impo
         for each in node.data.objects("variables"):
             _input(node, each, references)
     elif node.kind == "trigger-webhook":
-        _webhook(node, references)
-        notes.settings.append(f"# [triggers.{node.name}] is started by a webhook\n")
+        triggers.webhook(node, references, notes)
     elif node.kind == "trigger-schedule":
-        data = node.data
-        cron, zone = data.text("cron_expression"), data.text("timezone", "UTC")
-        for field in ("mode", "frequency", "visual_config"):
-            data.raw(field)
-        data.open("cron_expression" if cron else "visual_config", "add a trigger by hand: actum trigger add")
-        notes.settings.append(f"# [triggers.{node.name}] is started by a schedule: {dumps(cron)}, {dumps(zone)}\n")
+        triggers.schedule(node, notes)
     elif node.kind in ("trigger-plugin", "datasource"):
-        for field in list(node.data.fields()):
-            node.data.raw(field)
-        node.data.open("", "a plugin of Dify starts this workflow: start it by a trigger of actum, with these inputs")
+        triggers.plugin(node, notes)
 
 
 def _input(node: DifyNode, each: FieldReader, references: References) -> None:
@@ -258,34 +252,6 @@ def _input(node: DifyNode, each: FieldReader, references: References) -> None:
     known = references.new_input(name, schema, required=required)
     references.input_names[(node.id, name)] = known
     references.input_types[known] = type_
-
-
-def _webhook(node: DifyNode, references: References) -> None:
-    data = node.data
-    data.open("", "add a trigger by hand: actum trigger add; its data are the inputs of the workflow")
-    for field in ("method", "content_type", "status_code", "response_body", "webhook_id", "timeout", "async_mode"):
-        data.raw(field)
-    data.editor_only("webhook_url", "webhook_debug_url", "variables")
-    for field in ("headers", "params", "body"):
-        for each in data.objects(field):
-            name, type_ = each.text("name"), each.text("type", "string")
-            if not name:
-                continue
-            known = references.new_input(name, dict(_WEBHOOK.get(type_, {})), required=each.flag("required"))
-            references.input_names[(node.id, name)] = known
-            references.input_types[known] = type_
-
-
-_WEBHOOK: dict[str, JsonObject] = {
-    "string": {"type": "string"},
-    "number": {"type": "number"},
-    "boolean": {"type": "boolean"},
-    "object": {"type": "object"},
-    "array[string]": {"type": "array"},
-    "array[number]": {"type": "array"},
-    "array[boolean]": {"type": "array"},
-    "array[object]": {"type": "array"},
-}
 
 
 # Chat apps ------------------------------------------------------------------------------------------------------------
