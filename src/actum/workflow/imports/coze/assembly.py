@@ -6,9 +6,9 @@ from ....core.json import Json, JsonObject
 from ..ref import Ref
 from ..secrets import Secrets
 from .canvas import COMMENT, CONTAINERS, ENTRY, ERROR, LOOP, Canvas, CozeNode
-from .nodes import COMPUTED_MAX, CONVERTERS, PARALLEL_MAX, Converted, NodeConversion, rows
+from .nodes import COMPUTED_MAX, CONVERTERS, PARALLEL_MAX, CozeConversion, CozeConverted, rows
 from .outside import OUTSIDE, UNKNOWN
-from .values import Constant, Term, Values, in_cel
+from .values import CanvasValues, Constant, Term, in_cel
 
 PASSES_MAX = 10_000
 
@@ -23,7 +23,7 @@ class CanvasBody:
         self.ends: list[str] = []
 
 
-class Assembly:
+class CanvasAssembly:
     """Puts a canvas together.
 
     Args:
@@ -32,7 +32,7 @@ class Assembly:
         secrets: keeps what must not stand in plain text.
     """
 
-    def __init__(self, canvas: Canvas, values: Values, secrets: Secrets) -> None:
+    def __init__(self, canvas: Canvas, values: CanvasValues, secrets: Secrets) -> None:
         self._canvas = canvas
         self._values = values
         self._secrets = secrets
@@ -41,7 +41,7 @@ class Assembly:
     def body(self, scope: str) -> CanvasBody:
         """The nodes and edges of a container, or of the workflow itself."""
         canvas, body = self._canvas, CanvasBody()
-        converted: dict[str, Converted] = {}
+        converted: dict[str, CozeConverted] = {}
         for node in canvas.inside(scope):
             if node.kind == ENTRY:
                 continue
@@ -74,8 +74,8 @@ class Assembly:
                 body.ends += [port for port in (*(each.ends or (each.exits[""],)), *error) if port not in left]
         return body
 
-    def _node(self, node: CozeNode) -> Converted:
-        conversion = NodeConversion(node, self._values, self._secrets, self._canvas.fresh)
+    def _node(self, node: CozeNode) -> CozeConverted:
+        conversion = CozeConversion(node, self._values, self._secrets, self._canvas.fresh)
         if node.kind in CONTAINERS:
             return (self._loop if node.kind == LOOP else self._batch)(conversion)
         convert = CONVERTERS.get(node.kind) or OUTSIDE.get(node.kind) or UNKNOWN
@@ -83,7 +83,7 @@ class Assembly:
 
     # Batches ----------------------------------------------------------------------------------------------------------
 
-    def _batch(self, c: NodeConversion) -> Converted:
+    def _batch(self, c: CozeConversion) -> CozeConverted:
         inputs, node = c.inputs, c.node
         given = self._lists(c)
         most, parallel = c.term(inputs, "batchSize"), c.term(inputs, "concurrentSize")
@@ -109,7 +109,7 @@ class Assembly:
             main["nodes"] = {c.fresh("nothing"): {"type": "set", "set": {}}}
         return c.done((node.name, main))
 
-    def _lists(self, c: NodeConversion) -> dict[str, Term]:
+    def _lists(self, c: CozeConversion) -> dict[str, Term]:
         """The lists that a container goes through; other values that a container is given are not gone through."""
         given = c.params()
         for each in c.inputs.objects("inputParameters"):
@@ -119,7 +119,7 @@ class Assembly:
                 self._values.loop_values.setdefault(c.node.id, {})[name] = given.pop(name)
         return given
 
-    def _outputs(self, c: NodeConversion) -> dict[str, tuple[Term, str]]:
+    def _outputs(self, c: CozeConversion) -> dict[str, tuple[Term, str]]:
         """What a container gives: values of the nodes inside, and its variables; each with the name of its node."""
         found: dict[str, tuple[Term, str]] = {}
         inner = CozeNode(f"{c.node.id}:", "", c.node.data, c.node.inputs, c.node.id, c.name, "")
@@ -136,7 +136,7 @@ class Assembly:
 
     # Loops ------------------------------------------------------------------------------------------------------------
 
-    def _loop(self, c: NodeConversion) -> Converted:
+    def _loop(self, c: CozeConversion) -> CozeConverted:
         inputs, node, values = c.inputs, c.node, self._values
         kind = inputs.text("loopType", "array")
         items, first = self._lists(c), c.params("variableParameters")
@@ -162,7 +162,7 @@ class Assembly:
         main |= {"nodes": body.nodes, "edges": list[Json](body.edges), "output": output}
         return c.done((node.name, main))
 
-    def _count(self, c: NodeConversion, kind: str, items: dict[str, Term]) -> str:
+    def _count(self, c: CozeConversion, kind: str, items: dict[str, Term]) -> str:
         """How many passes there are, in CEL; empty where only a break ends the loop."""
         term = c.term(c.inputs, "loopCount")
         match kind:
@@ -187,7 +187,7 @@ class Assembly:
                 c.inputs.lost("loopType", f"there is no loop of the type {kind[:40]!r}: nothing is gone through")
                 return "0"
 
-    def _gather(self, c: NodeConversion, body: CanvasBody, variables: JsonObject, known: dict[str, str]) -> Json:
+    def _gather(self, c: CozeConversion, body: CanvasBody, variables: JsonObject, known: dict[str, str]) -> Json:
         """What a loop gives: a variable as it is at the end, and a list of what a node inside gave in each pass."""
         output: JsonObject = {}
         lists: dict[str, tuple[str, str]] = {}
@@ -211,7 +211,7 @@ class Assembly:
                 body.nodes[gather] = _gathering(lists, _upstream(body.edges, gather))
         return output if output.keys() != {"cel"} else None
 
-    def _gather_before(self, c: NodeConversion, body: CanvasBody, name: str, lists: dict[str, tuple[str, str]]) -> None:
+    def _gather_before(self, c: CozeConversion, body: CanvasBody, name: str, lists: dict[str, tuple[str, str]]) -> None:
         """Gather what a pass gave so far, before a `break` or a `continue` ends the pass."""
         gathering = _gathering(lists, _upstream(body.edges, name))
         if gathering["extend"]:
@@ -222,7 +222,7 @@ class Assembly:
             body.edges.append(f"{gather} > {name}")
             body.nodes[gather] = gathering
 
-    def _not_even_once(self, c: NodeConversion, body: CanvasBody, count: str) -> None:
+    def _not_even_once(self, c: CozeConversion, body: CanvasBody, count: str) -> None:
         """An empty list is gone through not even once."""
         first, stop = c.fresh(f"{c.name}_begin"), c.fresh(f"{c.name}_stop")
         body.nodes = {

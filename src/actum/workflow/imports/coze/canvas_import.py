@@ -14,11 +14,14 @@ from ..imported import ImportedApp, sound_text
 from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes
 from ..secrets import Secrets, is_secret_name, without_keys
-from .assembly import Assembly
-from .canvas import ENTRY, Canvas, CozeNode
+from .assembly import CanvasAssembly
+from .canvas import CONTAINERS, ENTRY, Canvas, CozeNode
 from .nodes import VARIABLE, schema_of
 from .source import read_source, text_of
-from .values import Values, parsed_literal
+from .values import CanvasValues, parsed_literal
+
+STEPS_MAX = 20_000
+"""So many nodes may an imported workflow with loops or batches carry out."""
 
 _WORDS = frozenset({"key", "token", "sign", "auth"})
 
@@ -57,11 +60,11 @@ def _name(title: str) -> str:
 def _definition(file: FieldReader, notes: ImportNotes, name: str, description: str) -> JsonObject:
     secrets = Secrets(notes)
     canvas = Canvas(file, notes)
-    values = Values(canvas)
+    values = CanvasValues(canvas)
     for node in canvas.inside(""):
         if node.kind == ENTRY:
             _entry(node, values, secrets)
-    assembly = Assembly(canvas, values, secrets)
+    assembly = CanvasAssembly(canvas, values, secrets)
     body = assembly.body("")
     for key, known in values.globals.items():
         _variable(key, known, known in values.assigned, notes)
@@ -77,6 +80,9 @@ def _definition(file: FieldReader, notes: ImportNotes, name: str, description: s
     optional: JsonObject = {"description": description, "inputs": inputs, "env": env, "vars": values.variables}
     definition: JsonObject = {"actum": "workflow/1", "name": name, "imported": "coze"}
     definition |= {field: value for field, value in optional.items() if value}
+    if any(node.kind in CONTAINERS or node.is_batch for node in canvas.nodes.values()):
+        notes.say("near", "limits", f"at most {STEPS_MAX} nodes are carried out, those of each pass counted")
+        definition["limits"] = {"steps": STEPS_MAX}
     definition |= {"nodes": body.nodes, "edges": list[Json](body.edges)}
     if assembly.view:
         definition["view"] = assembly.view
@@ -94,7 +100,7 @@ def _variable(key: str, known: str, is_assigned: bool, notes: ImportNotes) -> No
         notes.say("open", field, f"no node gives this variable a value: give {known} its first value in `vars`")
 
 
-def _entry(node: CozeNode, values: Values, secrets: Secrets) -> None:
+def _entry(node: CozeNode, values: CanvasValues, secrets: Secrets) -> None:
     """The inputs that the start node asks for."""
     for field in list(node.inputs.fields()):
         if node.inputs.raw(field) not in (None, "", [], {}):

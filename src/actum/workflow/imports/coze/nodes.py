@@ -18,13 +18,13 @@ from ..ref import Ref
 from ..report import FieldReader
 from ..secrets import Secrets
 from .canvas import ERROR, HISTORY, CozeNode, selector_port
-from .values import Constant, Term, Values, group_name, in_cel, options_of
+from .values import TEMPLATE, CanvasValues, Constant, Term, group_name, in_cel, options_of
 
 COMPUTED_MAX = 4_000
 PARALLEL_MAX = 64
 
 
-class Converted(Struct):
+class CozeConverted(Struct):
     """What a node became.
 
     Attributes:
@@ -45,7 +45,7 @@ class Converted(Struct):
         return next(iter(self.nodes))
 
 
-class NodeConversion(Struct):
+class CozeConversion(Struct):
     """What a converter works with.
 
     Attributes:
@@ -56,7 +56,7 @@ class NodeConversion(Struct):
     """
 
     node: CozeNode
-    values: Values
+    values: CanvasValues
     secrets: Secrets
     fresh: Callable[[str], str]
 
@@ -97,7 +97,7 @@ class NodeConversion(Struct):
         error: Callable[[JsonObject], JsonObject] | None = None,
         item: Json = None,
         calls: bool = True,
-    ) -> Converted:
+    ) -> CozeConverted:
         """The node became these.
 
         Args:
@@ -116,7 +116,7 @@ class NodeConversion(Struct):
             batch.editor_only(*batch.fields())
         found = dict(nodes[:-1]) | {name: main}
         exits = {"": name} | ({ERROR: f"{name}.error"} if self.node.error_branch else {})
-        return Converted(found, exits, [f"{one} > {other}" for one, other in itertools.pairwise(found)])
+        return CozeConverted(found, exits, [f"{one} > {other}" for one, other in itertools.pairwise(found)])
 
     def _on_error(self, main: JsonObject, error: Callable[[JsonObject], JsonObject] | None, calls: bool) -> None:
         rule = self.node.error_rule
@@ -140,6 +140,7 @@ class NodeConversion(Struct):
             return
         if kind == 3:
             main["on_error"] = "branch"
+            rule.near("processType", "errorCode is a word here, such as tool_error, and no number")
         elif kind == 2:
             value = _object_of(data)
             if error is None or value is None:
@@ -189,7 +190,7 @@ def _renamed(value: Json, name: str, other: str) -> Json:
             return value
 
 
-def rows(c: NodeConversion, reader: FieldReader, field_: str, lists: Mapping[str, Term], most: str) -> Json:
+def rows(c: CozeConversion, reader: FieldReader, field_: str, lists: Mapping[str, Term], most: str) -> Json:
     """Several lists as one list of objects."""
     shown = "{" + ", ".join(f"{_quoted(name)}: {in_cel(term)}" for name, term in lists.items()) + "}"
     found = c.computed(f"coze_rows({shown}, {most})", reader, field_)
@@ -246,7 +247,7 @@ def schema_of(variable: Json, depth: int = 0) -> JsonObject:
     return schema
 
 
-def declared(c: NodeConversion) -> JsonObject:
+def declared(c: CozeConversion) -> JsonObject:
     """The JSON Schemas of the outputs of a node."""
     outputs = c.node.data.objects("outputs")
     for each in outputs:
@@ -293,7 +294,7 @@ OPERATORS: dict[int, tuple[str, str]] = {
 _ALONE = frozenset({9, 10, 11, 12})
 
 
-def _selector(c: NodeConversion) -> Converted:
+def _selector(c: CozeConversion) -> CozeConverted:
     cases: list[Json] = []
     exits = {"false": f"{c.name}.else"}
     for index, branch in enumerate(c.inputs.objects("branches")):
@@ -312,10 +313,10 @@ def _selector(c: NodeConversion) -> Converted:
         cases.append({"port": "never", "when": "false"})
     c.params()
     main: JsonObject = {"type": "if", "cases": cases}
-    return Converted({c.name: main}, {"": exits["false"], **exits}, ends=tuple(exits.values()))
+    return CozeConverted({c.name: main}, {"": exits["false"], **exits}, ends=tuple(exits.values()))
 
 
-def _condition(c: NodeConversion, condition: FieldReader) -> str:
+def _condition(c: CozeConversion, condition: FieldReader) -> str:
     operator = int(condition.number("operator", 0))
     left = c.term(condition.object("left"), "input")
     for side in ("left", "right"):
@@ -331,7 +332,7 @@ def _condition(c: NodeConversion, condition: FieldReader) -> str:
     return f"{function}({in_cel(left)}, {in_cel(c.term(condition.object('right'), 'input'))})"
 
 
-def _say(c: NodeConversion) -> Converted:
+def _say(c: CozeConversion) -> CozeConverted:
     given = c.params()
     c.inputs.editor_only("terminatePlan", "callTransferVoice", "chatHistoryWriting")
     _told_at_once(c)
@@ -339,12 +340,12 @@ def _say(c: NodeConversion) -> Converted:
     return c.done((c.name, {"type": "say", "text": _content(c, given)}))
 
 
-def _told_at_once(c: NodeConversion) -> None:
+def _told_at_once(c: CozeConversion) -> None:
     if c.inputs.flag("streamingOutput"):
         c.inputs.near("streamingOutput", "the text is told as a whole when it is there")
 
 
-def _content(c: NodeConversion, given: Mapping[str, Term]) -> Json:
+def _content(c: CozeConversion, given: Mapping[str, Term]) -> Json:
     """The text of a node that tells something."""
     block = c.inputs.object("content")
     value = block.value.get("value")
@@ -356,7 +357,7 @@ def _content(c: NodeConversion, given: Mapping[str, Term]) -> Json:
     return c.text(inner, "content", given)
 
 
-def _exit(c: NodeConversion) -> Converted:
+def _exit(c: CozeConversion) -> CozeConverted:
     given, plan = c.params(), c.inputs.text("terminatePlan", "returnVariables")
     c.node.data.taken("outputs")
     outputs: JsonObject
@@ -373,7 +374,7 @@ def _exit(c: NodeConversion) -> Converted:
     return c.done((c.name, {"type": "end", "outputs": outputs}))
 
 
-def _comment(c: NodeConversion) -> Converted:
+def _comment(c: CozeConversion) -> CozeConverted:
     c.inputs.taken("schemaType")
     note = c.inputs.raw("note")
     if isinstance(note, str):
@@ -382,7 +383,7 @@ def _comment(c: NodeConversion) -> Converted:
         except JsonProblem:
             note = [note]
     lines = "\n".join(_note_lines(note, 0))
-    return Converted({c.name: {"type": "note", "text": lines}}, {"": c.name})
+    return CozeConverted({c.name: {"type": "note", "text": lines}}, {"": c.name})
 
 
 def _note_lines(value: Json, depth: int) -> list[str]:
@@ -400,14 +401,14 @@ def _note_lines(value: Json, depth: int) -> list[str]:
             return []
 
 
-def _break(c: NodeConversion) -> Converted:
-    return Converted({c.name: {"type": "break" if c.node.kind == "19" else "continue"}}, {"": c.name})
+def _break(c: CozeConversion) -> CozeConverted:
+    return CozeConverted({c.name: {"type": "break" if c.node.kind == "19" else "continue"}}, {"": c.name})
 
 
 # Variables ------------------------------------------------------------------------------------------------------------
 
 
-def _assign(c: NodeConversion) -> Converted:
+def _assign(c: CozeConversion) -> CozeConverted:
     """Changes variables of the loop around, or of the app."""
     changes: JsonObject = {}
     c.inputs.raw("variableTypeMap")
@@ -428,7 +429,7 @@ def _assign(c: NodeConversion) -> Converted:
     return c.done((c.name, {"type": "set", "set": changes}))
 
 
-def _aggregate(c: NodeConversion) -> Converted:
+def _aggregate(c: CozeConversion) -> CozeConverted:
     groups: JsonObject = {}
     c.node.data.taken("outputs")
     for each in c.inputs.objects("mergeGroups"):
@@ -442,7 +443,7 @@ def _aggregate(c: NodeConversion) -> Converted:
 # Texts ----------------------------------------------------------------------------------------------------------------
 
 
-def _text(c: NodeConversion) -> Converted:
+def _text(c: CozeConversion) -> CozeConverted:
     c.node.data.taken("outputs")
     given = c.params()
     method = c.inputs.text("method", "concat")
@@ -468,7 +469,7 @@ def _text(c: NodeConversion) -> Converted:
     return c.done((c.name, compute(c.computed(shown or '""', c.inputs, "concatParams"))))
 
 
-def _json(c: NodeConversion) -> Converted:
+def _json(c: CozeConversion) -> CozeConverted:
     c.node.data.taken("outputs")
     given = c.params()
     function = "coze_json" if c.node.kind == "58" else "coze_value"
@@ -503,7 +504,7 @@ _TYPED = re.compile(
 )
 
 
-def _code(c: NodeConversion) -> Converted:
+def _code(c: CozeConversion) -> CozeConverted:
     given, properties = c.params(), declared(c)
     code, language = c.inputs.text("code"), int(c.inputs.number("language", 3))
     main: JsonObject = {"type": "code", "language": "python", "code": code}
@@ -527,7 +528,7 @@ def _code(c: NodeConversion) -> Converted:
     return c.done((c.name, main), error=lambda values: {"output": values, "text": "", "files": []}, item=item)
 
 
-def _javascript(c: NodeConversion, code: str) -> str:
+def _javascript(c: CozeConversion, code: str) -> str:
     """TypeScript as JavaScript: the types of the usual signature are taken out."""
     plain = _ANNOTATED.sub(r"\1 \2 =", code)
     renamed, found = _SIGNATURE.subn(r"\1main_of_coze\2\3) {", plain, count=1)
@@ -544,7 +545,7 @@ def _javascript(c: NodeConversion, code: str) -> str:
 # People ---------------------------------------------------------------------------------------------------------------
 
 
-def _receive(c: NodeConversion) -> Converted:
+def _receive(c: CozeConversion) -> CozeConverted:
     """Asks a person for values."""
     properties = declared(c)
     c.inputs.raw("outputSchema")
@@ -560,7 +561,7 @@ def _receive(c: NodeConversion) -> Converted:
     return c.done((c.name, {"type": "human", "message": c.node.title or "Please answer.", "form": form}))
 
 
-def _question(c: NodeConversion) -> Converted:
+def _question(c: CozeConversion) -> CozeConverted:
     given = c.params()
     inputs, name = c.inputs, c.name
     asked = c.text(inputs, "question", given) or "Please answer."
@@ -574,17 +575,7 @@ def _question(c: NodeConversion) -> Converted:
         "form": {"type": "object", "required": ["answer"], "properties": {"answer": {"type": "string"}}},
     }
     if is_option:
-        inputs.near("option_type", "the person writes the answer: the options are shown with the question")
-        term = c.term(inputs, "dynamic_option")
-        shown = c.fresh(f"{name}_question")
-        words = in_cel(Constant(asked)) if isinstance(asked, str) and "${" not in asked else ""
-        if isinstance(asked, dict):
-            words = str(asked.get("cel"))
-        if words:
-            text = c.computed(f'{words} + "\\n" + coze_join({in_cel(term)}, "\\n")', inputs, "dynamic_option")
-            main["message"] = f"${{{shown}.output}}"
-            return _asked(c, c.done((shown, compute(text)), (name, main)))
-        return _asked(c, c.done((name, main)))
+        return _dynamic(c, asked, main)
     inputs.raw("dynamic_option")
     properties = {key: each for key, each in declared(c).items() if key != "USER_RESPONSE"}
     if not inputs.flag("extra_output") or not properties:
@@ -602,20 +593,50 @@ def _question(c: NodeConversion) -> Converted:
         "schema": {"type": "object", "properties": properties},
         "ask": False,
     }
-    return Converted(
+    return CozeConverted(
         {name: main, taken: extract}, {"": taken, "default": taken, "branch_0": taken}, [f"{name} > {taken}"]
     )
 
 
-def _asked(c: NodeConversion, done: Converted) -> Converted:
-    return Converted(done.nodes, {**done.exits, "default": c.name, "branch_0": c.name}, done.edges)
+def _dynamic(c: CozeConversion, asked: Json, main: JsonObject) -> CozeConverted:
+    """A question whose options are the items of a list."""
+    inputs, name = c.inputs, c.name
+    inputs.near("option_type", "the person writes the answer: the options are shown with the question")
+    inputs.taken("limit", "llmParam", "extra_output")
+    c.node.data.taken("outputs")
+    options = in_cel(c.term(inputs, "dynamic_option"))
+    shown, choice = c.fresh(f"{name}_question"), c.fresh(f"{name}_choice")
+    question: JsonObject = {"type": "set", "set": {}}
+    words = in_cel(Constant(asked)) if isinstance(asked, str) and "${" not in asked else ""
+    if isinstance(asked, dict):
+        words = str(asked.get("cel"))
+    if words:
+        text = c.computed(f'{words} + "\\n" + coze_join({options}, "\\n")', inputs, "dynamic_option")
+        question, main["message"] = compute(text), f"${{{shown}.output}}"
+    else:
+        inputs.lost("dynamic_option", "the options are not shown, since the question holds a value")
+    when = f'coze_contains({options}, loose_get({name}, "output", "answer"))'
+    chosen: JsonObject = {"type": "if", "cases": [{"port": "chosen", "when": when}]}
+    if len(when) > COMPUTED_MAX:
+        inputs.lost("dynamic_option", "this value is too long to be computed: every answer counts as another")
+        chosen["cases"] = [{"port": "chosen", "when": "false"}]
+    nodes = {shown: question, name: main, choice: chosen}
+    exits = {"": f"{choice}.chosen", "branch_0": f"{choice}.chosen", "default": f"{choice}.else"}
+    between = [f"{one} > {other}" for one, other in itertools.pairwise(nodes)]
+    return CozeConverted(nodes, exits, between, (exits["branch_0"], exits["default"]))
 
 
-def _options(c: NodeConversion, asked: Json) -> Converted:
+def _asked(c: CozeConversion, done: CozeConverted) -> CozeConverted:
+    return CozeConverted(done.nodes, {**done.exits, "default": c.name, "branch_0": c.name}, done.edges)
+
+
+def _options(c: CozeConversion, asked: Json) -> CozeConverted:
     inputs, names = c.inputs, options_of(c.node)
     inputs.taken("dynamic_option", "limit", "llmParam", "extra_output")
     c.node.data.taken("outputs")
     ports = [f"option_{index}" for index in range(len(names))]
+    if any(TEMPLATE.search(each) for each in names):
+        inputs.lost("options", "a name in an option is not replaced by its value")
     lines = "".join(f"\n{port}: {c.values.escaped(name)}" for port, name in zip(ports, names, strict=True))
     if isinstance(asked, str):
         message: Json = asked + lines
@@ -626,20 +647,20 @@ def _options(c: NodeConversion, asked: Json) -> Converted:
     main: JsonObject = {"type": "human", "message": message, "choices": [*ports, "other"]}
     exits = {f"branch_{index}": f"{c.name}.{port}" for index, port in enumerate(ports)}
     exits |= {"default": f"{c.name}.other"}
-    return Converted({c.name: main}, {"": exits["default"], **exits}, ends=tuple(exits.values()))
+    return CozeConverted({c.name: main}, {"": exits["default"], **exits}, ends=tuple(exits.values()))
 
 
 # What is not there ----------------------------------------------------------------------------------------------------
 
 
-def _conversation(c: NodeConversion) -> Converted:
+def _conversation(c: CozeConversion) -> CozeConverted:
     c.inputs.editor_only(*c.inputs.fields())
     c.node.data.taken("outputs")
     c.node.data.lost("type", "a workflow does not read or change the messages of a conversation: nothing is done here")
-    return Converted({c.name: {"type": "set", "set": {}}}, {"": c.name, ERROR: f"{c.name}"})
+    return CozeConverted({c.name: {"type": "set", "set": {}}}, {"": c.name, ERROR: f"{c.name}"})
 
 
-CONVERTERS: dict[str, Callable[[NodeConversion], Converted]] = {
+CONVERTERS: dict[str, Callable[[CozeConversion], CozeConverted]] = {
     "2": _exit,
     "5": _code,
     "8": _selector,

@@ -13,7 +13,7 @@ from ..ref import Ref
 from ..report import FieldReader
 from ..secrets import is_secret_name
 from .canvas import KINDS
-from .nodes import Converted, NodeConversion, declared
+from .nodes import CozeConversion, CozeConverted, declared
 from .values import Constant, Term, is_json, model_params
 
 _BOUNDARY = "actum-form-boundary"
@@ -21,12 +21,14 @@ _BOUNDARY = "actum-form-boundary"
 # Models ---------------------------------------------------------------------------------------------------------------
 
 _SETTINGS = {"temperature": "temperature", "maxTokens": "max_tokens", "topP": "top_p"}
+_FILES = range(2, 13)
+"""The `assistType` of files."""
 _PROMPTS = frozenset({"prompt", "systemPrompt"})
 _NAMES = frozenset({"modelName", "modleName", "modelType"})
 _OF_EDITOR = frozenset({"generationDiversity", "responseFormat", "prologue", "enableChatHistory", "chatHistoryRound"})
 
 
-def _model(c: NodeConversion, main: JsonObject) -> JsonObject:
+def _model(c: CozeConversion, main: JsonObject) -> JsonObject:
     """Put the model and its settings into a node, and give what the file says of the model."""
     given = model_params(c.inputs.raw("llmParam"))
     name = next((str(given[key]) for key in ("modelName", "modleName", "modelType") if given.get(key)), "model")
@@ -73,9 +75,13 @@ def _is_true(value: Json) -> bool:
     return value is True or value == "true"
 
 
-def _llm(c: NodeConversion) -> Converted:
+def _llm(c: CozeConversion) -> CozeConverted:
     main: JsonObject = {"type": "model"}
     params = c.params()
+    for each in c.inputs.objects("inputParameters"):
+        block = each.value.get("input")
+        if isinstance(block, dict) and block.get("assistType") in _FILES:
+            each.near("input", "a file is given to the model as its address, in the text")
     given = _model(c, main)
     for key, field in (("systemPrompt", "system"), ("prompt", "prompt")):
         words = given.get(key)
@@ -103,7 +109,7 @@ def _llm(c: NodeConversion) -> Converted:
     return c.done((c.name, main), error=error, item=item, calls=False)
 
 
-def _intent(c: NodeConversion) -> Converted:
+def _intent(c: CozeConversion) -> CozeConverted:
     main: JsonObject = {"type": "classify"}
     params = c.params()
     given = _model(c, main)
@@ -128,7 +134,7 @@ def _intent(c: NodeConversion) -> Converted:
     c.inputs.near("intents", "the class is asked for by a form, and not in the prompt of Coze")
     done = c.done((c.name, main), calls=False)
     ends = tuple(exits.values())
-    return Converted(done.nodes, {**done.exits, **exits, "": exits["default"]}, done.edges, ends)
+    return CozeConverted(done.nodes, {**done.exits, **exits, "": exits["default"]}, done.edges, ends)
 
 
 # Tools ----------------------------------------------------------------------------------------------------------------
@@ -138,7 +144,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:60].strip("_")
 
 
-def _arguments(c: NodeConversion, given: Mapping[str, Term]) -> JsonObject:
+def _arguments(c: CozeConversion, given: Mapping[str, Term]) -> JsonObject:
     """The arguments of a tool, without keys that stand in plain text."""
     kept: dict[str, Term] = {}
     for name, term in given.items():
@@ -151,14 +157,14 @@ def _arguments(c: NodeConversion, given: Mapping[str, Term]) -> JsonObject:
     return c.values.values(kept, c.inputs, "inputParameters")
 
 
-def _called(c: NodeConversion, main: JsonObject) -> Converted:
+def _called(c: CozeConversion, main: JsonObject) -> CozeConverted:
     if c.node.data.raw("outputs"):
         c.node.data.near("outputs", "what the tool gives is taken as it is, and is not converted to these types")
     item = f"${{{c.name}.output}}"
     return c.done((c.name, main), error=lambda values: {"output": values, "text": "", "files": []}, item=item)
 
 
-def _plugin(c: NodeConversion) -> Converted:
+def _plugin(c: CozeConversion) -> CozeConverted:
     given = c.params()
     names = model_params(list(c.inputs.items("apiParam")))
     c.inputs.editor_only("pluginFrom", "pluginVersion")
@@ -170,7 +176,7 @@ def _plugin(c: NodeConversion) -> Converted:
     return _called(c, {"type": "tool", "tool": tool[:60], "with": _arguments(c, given)})
 
 
-def _subworkflow(c: NodeConversion) -> Converted:
+def _subworkflow(c: CozeConversion) -> CozeConverted:
     given = c.params()
     id_ = _slug(c.inputs.text("workflowId"))
     version = c.inputs.text("workflowVersion")
@@ -184,7 +190,7 @@ def _subworkflow(c: NodeConversion) -> Converted:
     return _called(c, {"type": "workflow", "workflow": name, "with": _arguments(c, given)})
 
 
-def _knowledge(c: NodeConversion) -> Converted:
+def _knowledge(c: CozeConversion) -> CozeConverted:
     given = c.params()
     params = c.inputs.objects("datasetParam")
     for each in params:
@@ -200,7 +206,7 @@ def _knowledge(c: NodeConversion) -> Converted:
     return c.done((c.name, main), error=lambda values: {"output": values, "text": "", "files": []})
 
 
-def _other_tool(c: NodeConversion) -> Converted:
+def _other_tool(c: CozeConversion) -> CozeConverted:
     """A node that only a tool of a person's choice can stand for: data bases, images, what is stored as knowledge."""
     kind = KINDS.get(c.node.kind, "tool")
     given = c.params()
@@ -218,7 +224,7 @@ def _other_tool(c: NodeConversion) -> Converted:
     return _called(c, {"type": "tool", "tool": kind, "with": arguments})
 
 
-def _unknown(c: NodeConversion) -> Converted:
+def _unknown(c: CozeConversion) -> CozeConverted:
     """A node of a type that is not known: a tool that a person has to choose."""
     c.node.data.lost(
         "type", f"there is no node type {c.node.kind[:40]!r} here: a tool of this name stands in its place"
@@ -233,7 +239,7 @@ def _unknown(c: NodeConversion) -> Converted:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 
-def _http(c: NodeConversion) -> Converted:
+def _http(c: CozeConversion) -> CozeConverted:
     inputs, given = c.inputs, c.params()
     api = inputs.object("apiInfo")
     method = api.text("method", "GET").upper()
@@ -267,7 +273,7 @@ def _http(c: NodeConversion) -> Converted:
     return c.done((c.name, main), error=error, item=item)
 
 
-def _sent(c: NodeConversion, reader: FieldReader, field: str, may_hold: bool) -> JsonObject:
+def _sent(c: CozeConversion, reader: FieldReader, field: str, may_hold: bool) -> JsonObject:
     """Named values that are sent, with secrets by their names."""
     found: JsonObject = {}
     for name, term in c.values.params(reader, field, c.node).items():
@@ -279,13 +285,13 @@ def _sent(c: NodeConversion, reader: FieldReader, field: str, may_hold: bool) ->
     return found if found.keys() != {"cel"} else {}
 
 
-def _shown(c: NodeConversion, term: Term, reader: FieldReader, field: str) -> Json:
+def _shown(c: CozeConversion, term: Term, reader: FieldReader, field: str) -> Json:
     if isinstance(term, Constant):
         return c.values.escaped(loose_json_text(term.value))
     return c.values.joined([term], reader, field)
 
 
-def _secret(c: NodeConversion, reader: FieldReader, field: str, name: str, term: Term, may_hold: bool) -> Json:
+def _secret(c: CozeConversion, reader: FieldReader, field: str, name: str, term: Term, may_hold: bool) -> Json:
     """A value that is secret: where it stands in plain text, its name stands here."""
     value = loose_json_text(term.value) if isinstance(term, Constant) else ""
     if isinstance(term, Ref) or not value.strip():
@@ -302,7 +308,7 @@ def _secret(c: NodeConversion, reader: FieldReader, field: str, name: str, term:
     return f"{prefix}${{secret:{known}}}"
 
 
-def _authorize(c: NodeConversion, headers: JsonObject, query: JsonObject, may_hold: bool) -> None:
+def _authorize(c: CozeConversion, headers: JsonObject, query: JsonObject, may_hold: bool) -> None:
     auth = c.inputs.object("auth")
     kind, is_open = auth.text("authType"), auth.flag("authOpen")
     data = auth.object("authData")
@@ -338,7 +344,7 @@ def _authorize(c: NodeConversion, headers: JsonObject, query: JsonObject, may_ho
             del target[name]
 
 
-def _body(c: NodeConversion, main: JsonObject, headers: JsonObject, given: Mapping[str, Term], may_hold: bool) -> None:
+def _body(c: CozeConversion, main: JsonObject, headers: JsonObject, given: Mapping[str, Term], may_hold: bool) -> None:
     body = c.inputs.object("body")
     kind = body.text("bodyType", "EMPTY").upper()
     data = body.object("bodyData")
@@ -354,6 +360,8 @@ def _body(c: NodeConversion, main: JsonObject, headers: JsonObject, given: Mappi
         case "RAW_TEXT":
             used = "rawText"
             main["body"] = c.text(data, "rawText", given)
+            if not is_typed:
+                headers["Content-Type"] = "text/plain"
         case "FORM_URLENCODED":
             used = "formURLEncoded"
             pairs = c.values.params(data, "formURLEncoded", c.node)
@@ -381,7 +389,7 @@ def _body(c: NodeConversion, main: JsonObject, headers: JsonObject, given: Mappi
             data.near(field, "this part of the body is not sent, as in Coze")
 
 
-def _json_body(c: NodeConversion, data: FieldReader, given: Mapping[str, Term]) -> Json:
+def _json_body(c: CozeConversion, data: FieldReader, given: Mapping[str, Term]) -> Json:
     text = data.text("json")
     try:
         value: Json = parse(text)[0]
@@ -392,7 +400,7 @@ def _json_body(c: NodeConversion, data: FieldReader, given: Mapping[str, Term]) 
     return _filled(c, value, given, data)
 
 
-def _filled(c: NodeConversion, value: Json, given: Mapping[str, Term], data: FieldReader) -> Json:
+def _filled(c: CozeConversion, value: Json, given: Mapping[str, Term], data: FieldReader) -> Json:
     """A value in whose texts the references are put, so that a quote in a value ends no text."""
     match value:
         case str():
@@ -406,7 +414,7 @@ def _filled(c: NodeConversion, value: Json, given: Mapping[str, Term], data: Fie
             return value
 
 
-def _form(c: NodeConversion, pairs: Mapping[str, Term], reader: FieldReader) -> Json:
+def _form(c: CozeConversion, pairs: Mapping[str, Term], reader: FieldReader) -> Json:
     parts: list[str | Ref] = []
     for index, (name, term) in enumerate(pairs.items()):
         value = Constant(term.value) if isinstance(term, Constant) else term
@@ -419,7 +427,7 @@ def _quote(text: str) -> str:
     return quote_plus(text, errors="replace")
 
 
-def _multipart(c: NodeConversion, pairs: Mapping[str, Term], reader: FieldReader) -> Json:
+def _multipart(c: CozeConversion, pairs: Mapping[str, Term], reader: FieldReader) -> Json:
     parts: list[str | Ref] = []
     for name, term in pairs.items():
         clean = re.sub(r'[\r\n"]', "_", name)
@@ -433,7 +441,7 @@ def _multipart(c: NodeConversion, pairs: Mapping[str, Term], reader: FieldReader
 TOOLS = ("11", "12", "14", "16", "17", "23", "26", "27", "34", "35", "36", "42", "43", "44", "46", "60")
 """The types that only a tool of a person's choice can stand for: data bases, images, memories, stored triggers."""
 
-OUTSIDE: dict[str, Callable[[NodeConversion], Converted]] = {
+OUTSIDE: dict[str, Callable[[CozeConversion], CozeConverted]] = {
     "3": _llm,
     "4": _plugin,
     "6": _knowledge,

@@ -35,7 +35,7 @@ Term = Ref | Constant
 NULL = Constant(None)
 
 
-class Values:
+class CanvasValues:
     """Finds what settings refer to.
 
     Args:
@@ -470,6 +470,8 @@ def _of_question(node: CozeNode, first: str, rest: tuple[str | int, ...]) -> Ref
             ids: JsonObject = {f"option_{index}": chr(65 + index % 26) for index in range(len(names))}
             return Ref(cel=f"loose_get({cel_literal(ids)}, {chosen})", type="string")
         return Ref(cel=f"loose_get({cel_literal(names)}, {chosen})", type="string")
+    if first == "optionId":
+        return None
     if first in ("USER_RESPONSE", *OPTIONS) or is_option:
         return Ref(node.name, ("output", "answer"), "string", optional=True)
     return Ref(f"{node.name}_values", ("output", first.replace('"', ""), *rest), optional=True)
