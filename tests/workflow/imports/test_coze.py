@@ -408,6 +408,57 @@ def test_no_secret_of_a_canvas_stands_in_ours_or_in_the_report() -> None:
     assert "n_2_Authorization" in said
 
 
+def test_no_secret_of_a_canvas_is_written_wherever_it_stands() -> None:
+    secret = "a9vErYsEcReTAbcdefghij7"
+
+    def http(body: Json, **more: Json) -> Json:
+        return node("2", "45", {"apiInfo": {"method": "POST", "url": "https://example.org"}, "body": body, **more})
+
+    def body(kind: str, **data: Json) -> Json:
+        return {"bodyType": kind, "bodyData": data}
+
+    def plugin(block: Json) -> Json:
+        return node("2", "4", {"apiParam": [], "inputParameters": [param("o", block)]})
+
+    code: JsonObject = {"code": "async def main(args): return {}", "language": 3}
+    default: Json = {"switch": True, "processType": 2, "dataOnErr": json.dumps({"api_key": secret})}
+    named = param("api_key", text_of(secret))
+    variable: Json = {"type": "ref", "content": {"source": "global_variable_app", "path": ["api_key"]}}
+    loop: Json = {"loopType": "count", "loopCount": text_of("1"), "variableParameters": [named]}
+    cases: dict[str, Json] = {
+        "body": http(body("JSON", json=json.dumps({"api_key": secret, "deep": [{"token": secret}]}))),
+        "body with a name": http(body("JSON", json=f'{{"api_key": "{secret}", "n": {{{{block_output_1.s}}}}}}')),
+        "raw body": http(body("RAW_TEXT", rawText=f"token={secret}")),
+        "form": http(body("FORM_URLENCODED", formURLEncoded=[param("token", text_of(secret))])),
+        "parts": http(body("FORM_DATA", formData={"data": [param("token", text_of(secret))]})),
+        "cookie": http(body("EMPTY"), headers=[param("Cookie", text_of(f"session={secret}"))]),
+        "object": plugin({"type": "object", "value": {"type": "literal", "content": {"l": [{"password": secret}]}}}),
+        "object of blocks": plugin({"type": "object", "schema": [named], "value": {"type": "object_ref"}}),
+        "code": node("2", "5", {**code, "inputParameters": [named]}),
+        "default output": node("2", "5", {**code, "settingOnError": default}, [{"name": "api_key", "type": "string"}]),
+        "variable": node("2", "40", {"inputParameters": [{"left": {"value": variable}, "right": text_of(secret)}]}),
+        "end": node("2", "2", {"inputParameters": [named]}),
+        "loop": node("2", "21", loop, [], blocks=[say("7", "x")], edges=[{"sourceNodeID": "2", "targetNodeID": "7"}]),
+        "note": node("2", "31", {"note": f"api_key: {secret}"}),
+        "model": node("2", "3", {"llmParam": [param("modleName", text_of(f"sk-{secret}"))]}, []),
+        "option": node("2", "18", {"answer_type": "option", "question": "q", "options": [{"name": f"token={secret}"}]}),
+        "statement": node("2", "12", {"sql": f"-- password: {secret}", "inputParameters": []}),
+    }
+    wrong: list[str] = []
+    for name, value in cases.items():
+        imported = import_coze(canvas([START, value], ("1", "2")))
+        messages = [line.message for line in imported.report.lines if line.status == "open"]
+        if secret in imported.text or secret in str(imported.report) or check_text(imported.text).problems:
+            wrong.append(name)
+        if not any("key stood" in message or "secret stood" in message for message in messages):
+            wrong.append(f"{name}: not told")
+    assert wrong == []
+    titled = import_coze(canvas([START, node("2", "13", {"x": 1}, title=f"sk-{secret}")], ("1", "2")))
+    assert secret not in titled.text + str(titled.report)
+    harmless: Json = {"type": "object", "value": {"type": "literal", "content": {"key": "name", "sign": "Aries"}}}
+    assert "o: {key: name, sign: Aries}" in import_coze(canvas([START, plugin(harmless)], ("1", "2"))).text
+
+
 # Anything at any place ------------------------------------------------------------------------------------------------
 
 

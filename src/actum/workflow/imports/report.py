@@ -20,6 +20,7 @@ from typing import Literal, Self
 from msgspec import Struct
 
 from ...core.json import Json, JsonObject, dumps
+from ...core.redaction import DEFAULT_REDACTION
 
 ImportStatus = Literal["same", "near", "open", "lost"]
 """What became of a field: it means the same, it means something near, a person has to choose something, it is lost."""
@@ -117,6 +118,7 @@ class ImportNotes:
         self.settings: list[str] = []
         self.triggers: dict[str, JsonObject] = {}
         self._lines: dict[tuple[str, str, str], ImportLine] = {}
+        self._titles: dict[str, str] = {}
 
     def say(
         self, status: ImportStatus, field: str, message: str = "", *, id: str = "", name: str = "", title: str = ""
@@ -129,8 +131,14 @@ class ImportNotes:
             self._lines[("", "", more)] = ImportLine(status="lost", field="", message=more)
         elif known is None or _RANKS[status] > _RANKS[known.status]:
             self._lines[key] = ImportLine(
-                status=status, field=field, message=message, id=id, name=name, title=title[:120]
+                status=status, field=field, message=message, id=id, name=name, title=self._title(title)
             )
+
+    def _title(self, title: str) -> str:
+        """A title as the report tells it: no key stands in it."""
+        if title not in self._titles:
+            self._titles[title] = str(DEFAULT_REDACTION.value(title[:120]))
+        return self._titles[title]
 
     def reader(self, value: Json, *, id: str = "", name: str = "", title: str = "", path: str = "") -> FieldReader:
         """A reader of an object that belongs to one node, or to the file itself."""

@@ -11,7 +11,7 @@ from ...loose import loose_json_text
 from ...tools import literal_origin
 from ..ref import Ref
 from ..report import FieldReader
-from ..secrets import is_secret_name
+from ..secrets import is_secret, is_secret_name
 from .canvas import KINDS
 from .nodes import CozeConversion, CozeConverted, declared
 from .values import Constant, Term, is_json, model_params
@@ -32,6 +32,7 @@ def _model(c: CozeConversion, main: JsonObject) -> JsonObject:
     """Put the model and its settings into a node, and give what the file says of the model."""
     given = model_params(c.inputs.raw("llmParam"))
     name = next((str(given[key]) for key in ("modelName", "modleName", "modelType") if given.get(key)), "model")
+    name = str(c.secrets.without(name, f"{c.name}.llmParam"))
     main["model"] = f"coze:{name}"[:200]
     c.inputs.open(
         "llmParam", f"choose a model for coze:{name[:80]}: give it in `models`, or write its name in our words"
@@ -354,7 +355,7 @@ def _body(c: CozeConversion, main: JsonObject, headers: JsonObject, given: Mappi
     match kind:
         case "JSON":
             used = "json"
-            main["body"] = _json_body(c, data, given)
+            main["body"] = _json_body(c, data, given, may_hold)
             if isinstance(main["body"], str) and not is_typed:
                 headers["Content-Type"] = "application/json"
         case "RAW_TEXT":
@@ -365,13 +366,14 @@ def _body(c: CozeConversion, main: JsonObject, headers: JsonObject, given: Mappi
         case "FORM_URLENCODED":
             used = "formURLEncoded"
             pairs = c.values.params(data, "formURLEncoded", c.node)
-            main["body"] = _form(c, pairs, data)
+            main["body"] = _form(c, _without_secrets(c, pairs, data, may_hold), data)
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         case "FORM_DATA":
             used = "formData"
             form = data.object("formData")
             form.editor_only("typeMapping")
-            main["body"] = _multipart(c, c.values.params(form, "data", c.node), data)
+            pairs = _without_secrets(c, c.values.params(form, "data", c.node), data, may_hold)
+            main["body"] = _multipart(c, pairs, data)
             headers["Content-Type"] = f"multipart/form-data; boundary={_BOUNDARY}"
             form.near("data", "a file is sent as its address")
         case "BINARY":
@@ -389,7 +391,29 @@ def _body(c: CozeConversion, main: JsonObject, headers: JsonObject, given: Mappi
             data.near(field, "this part of the body is not sent, as in Coze")
 
 
-def _json_body(c: CozeConversion, data: FieldReader, given: Mapping[str, Term]) -> Json:
+def _without_secrets(
+    c: CozeConversion, pairs: Mapping[str, Term], reader: FieldReader, may_hold: bool
+) -> dict[str, Term]:
+    """Named values that are sent in a body, with secrets by their names."""
+    found: dict[str, Term] = {}
+    for name, term in pairs.items():
+        found[name] = term
+        if isinstance(term, Constant) and is_secret(name, term.value):
+            found[name] = _kept(c, reader, name, str(term.value), may_hold)
+    return found
+
+
+def _kept(c: CozeConversion, reader: FieldReader, name: str, value: str, may_hold: bool) -> Term:
+    """The name of a secret in the place of the secret."""
+    if not may_hold:
+        reader.open("", f"the secret in {name[:60]} is left out: the host of the url is not written in the definition")
+        return Constant("")
+    known = c.secrets.keep(f"{c.name}_{name}", value)
+    reader.open("", f"a secret stood here in plain text: keep it with `actum secrets set {known}`")
+    return Ref(secret=known)
+
+
+def _json_body(c: CozeConversion, data: FieldReader, given: Mapping[str, Term], may_hold: bool) -> Json:
     text = data.text("json")
     try:
         value: Json = parse(text)[0]
@@ -397,18 +421,23 @@ def _json_body(c: CozeConversion, data: FieldReader, given: Mapping[str, Term]) 
         return c.values.text(text, given, c.node, data, "json")
     if isinstance(value, dict) and value.keys() == {"cel"}:
         return c.values.text(text, given, c.node, data, "json")
-    return _filled(c, value, given, data)
+    return _filled(c, value, given, data, may_hold)
 
 
-def _filled(c: CozeConversion, value: Json, given: Mapping[str, Term], data: FieldReader) -> Json:
+def _filled(c: CozeConversion, value: Json, given: Mapping[str, Term], data: FieldReader, may_hold: bool) -> Json:
     """A value in whose texts the references are put, so that a quote in a value ends no text."""
     match value:
         case str():
             return c.values.text(value, given, c.node, data, "json")
         case list():
-            return [_filled(c, each, given, data) for each in value]
+            return [_filled(c, each, given, data, may_hold) for each in value]
         case dict():
-            found = {name: _filled(c, each, given, data) for name, each in value.items()}
+            found = {
+                name: c.values.value(_kept(c, data, name, str(each), may_hold))
+                if is_secret(name, each) and "{{" not in str(each)
+                else _filled(c, each, given, data, may_hold)
+                for name, each in value.items()
+            }
             return found if found.keys() != {"cel"} else {}
         case _:
             return value
