@@ -295,6 +295,77 @@ def _parsed_json(value: object) -> object:
         raise Unclear("a text that is JSON") from None
 
 
+_UNFIT = object()
+"""Stands for a value that cannot be converted."""
+
+
+def _typed(value: object, schema: object) -> object:
+    """A value, converted to the type of a JSON Schema as Coze converts it: null where that cannot be done."""
+    found = _converted(value, schema)
+    return None if found is _UNFIT else found
+
+
+def _converted(value: object, schema: object) -> object:
+    if value is None or not isinstance(schema, dict):
+        return value
+    match schema.get("type"):
+        case "string":
+            is_whole = isinstance(value, float) and value.is_integer()
+            return loose_json_text(int(value) if is_whole and isinstance(value, float) else value)
+        case "integer" | "number" as type_:
+            return _as_number(value, type_ == "integer")
+        case "boolean":
+            return value if isinstance(value, bool) else _TRUTHS.get(str(value), _UNFIT)
+        case "array":
+            return _as_list(value, schema.get("items"))
+        case "object":
+            return _as_object(value, schema.get("properties"))
+        case _:
+            return value
+
+
+_TRUTHS: dict[str, object] = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+
+
+def _as_number(value: object, whole: bool) -> object:
+    if isinstance(value, str):
+        try:
+            return int(value) if whole else float(value)
+        except ValueError:
+            return _UNFIT
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _UNFIT
+    return int(value) if whole else value
+
+
+def _as_list(value: object, items: object) -> object:
+    if isinstance(value, str):
+        try:
+            value = parse(value)[0]
+        except JsonProblem:
+            return []
+    if not isinstance(value, list | tuple):
+        return []
+    found = [_converted(item, items) for item in value]
+    is_object = isinstance(items, dict) and items.get("type") == "object"
+    return [None if item is _UNFIT else item for item in found if item is not _UNFIT or is_object]
+
+
+def _as_object(value: object, properties: object) -> object:
+    if isinstance(value, str):
+        try:
+            value = parse(value)[0]
+        except JsonProblem:
+            return _UNFIT
+    if not isinstance(value, dict):
+        return _UNFIT
+    known = properties if isinstance(properties, dict) else {}
+    return {str(name): _typed(item, known.get(name)) for name, item in value.items()}
+
+
 COZE: dict[str, Callable[..., object]] = {
     "coze_equal": _coze_equal,
     "coze_not_equal": lambda value, expected: not _coze_equal(value, expected),
@@ -320,6 +391,7 @@ COZE: dict[str, Callable[..., object]] = {
     "coze_split": _split_text,
     "coze_json": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
     "coze_value": _parsed_json,
+    "coze_typed": _typed,
     "coze_or": lambda value, other: other if value is None else value,
     "coze_default": lambda value, other: other if value is None or value in ("", [], {}) else value,
     "coze_taken": _taken,

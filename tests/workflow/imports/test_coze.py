@@ -52,7 +52,7 @@ NODE_TYPES: dict[str, tuple[str, ImportStatus]] = {
     "27": ("knowledge: write", "open"),
     "28": ("batch", "same"),
     "29": ("continue", "same"),
-    "30": ("input", "same"),
+    "30": ("input", "near"),
     "31": ("comment", "near"),
     "32": ("merge", "same"),
     "34": ("trigger: write", "open"),
@@ -149,6 +149,28 @@ def test_every_node_type_of_coze_is_known_and_the_report_says_what_became_of_it(
     assert {kind: (name, min(found[kind], key=ranks.index)) for kind, (name, _) in NODE_TYPES.items()} == NODE_TYPES
 
 
+INT: JsonObject = {"type": "integer"}
+PERSON: JsonObject = {"type": "object", "properties": {"n": INT, "s": {"type": "string"}}}
+TYPED: list[tuple[Json, Json, Json]] = [
+    ("12", INT, 12),
+    (1.9, INT, 1),
+    ("x", INT, None),
+    (True, INT, None),
+    (3.0, {"type": "string"}, "3"),
+    ([1], {"type": "string"}, "[1]"),
+    ("1.5", {"type": "number"}, 1.5),
+    ("True", {"type": "boolean"}, True),
+    (1.5, {"type": "boolean"}, None),
+    (None, INT, None),
+    (["1", "x", 2], {"type": "array", "items": INT}, [1, 2]),
+    ([{"n": "1"}, "x"], {"type": "array", "items": PERSON}, [{"n": 1}, None]),
+    ({"n": "1", "s": 5, "more": [1]}, PERSON, {"n": 1, "s": "5", "more": [1]}),
+    ('{"n": "x"}', PERSON, {"n": None}),
+    (7, {}, 7),
+]
+"""Expected by hand from `nodes/convert.go`."""
+
+
 @pytest.mark.parametrize(
     ("function", "cases"),
     [
@@ -166,6 +188,7 @@ def test_every_node_type_of_coze_is_known_and_the_report_says_what_became_of_it(
         ("coze_at_most", [(None, 1, True), (1, None, False), (1, 1, True)]),
         ("coze_default", [(None, 1, 1), ("", "a", "a"), ([], [1], [1]), (0, 1, 0), (False, True, False)]),
         ("coze_taken", [(None, 1, []), ({"error": {}}, None, []), ({"output": None}, None, [None]), ({}, 1, [1])]),
+        ("coze_typed", TYPED),
         ("coze_rows", [({"a": [1, 2], "b": [3]}, 5, [{"a": 1, "b": 3}]), ({"a": [1, 2]}, 1, [{"a": 1}])]),
     ],
 )

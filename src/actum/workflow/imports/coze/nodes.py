@@ -470,12 +470,29 @@ def _text(c: CozeConversion) -> CozeConverted:
 
 
 def _json(c: CozeConversion) -> CozeConverted:
-    c.node.data.taken("outputs")
     given = c.params()
-    function = "coze_json" if c.node.kind == "58" else "coze_value"
-    term = given.get("input", next(iter(given.values()), Constant(None)))
-    value = c.computed(f"{function}({in_cel(term)})", c.inputs, "inputParameters")
+    term = in_cel(given.get("input", next(iter(given.values()), Constant(None))))
+    if c.node.kind == "58":
+        c.node.data.taken("outputs")
+        expression = f"coze_json({term})"
+    else:
+        schema = declared(c).get("output")
+        expression = f"coze_typed(coze_value({term}), {in_cel(Constant(_types_alone(schema)))})"
+    value = c.computed(expression, c.inputs, "inputParameters")
     return c.done((c.name, compute(value)), error=lambda values: {"output": values.get("output")})
+
+
+def _types_alone(schema: Json) -> Json:
+    """A JSON Schema without its descriptions."""
+    if not isinstance(schema, dict):
+        return {}
+    found: JsonObject = {name: schema[name] for name in ("type",) if name in schema}
+    if "items" in schema:
+        found["items"] = _types_alone(schema["items"])
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        found["properties"] = {name: _types_alone(each) for name, each in properties.items()}
+    return found
 
 
 # Code -----------------------------------------------------------------------------------------------------------------
@@ -547,6 +564,7 @@ def _javascript(c: CozeConversion, code: str) -> str:
 
 def _receive(c: CozeConversion) -> CozeConverted:
     """Asks a person for values."""
+    c.node.data.near("outputs", "the values have to fit these types; Coze converts them")
     properties = declared(c)
     c.inputs.raw("outputSchema")
     if not properties:
