@@ -18,7 +18,7 @@ from ..workflow.imports.report import ImportReport
 from .options import JsonFlag
 from .show.terminal import Terminal, said
 
-IMPORTS: Mapping[str, Callable[[bytes], ImportedApp]] = {"coze": import_coze, "dify": import_dify}
+IMPORTS: Mapping[str, Callable[[bytes, str], ImportedApp]] = {"coze": import_coze, "dify": import_dify}
 """What reads a file, by the name of its format."""
 
 
@@ -41,7 +41,7 @@ def import_workflow(
     if read is None:
         raise UsageError(f"--from {source}: give {' or '.join(IMPORTS)}")
     terminal = Terminal()
-    imported = read(workflow_text(file))
+    imported = read(workflow_text(file), Path(file).name.partition(".")[0])
     text, ending = (imported.text, "workflow.yaml") if imported.text else (imported.report.settings, "toml")
     path = Path(said(output)).expanduser() if output else Path(f"{imported.name}.{ending}")
     if not output and path.exists():

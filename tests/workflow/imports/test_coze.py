@@ -546,4 +546,4 @@ def test_the_command_writes_our_file_and_tells_by_its_exit_code(
         assert not check_text((tmp_path / f"{name}.yaml").read_bytes()).problems
     Path("export.zip").write_bytes(archived({"a/canvas.json": canvas([START])}))
     assert run.invoke(command, ["workflow", "import", "export.zip", "--from", "coze"]).exit_code == 0
-    assert Path("imported.workflow.yaml").exists()
+    assert check_text(Path("export.workflow.yaml").read_bytes()).source.value["name"] == "export"  # type: ignore[call-overload,index]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -25,6 +26,15 @@ class ImportedApp(Struct, frozen=True):
     name: str
     text: str
     report: ImportReport
+
+
+def name_of(*titles: str) -> str:
+    """A name of ours: the first title that is written in our letters."""
+    for title in titles:
+        name = re.sub(r"[^A-Za-z0-9]+", "_", title).strip("_").lower()[:60].strip("_") if title.isascii() else ""
+        if name:
+            return name if name[0].isalpha() else f"flow_{name}"
+    return "imported"
 
 
 def sound_text(definition: JsonObject, notes: ImportNotes) -> str:

@@ -7,10 +7,8 @@ imported.report    # a line for each node and field
 
 from __future__ import annotations
 
-import re
-
 from ....core.json import Json, JsonObject
-from ..imported import ImportedApp, sound_text
+from ..imported import ImportedApp, name_of, sound_text
 from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes
 from ..secrets import Secrets, is_secret_name, without_keys
@@ -26,12 +24,13 @@ STEPS_MAX = 20_000
 _WORDS = frozenset({"key", "token", "sign", "auth"})
 
 
-def import_coze(text: str | bytes) -> ImportedApp:
+def import_coze(text: str | bytes, name: str = "") -> ImportedApp:
     """Import a Coze canvas.
 
     Args:
         text: the canvas as JSON or YAML, what the editor copies, an answer of the API that holds a canvas, or an
             archive that holds one.
+        name: what the workflow is called where the text gives it no name in our letters, such as the name of the file.
 
     Raises:
         BadWorkflow: the text cannot be read at all, or holds no canvas.
@@ -47,14 +46,9 @@ def import_coze(text: str | bytes) -> ImportedApp:
     )
     title = text_of((*source.around, source.canvas), "name", "workflow_name", "title")
     description = text_of((*source.around, source.canvas), "desc", "description", "describe")
-    name = _name(title)
+    name = name_of(title, name)
     definition = _definition(file, notes, name, description or title)
     return ImportedApp(name, sound_text(definition, notes), notes.report())
-
-
-def _name(title: str) -> str:
-    name = re.sub(r"[^A-Za-z0-9]+", "_", title).strip("_").lower()[:60].strip("_") if title.isascii() else ""
-    return name if name and name[0].isalpha() else f"flow_{name}" if name else "imported"
 
 
 def _definition(file: FieldReader, notes: ImportNotes, name: str, description: str) -> JsonObject:

@@ -11,7 +11,7 @@ import re
 
 from ....core.json import JsonObject, dumps
 from ...text import BadWorkflow, TextProblem
-from ..imported import ImportedApp, sound_text
+from ..imported import ImportedApp, name_of, sound_text
 from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes
 from ..secrets import Secrets, is_secret_name, without_keys
@@ -27,11 +27,12 @@ _NOWHERE = Place("")
 _VERSIONS = re.compile(r"0\.[1-6](\.\d+)?")
 
 
-def import_dify(text: str | bytes) -> ImportedApp:
+def import_dify(text: str | bytes, name: str = "") -> ImportedApp:
     """Import a Dify file.
 
     Args:
         text: YAML or JSON of a version from 0.1 to 0.6, also in an envelope `{"data": ...}`.
+        name: what the app is called where the text gives it no name in our letters, such as the name of the file.
 
     Raises:
         BadWorkflow: the text cannot be read at all, or holds no app.
@@ -51,7 +52,7 @@ def import_dify(text: str | bytes) -> ImportedApp:
     mode = app.text("mode", "workflow")
     app.editor_only("icon", "icon_background", "icon_type", "use_icon_as_answer_icon", "max_active_requests")
     title, description = app.text("name"), app.text("description")
-    name = _name(title)
+    name = name_of(title, name)
     workflow = file.object("workflow") if "workflow" in file else file.object("rag_pipeline")
     if "graph" in file and "graph" not in workflow:
         workflow = file
@@ -65,11 +66,6 @@ def import_dify(text: str | bytes) -> ImportedApp:
     file.editor_only("model_config")
     file.finish()
     return ImportedApp(name, sound_text(definition, notes), notes.report())
-
-
-def _name(title: str) -> str:
-    name = re.sub(r"[^A-Za-z0-9]+", "_", title).strip("_").lower()[:60].strip("_") if title.isascii() else ""
-    return name if name and name[0].isalpha() else f"app_{name}" if name else "imported"
 
 
 # Workflows ------------------------------------------------------------------------------------------------------------
