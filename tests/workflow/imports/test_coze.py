@@ -1,5 +1,6 @@
 """The import of Coze canvases: the node list, what is hostile, broken or secret in a file, and the command."""
 
+import contextlib
 import io
 import json
 import random
@@ -243,8 +244,23 @@ def test_an_archive_that_is_broken_or_a_bomb_is_refused() -> None:
     for data in (bomb.getvalue(), good[:60], good[:-30], archived({}), archived({"a.txt": canvas([START])})):
         with pytest.raises(BadWorkflow):
             import_coze(data)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.json", canvas([START]))
+    with pytest.raises(BadWorkflow):
+        import_coze(packed.getvalue())
+    chance = random.Random(6)  # which bytes are changed, and no secret
+    for _ in range(200):
+        broken = bytearray(good)
+        for _ in range(chance.randint(1, 8)):
+            broken[chance.randrange(len(broken))] = chance.randrange(256)
+        with contextlib.suppress(BadWorkflow):
+            import_coze(bytes(broken))
     nested = archived({"inner.zip": good.decode("latin-1"), "x.json": "no JSON at all: [", "y.json": canvas([START])})
-    assert import_coze(nested).report.exit_code == 0
+    imported = import_coze(nested)
+    assert [line.message for line in imported.report.lines if line.status == "open"] == [
+        "other files in the archive: 1; unpack it, and import each workflow"
+    ]
 
 
 def archived(files: dict[str, str]) -> bytes:

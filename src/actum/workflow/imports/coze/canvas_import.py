@@ -38,6 +38,10 @@ def import_coze(text: str | bytes, name: str = "") -> ImportedApp:
     source = read_source(text)
     notes = ImportNotes("coze")
     file = notes.reader(source.canvas)
+    if source.others:
+        notes.say(
+            "open", "archive", f"other files in the archive: {source.others}; unpack it, and import each workflow"
+        )
     for around in source.around:
         outer = notes.reader(around)
         outer.editor_only(*outer.fields())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ....core.json import Json, JsonObject
 from ...text import BadWorkflow, TextProblem, read_text
@@ -27,10 +28,12 @@ class CozeSource(Struct, frozen=True):
     Attributes:
         canvas: the nodes and edges.
         around: the objects that hold the canvas, the outermost first.
+        others: how many other files an archive holds that may be workflows too.
     """
 
     canvas: JsonObject
     around: tuple[JsonObject, ...] = ()
+    others: int = 0
 
 
 def read_source(text: str | bytes) -> CozeSource:
@@ -70,26 +73,39 @@ def _canvas(value: JsonObject) -> JsonObject:
     return value
 
 
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
+    *(RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError),
+)
+"""What a broken or encrypted archive raises."""
+
+
 def _of_archive(data: bytes) -> CozeSource:
     """The first file of an archive that is a canvas."""
     problem = TextProblem("this archive holds no canvas of Coze")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for member in archive.infolist()[:MEMBERS_MAX]:
-                if member.is_dir() or not member.filename.lower().endswith((".json", ".yaml", ".yml")):
-                    continue
+            members = [member for member in archive.infolist()[:MEMBERS_MAX] if _may_be_canvas(member)]
+            for member in members:
                 with archive.open(member) as file:
                     text = file.read(SIZE_MAX + 1)
                 if len(text) > SIZE_MAX or text[:4] == b"PK\x03\x04":
                     continue
                 try:
-                    return read_source(text)
+                    return structs.replace(read_source(text), others=len(members) - 1)
                 except BadWorkflow as bad:
                     if bad.problems[0].message == _NO_CANVAS:
                         problem = bad.problems[0]
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError):
+    except _BROKEN:
         raise BadWorkflow([TextProblem("this archive cannot be read")]) from None
     raise BadWorkflow([problem])
+
+
+def _may_be_canvas(member: zipfile.ZipInfo) -> bool:
+    name = member.filename.lower()
+    is_manifest = name.rpartition("/")[2].startswith("manifest.")
+    is_plain = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    return is_plain and not is_manifest and name.endswith((".json", ".yaml", ".yml"))
 
 
 def text_of(around: tuple[JsonObject, ...], *names: str) -> str:
