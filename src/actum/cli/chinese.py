@@ -287,7 +287,7 @@ HELP = {
     ),
     "Draw a workflow.": "绘制一个工作流。",
     "The file of the other program.": "另一个程序的文件。",
-    "Which program wrote the file: dify.": "文件由哪个程序写成：dify。",
+    "Which program wrote the file: coze or dify.": "文件由哪个程序写成：coze 或 dify。",
     "Write the definition to this file.": "把定义写入这个文件。",
     "Import a workflow of another program, and tell what did not come over. The exit code is 0 where all came over, 3 "
     "where a tool or a model has to be chosen, 4 where something is lost. For instance: actum workflow import app.yml "

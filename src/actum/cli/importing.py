@@ -11,18 +11,22 @@ import typer
 from ..compose.workflows import workflow_text
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
-from ..workflow.imports.dify import ImportedApp, import_dify
+from ..workflow.imports.coze import import_coze
+from ..workflow.imports.dify import import_dify
+from ..workflow.imports.imported import ImportedApp
 from ..workflow.imports.report import ImportReport
 from .options import JsonFlag
 from .show.terminal import Terminal, said
 
-IMPORTS: Mapping[str, Callable[[bytes], ImportedApp]] = {"dify": import_dify}
+IMPORTS: Mapping[str, Callable[[bytes, str], ImportedApp]] = {"coze": import_coze, "dify": import_dify}
 """What reads a file, by the name of its format."""
 
 
 def import_workflow(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file of the other program.")],
-    source: Annotated[str, typer.Option("--from", metavar="FORMAT", help="Which program wrote the file: dify.")],
+    source: Annotated[
+        str, typer.Option("--from", metavar="FORMAT", help="Which program wrote the file: coze or dify.")
+    ],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Write the definition to this file.")
     ] = "",
@@ -37,7 +41,7 @@ def import_workflow(
     if read is None:
         raise UsageError(f"--from {source}: give {' or '.join(IMPORTS)}")
     terminal = Terminal()
-    imported = read(workflow_text(file))
+    imported = read(workflow_text(file), Path(file).name.partition(".")[0])
     text, ending = (imported.text, "workflow.yaml") if imported.text else (imported.report.settings, "toml")
     path = Path(said(output)).expanduser() if output else Path(f"{imported.name}.{ending}")
     if not output and path.exists():
@@ -59,8 +63,9 @@ def _tell(terminal: Terminal, report: ImportReport, path: str) -> None:
             terminal.text(str(line))
     counts = ", ".join(f"{report.count(status)} {status}" for status in ("same", "near", "open", "lost"))
     terminal.text(f"{path}: {counts}")
-    if report.settings and not path.endswith(".toml"):
-        terminal.text(f"For actum.toml:\n{report.settings}")
+    settings = report.settings_for(path)
+    if settings and not path.endswith(".toml"):
+        terminal.text(f"For actum.toml:\n{settings}")
 
 
 def _as_json(imported: ImportedApp, path: str) -> JsonObject:
@@ -84,5 +89,5 @@ def _as_json(imported: ImportedApp, path: str) -> JsonObject:
         "exit_code": report.exit_code,
         "lines": lines,
         "names": names,
-        "settings": report.settings,
+        "settings": report.settings_for(path),
     }

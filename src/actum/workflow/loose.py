@@ -1,7 +1,8 @@
 """Loose comparisons, for conditions that came from other programs: a number is compared with a text, a text with null.
 
-Each operator of Dify is a function with the same meaning, so that an imported condition decides as it did there. What
-cannot be compared fails the node, as it does there. Definitions that a person writes use the operators of CEL.
+Each operator of Dify or of Coze is a function with the same meaning, so that an imported condition decides as it did
+there. What cannot be compared fails the node, as it does there. Definitions that a person writes use the operators of
+CEL.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 from collections.abc import Callable
 from urllib.parse import quote_plus
 
+from ..core.json import JsonProblem, parse
 from ..schema.canonical import Unclear
 
 Number = int | float
@@ -148,6 +150,254 @@ def loose_markdown(value: object) -> str:
             return loose_text(value)
 
 
+# Coze -----------------------------------------------------------------------------------------------------------------
+
+
+def loose_json_text(value: object) -> str:
+    """A value as Coze writes the value into a text.
+
+    >>> [loose_json_text(value) for value in (None, True, 3, "a", ["a", 1], {"a": "é"})]
+    ['', 'true', '3', 'a', '["a",1]', '{"a":"é"}']
+    """
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case _:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _coze_equal(value: object, expected: object) -> bool:
+    """Equal as in Coze: numbers by their value, null only with null, true is no number."""
+    if value is None or expected is None:
+        return value is expected
+    if isinstance(value, bool) or isinstance(expected, bool):
+        return isinstance(value, bool) and isinstance(expected, bool) and value == expected
+    if isinstance(value, int | float):
+        return value == _coze_number(expected)
+    return value == expected
+
+
+def _coze_number(value: object) -> Number:
+    """A number; a text that says a number counts, since Coze converts what a node is given."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise Unclear("a number") from None
+    return _number(value)
+
+
+def _coze_compare(value: object, expected: object, holds: Callable[[Number, Number], bool]) -> bool:
+    """Compare as Coze does: null is smaller than everything, and equal to null."""
+    if value is None or expected is None:
+        one, other = int(value is not None), int(expected is not None)
+        return holds(one, other)
+    return holds(_coze_number(value), _coze_number(expected))
+
+
+def _coze_length(value: object, expected: object, holds: Callable[[Number, Number], bool]) -> bool:
+    if value is None:
+        value = []
+    if not isinstance(value, str | list | tuple):
+        raise Unclear(f"a text or a list, not {type(value).__name__}")
+    size = len(value.encode()) if isinstance(value, str) else len(value)
+    return holds(size, _coze_number(expected))
+
+
+def _coze_contains(value: object, expected: object) -> bool:
+    match value:
+        case None:
+            return False
+        case str():
+            return isinstance(expected, str) and expected in value
+        case dict():
+            return expected in value
+        case list() | tuple():
+            return any(_coze_equal(item, expected) for item in value if type(item) is type(expected))
+        case _:
+            raise Unclear(f"a text, a list or an object, not {type(value).__name__}")
+
+
+def _coze_empty(value: object) -> bool:
+    return not value or value == "None"
+
+
+def _coze_truth(value: object) -> bool:
+    if value is None:
+        return False
+    if not isinstance(value, bool):
+        raise Unclear(f"true or false, not {type(value).__name__}")
+    return value
+
+
+_BATCH = 100
+"""How many items a batch of Coze takes where its size is 0 or not given."""
+
+
+def _rows(columns: object, most: object = 1_000_000) -> list[object]:
+    """Lists by their names as a list of objects, as long as the shortest list."""
+    if not isinstance(columns, dict) or not isinstance(most, int | None):
+        raise Unclear("an object of lists, and how many items are taken")
+    most = most or _BATCH
+    lists = {str(name): [] if each is None else each for name, each in columns.items()}
+    for name, each in lists.items():
+        if not isinstance(each, list | tuple):
+            raise Unclear(f"a list in {name}, not {type(each).__name__}")
+    count = min((len(each) for each in lists.values()), default=0)
+    return [{name: each[index] for name, each in lists.items()} for index in range(min(count, max(0, most)))]
+
+
+def _taken(node: object, value: object) -> list[object]:
+    """The value as a list of one, or an empty list where the node that gives the value was skipped or failed."""
+    if node is None or (value is None and isinstance(node, dict) and "error" in node):
+        return []
+    return [value]
+
+
+def _column(rows: object, name: object) -> list[object]:
+    """What stands under one name in each object of a list."""
+    if not isinstance(rows, list | tuple):
+        return []
+    return [row.get(name) if isinstance(row, dict) else None for row in rows]
+
+
+def _first_of(values: object) -> object:
+    """The first value of a list that is not null."""
+    return next((each for each in values if each is not None), None) if isinstance(values, list | tuple) else None
+
+
+def _joined_text(value: object, by: object) -> str:
+    """A list as text with something between its items; any other value as Coze writes the value."""
+    if not isinstance(value, list | tuple):
+        return loose_json_text(value)
+    return loose_json_text(by).join(loose_json_text(item) for item in value)
+
+
+def _split_text(value: object, marks: object) -> list[str]:
+    """A text, split at each of several marks."""
+    if not isinstance(value, str) or not isinstance(marks, list | tuple):
+        raise Unclear("a text, and a list of marks")
+    found = [value]
+    for mark in marks:
+        if mark and isinstance(mark, str):
+            found = [part for text in found for part in text.split(mark)]
+    return found
+
+
+def _parsed_json(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse(value)[0]
+    except JsonProblem:
+        raise Unclear("a text that is JSON") from None
+
+
+_UNFIT = object()
+"""Stands for a value that cannot be converted."""
+
+
+def _typed(value: object, schema: object) -> object:
+    """A value, converted to the type of a JSON Schema as Coze converts it: null where that cannot be done."""
+    found = _converted(value, schema)
+    return None if found is _UNFIT else found
+
+
+def _converted(value: object, schema: object) -> object:
+    if value is None or not isinstance(schema, dict):
+        return value
+    match schema.get("type"):
+        case "string":
+            is_whole = isinstance(value, float) and value.is_integer()
+            return loose_json_text(int(value) if is_whole and isinstance(value, float) else value)
+        case "integer" | "number" as type_:
+            return _as_number(value, type_ == "integer")
+        case "boolean":
+            return value if isinstance(value, bool) else _TRUTHS.get(str(value), _UNFIT)
+        case "array":
+            return _as_list(value, schema.get("items"))
+        case "object":
+            return _as_object(value, schema.get("properties"))
+        case _:
+            return value
+
+
+_TRUTHS: dict[str, object] = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+
+
+def _as_number(value: object, whole: bool) -> object:
+    if isinstance(value, str):
+        try:
+            return int(value) if whole else float(value)
+        except ValueError:
+            return _UNFIT
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _UNFIT
+    return int(value) if whole else value
+
+
+def _as_list(value: object, items: object) -> object:
+    if isinstance(value, str):
+        try:
+            value = parse(value)[0]
+        except JsonProblem:
+            return []
+    if not isinstance(value, list | tuple):
+        return []
+    found = [_converted(item, items) for item in value]
+    is_object = isinstance(items, dict) and items.get("type") == "object"
+    return [None if item is _UNFIT else item for item in found if item is not _UNFIT or is_object]
+
+
+def _as_object(value: object, properties: object) -> object:
+    if isinstance(value, str):
+        try:
+            value = parse(value)[0]
+        except JsonProblem:
+            return _UNFIT
+    if not isinstance(value, dict):
+        return _UNFIT
+    known = properties if isinstance(properties, dict) else {}
+    return {str(name): _typed(item, known.get(name)) for name, item in value.items()}
+
+
+COZE: dict[str, Callable[..., object]] = {
+    "coze_equal": _coze_equal,
+    "coze_not_equal": lambda value, expected: not _coze_equal(value, expected),
+    "coze_longer": lambda value, expected: _coze_length(value, expected, lambda one, other: one > other),
+    "coze_longer_or_same": lambda value, expected: _coze_length(value, expected, lambda one, other: one >= other),
+    "coze_shorter": lambda value, expected: _coze_length(value, expected, lambda one, other: one < other),
+    "coze_shorter_or_same": lambda value, expected: _coze_length(value, expected, lambda one, other: one <= other),
+    "coze_contains": _coze_contains,
+    "coze_not_contains": lambda value, expected: not _coze_contains(value, expected),
+    "coze_empty": _coze_empty,
+    "coze_not_empty": lambda value: not _coze_empty(value),
+    "coze_true": _coze_truth,
+    "coze_false": lambda value: not _coze_truth(value),
+    "coze_greater": lambda value, expected: _coze_compare(value, expected, lambda one, other: one > other),
+    "coze_at_least": lambda value, expected: _coze_compare(value, expected, lambda one, other: one >= other),
+    "coze_less": lambda value, expected: _coze_compare(value, expected, lambda one, other: one < other),
+    "coze_at_most": lambda value, expected: _coze_compare(value, expected, lambda one, other: one <= other),
+    "coze_text": loose_json_text,
+    "coze_rows": _rows,
+    "coze_column": _column,
+    "coze_first": _first_of,
+    "coze_join": _joined_text,
+    "coze_split": _split_text,
+    "coze_json": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
+    "coze_value": _parsed_json,
+    "coze_typed": _typed,
+    "coze_or": lambda value, other: other if value is None else value,
+    "coze_default": lambda value, other: other if value is None or value in ("", [], {}) else value,
+    "coze_taken": _taken,
+}
+"""The functions of imported Coze files by the names that expressions call."""
+
 LOOSE: dict[str, Callable[..., object]] = {
     "loose_contains": _contains,
     "loose_not_contains": lambda value, expected: not _contains(value, expected),
@@ -176,5 +426,6 @@ LOOSE: dict[str, Callable[..., object]] = {
     "loose_get": _get,
     "loose_text": loose_text,
     "loose_markdown": loose_markdown,
+    **COZE,
 }
 """The functions by the names that expressions call."""

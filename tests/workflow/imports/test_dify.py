@@ -2,8 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
-from functools import partial
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -15,11 +14,15 @@ from typer.testing import CliRunner
 from actum.cli.app import app as command
 from actum.cli.importing import IMPORTS
 from actum.core.json import Json, JsonObject
+from actum.triggers.desk import check_trigger
+from actum.triggers.settings import TriggerTable
 from actum.workflow.imports.definition_text import definition_text
 from actum.workflow.imports.dify import import_dify
-from actum.workflow.imports.dify.source import whole
+from actum.workflow.imports.imported import ImportedApp
+from actum.workflow.imports.surrogates import whole
 from actum.workflow.load import check_text
 from actum.workflow.text import BadWorkflow, read_text
+from tests.workflow.imports.mutation import JUNK, fields_of, places
 
 CORPUS = Path(__file__).parent.parent / "dify"
 
@@ -75,48 +78,6 @@ def test_a_file_that_is_none_of_dify_is_refused() -> None:
             import_dify(text)
 
 
-JUNK: list[Json] = [
-    None,
-    True,
-    0,
-    -1,
-    1e300,
-    "",
-    "x",
-    "${x}",
-    "{{#1.s#}}",
-    "{{#sys.query#}}",
-    [],
-    [[]],
-    [None],
-    {},
-    {"cel": "1"},
-]
-
-
-def _put(value: Json, step: str | int, new: Json) -> None:
-    match value, step:
-        case dict(), str():
-            value[step] = new
-        case list(), int():
-            value[step] = new
-        case _:
-            raise AssertionError(step)
-
-
-def places(value: Json, found: list[Callable[[Json], None]]) -> list[Callable[[Json], None]]:
-    """What puts another value at each place of a value."""
-    items: Iterator[tuple[str | int, Json]] = iter(())
-    if isinstance(value, dict):
-        items = iter(list(value.items()))
-    elif isinstance(value, list):
-        items = iter(list(enumerate(value)))
-    for step, item in items:
-        found.append(partial(_put, value, step))
-        places(item, found)
-    return found
-
-
 def survives(value: JsonObject) -> None:
     """The import comes to an end, reports, and what it writes passes the check."""
     try:
@@ -144,7 +105,7 @@ def test_a_file_with_any_one_field_missing_never_breaks_the_import(corpus: list[
     chance = random.Random(3)  # which fields are tried, and no secret
     for value in corpus:
         text = msgspec.json.encode(value)
-        paths = list(_fields(value, ()))
+        paths = list(fields_of(value, ()))
         for path in chance.sample(paths, 1) if paths else ():
             changed = msgspec.json.decode(text)
             at = changed
@@ -152,16 +113,6 @@ def test_a_file_with_any_one_field_missing_never_breaks_the_import(corpus: list[
                 at = at[step]
             del at[path[-1]]
             survives(changed)
-
-
-def _fields(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield (*path, name)
-            yield from _fields(item, (*path, name))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _fields(item, (*path, index))
 
 
 def test_a_text_of_the_file_never_becomes_an_expression_of_ours() -> None:
@@ -306,6 +257,86 @@ def test_what_is_written_is_read_back_as_the_same_value() -> None:
     assert read_text(definition_text(value)).value == value
 
 
+# Triggers -------------------------------------------------------------------------------------------------------------
+
+
+def tables(imported: ImportedApp) -> dict[str, TriggerTable]:
+    """The triggers of the settings that an import writes; each is sound."""
+    settings = tomllib.loads(imported.report.settings_for("app.workflow.yaml"))
+    found = msgspec.convert(settings.get("triggers", {}), dict[str, TriggerTable])
+    for name, table in found.items():
+        check_trigger(name, table)
+        assert table.workflow == "app.workflow.yaml"
+    return found
+
+
+def test_a_webhook_of_dify_becomes_a_trigger_whose_body_brings_the_inputs() -> None:
+    params: list[Json] = [{"name": "q", "required": True}]
+    body: list[Json] = [{"name": "n", "type": "number"}, {"name": 'a "b" ${x}', "type": "string", "required": True}]
+    hook = node("1", "trigger-webhook", method="get", params=params, body=body, status_code=201)
+    imported = import_dify(app([hook, node("2", "answer", answer="{{#1.q#}}")], [edge("1", "2")]))
+    found = tables(imported)["trigger_webhook_1"]
+    assert found.is_webhook
+    assert found.with_ == {
+        "q": "${event.data.q}",
+        "n": "${event.data.n?}",
+        'a "b" ${x}': '${event.data["a b ${x}"]}',
+    }
+    said = {line.field: line.status for line in imported.report.of("trigger_webhook_1")}
+    assert (said["method"], said["params[0].name"], said["status_code"]) == ("open", "open", "near")
+    assert imported.report.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "schedule"),
+    [
+        ({"mode": "cron", "cron_expression": "0 9 * * 1-5"}, "0 9 * * 1-5"),
+        ({"mode": "visual", "frequency": "hourly", "visual_config": {"on_minute": 7}}, "7 * * * *"),
+        ({"mode": "visual", "frequency": "daily", "visual_config": {"time": "12:05 AM"}}, "5 0 * * *"),
+        ({"mode": "visual", "frequency": "daily", "visual_config": {"time": "12:05 PM"}}, "5 12 * * *"),
+        (
+            {"frequency": "weekly", "visual_config": {"time": "9:30 PM", "weekdays": ["mon", "sun"]}},
+            "30 21 * * MON,SUN",
+        ),
+        (
+            {"frequency": "monthly", "visual_config": {"time": "1:00 AM", "monthly_days": [1, 31, "last"]}},
+            "0 1 1,31,L * *",
+        ),
+        ({"frequency": "monthly", "visual_config": {"time": "1:00 AM", "monthly_days": [0, 32]}}, ""),
+        ({"frequency": "daily", "visual_config": {"time": "25:00"}}, ""),
+        ({"frequency": "yearly", "visual_config": {"time": "1:00"}}, ""),
+        ({"mode": "cron", "cron_expression": "whenever"}, ""),
+        ({"mode": "cron", "cron_expression": '0 9 * * *"\nsecret = "x'}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_schedule_of_dify_becomes_a_trigger_or_is_open(data: JsonObject, schedule: str) -> None:
+    """Expected by hand from what the editor of Dify shows for these settings."""
+    imported = import_dify(app([node("1", "trigger-schedule", timezone="Europe/Berlin", **data)]))
+    found = tables(imported)
+    assert [(table.schedule, table.zone) for table in found.values()] == (
+        [(schedule, "Europe/Berlin")] if schedule else []
+    )
+    assert imported.report.exit_code == 3
+
+
+def test_a_plugin_that_begins_a_workflow_becomes_a_webhook_that_is_open() -> None:
+    imported = import_dify(app([node("1", "trigger-plugin", plugin_id="a/b")]))
+    assert tables(imported)["trigger_plugin_1"].is_webhook
+    assert imported.report.exit_code == 3
+
+
+def test_several_starts_ask_for_no_input_and_a_start_of_its_own_nodes_is_lost() -> None:
+    hook = node("2", "trigger-webhook", body=[{"name": "n", "type": "number", "required": True}])
+    nodes = [hook, node("3", "trigger-schedule", cron_expression="0 9 * * *"), node("4", "answer", answer="{{#2.n#}}")]
+    together = import_dify(app(nodes, [edge("2", "4"), edge("3", "4")]))
+    assert set(tables(together)) == {"trigger_webhook_2", "trigger_schedule_3"}
+    assert "required" not in together.text
+    assert together.report.exit_code == 3
+    apart = import_dify(app([*nodes, node("5", "answer", answer="x")], [edge("2", "4"), edge("3", "5")]))
+    assert apart.report.exit_code == 4
+
+
 # The command ----------------------------------------------------------------------------------------------------------
 
 
@@ -313,7 +344,7 @@ def test_the_command_writes_our_file_and_tells_by_its_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert set(IMPORTS) == {"dify"}
+    assert set(IMPORTS) == {"coze", "dify"}
     run = CliRunner()
     for name, code in (("pass_through", 0), ("llm", 3), ("unknown_type", 4)):
         done = run.invoke(
@@ -321,3 +352,7 @@ def test_the_command_writes_our_file_and_tells_by_its_exit_code(
         )
         assert done.exit_code == code, done.output
         assert not check_text((tmp_path / f"{name}.yaml").read_bytes()).problems
+    done = run.invoke(
+        command, ["workflow", "import", str(CORPUS / "trigger_schedule.yml"), "--from", "dify", "-o", "daily.yaml"]
+    )
+    assert '[triggers.daily]\nworkflow = "daily.yaml"\nschedule = "0 9 * * *"\nzone = "Europe/Berlin"' in done.output

@@ -19,7 +19,8 @@ from typing import Literal, Self
 
 from msgspec import Struct
 
-from ...core.json import Json
+from ...core.json import Json, JsonObject, dumps
+from ...core.redaction import DEFAULT_REDACTION
 
 ImportStatus = Literal["same", "near", "open", "lost"]
 """What became of a field: it means the same, it means something near, a person has to choose something, it is lost."""
@@ -67,13 +68,27 @@ class ImportReport(Struct, frozen=True, kw_only=True):
         format: the format of the file, such as `dify`.
         lines: one for each node and field.
         names: the names of the nodes in our file, by their ids in the foreign file.
-        settings: text for `actum.toml`, such as an `[agents.X]` block for a chat app, or a trigger.
+        settings: text for `actum.toml`, such as an `[agents.X]` block for a chat app.
+        triggers: what begins the workflow: the tables `[triggers.NAME]` of `actum.toml`, without the workflow.
     """
 
     format: str
     lines: tuple[ImportLine, ...]
     names: dict[str, str] = {}
     settings: str = ""
+    triggers: dict[str, JsonObject] = {}
+
+    def settings_for(self, file: str) -> str:
+        """Text for `actum.toml`, with the triggers of the workflow.
+
+        Args:
+            file: where the definition stands.
+        """
+        blocks = [self.settings] if self.settings else []
+        for name, table in self.triggers.items():
+            lines = [f"{key} = {_toml(value)}" for key, value in ({"workflow": file} | table).items()]
+            blocks.append("\n".join((f"[triggers.{name}]", *lines, "")))
+        return "\n".join(blocks)
 
     @property
     def exit_code(self) -> int:
@@ -101,7 +116,9 @@ class ImportNotes:
         self.format = format
         self.names: dict[str, str] = {}
         self.settings: list[str] = []
+        self.triggers: dict[str, JsonObject] = {}
         self._lines: dict[tuple[str, str, str], ImportLine] = {}
+        self._titles: dict[str, str] = {}
 
     def say(
         self, status: ImportStatus, field: str, message: str = "", *, id: str = "", name: str = "", title: str = ""
@@ -114,8 +131,14 @@ class ImportNotes:
             self._lines[("", "", more)] = ImportLine(status="lost", field="", message=more)
         elif known is None or _RANKS[status] > _RANKS[known.status]:
             self._lines[key] = ImportLine(
-                status=status, field=field, message=message, id=id, name=name, title=title[:120]
+                status=status, field=field, message=message, id=id, name=name, title=self._title(title)
             )
+
+    def _title(self, title: str) -> str:
+        """A title as the report tells it: no key stands in it."""
+        if title not in self._titles:
+            self._titles[title] = str(DEFAULT_REDACTION.value(title[:120]))
+        return self._titles[title]
 
     def reader(self, value: Json, *, id: str = "", name: str = "", title: str = "", path: str = "") -> FieldReader:
         """A reader of an object that belongs to one node, or to the file itself."""
@@ -126,7 +149,11 @@ class ImportNotes:
         other = {(line.id, line.field) for line in self._lines.values() if line.status != "same"}
         lines = [line for line in self._lines.values() if line.status != "same" or (line.id, line.field) not in other]
         return ImportReport(
-            format=self.format, lines=tuple(lines), names=dict(self.names), settings="\n".join(self.settings)
+            format=self.format,
+            lines=tuple(lines),
+            names=dict(self.names),
+            settings="\n".join(self.settings),
+            triggers=dict(self.triggers),
         )
 
 
@@ -233,6 +260,10 @@ class FieldReader:
 
     # Report -----------------------------------------------------------------------------------------------------------
 
+    def taken(self, *names: str) -> None:
+        """What these fields say stands in our file too, or follows from what stands there."""
+        self._read.update(names)
+
     def editor_only(self, *names: str) -> None:
         """These fields are of use to an editor only."""
         for name in names:
@@ -293,6 +324,13 @@ class FieldReader:
 
 
 _KINDS: dict[type, str] = {str: "a text", bool: "true or false", float: "a number", list: "a list"}
+
+
+def _toml(value: Json) -> str:
+    """A text, or an object of texts, in TOML."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{dumps(name)} = {_toml(each)}" for name, each in value.items()) + " }"
+    return dumps(value).replace("\x7f", "\\u007f")
 
 
 def _kind(value: Json) -> str:

@@ -3,6 +3,7 @@
 To read the code, start with `app.py`, then `graph.py` and `nodes.py`.
 """
 
-from .app import ImportedApp, import_dify
+from ..imported import ImportedApp
+from .app import import_dify
 
 __all__ = ["ImportedApp", "import_dify"]

@@ -8,20 +8,18 @@ imported.report    # a line for each node and field
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from msgspec import Struct
-
-from ....core.json import Json, JsonObject, dumps
-from ...load import check_text
+from ....core.json import JsonObject, dumps
 from ...text import BadWorkflow, TextProblem
-from ..definition_text import definition_text
-from ..report import FieldReader, ImportNotes, ImportReport
+from ..imported import ImportedApp, name_of, sound_text
+from ..ref import DOLLAR
+from ..report import FieldReader, ImportNotes
+from ..secrets import Secrets, is_secret_name, without_keys
+from . import triggers
 from .assembly import Assembly
 from .graph import DifyGraph, DifyNode
 from .outside import agent_settings, model_name
-from .references import DOLLAR, Place, References
-from .secrets import Secrets, is_secret_name, without_keys
+from .references import Place, References
 from .source import read_source
 
 _CHATS = frozenset({"chat", "agent-chat", "completion"})
@@ -29,25 +27,12 @@ _NOWHERE = Place("")
 _VERSIONS = re.compile(r"0\.[1-6](\.\d+)?")
 
 
-class ImportedApp(Struct, frozen=True):
-    """What an import came to.
-
-    Attributes:
-        name: what the workflow or the agent is called.
-        text: our definition; empty for an app that becomes an agent, whose settings stand in the report.
-        report: what became of each node and field.
-    """
-
-    name: str
-    text: str
-    report: ImportReport
-
-
-def import_dify(text: str | bytes) -> ImportedApp:
+def import_dify(text: str | bytes, name: str = "") -> ImportedApp:
     """Import a Dify file.
 
     Args:
         text: YAML or JSON of a version from 0.1 to 0.6, also in an envelope `{"data": ...}`.
+        name: what the app is called where the text gives it no name in our letters, such as the name of the file.
 
     Raises:
         BadWorkflow: the text cannot be read at all, or holds no app.
@@ -67,7 +52,7 @@ def import_dify(text: str | bytes) -> ImportedApp:
     mode = app.text("mode", "workflow")
     app.editor_only("icon", "icon_background", "icon_type", "use_icon_as_answer_icon", "max_active_requests")
     title, description = app.text("name"), app.text("description")
-    name = _name(title)
+    name = name_of(title, name)
     workflow = file.object("workflow") if "workflow" in file else file.object("rag_pipeline")
     if "graph" in file and "graph" not in workflow:
         workflow = file
@@ -80,12 +65,7 @@ def import_dify(text: str | bytes) -> ImportedApp:
     definition = _workflow(workflow, notes, name, description or title, mode)
     file.editor_only("model_config")
     file.finish()
-    return ImportedApp(name, _checked(definition, notes), notes.report())
-
-
-def _name(title: str) -> str:
-    name = re.sub(r"[^A-Za-z0-9]+", "_", title).strip("_").lower()[:60].strip("_") if title.isascii() else ""
-    return name if name and name[0].isalpha() else f"app_{name}" if name else "imported"
+    return ImportedApp(name, sound_text(definition, notes), notes.report())
 
 
 # Workflows ------------------------------------------------------------------------------------------------------------
@@ -111,6 +91,7 @@ def _workflow(workflow: FieldReader, notes: ImportNotes, name: str, description:
         variables[references.gathered] = ""
     for node in graph.inside(""):
         _start(node, references, secrets, notes)
+    triggers.several(graph, references)
     if mode == "advanced-chat":
         references.find(("sys", "query"), _NOWHERE)
     assembly = Assembly(graph, references, secrets, notes)
@@ -222,19 +203,11 @@ def _start(node: DifyNode, references: References, secrets: Secrets, notes: Impo
         for each in node.data.objects("variables"):
             _input(node, each, references)
     elif node.kind == "trigger-webhook":
-        _webhook(node, references)
-        notes.settings.append(f"# [triggers.{node.name}] is started by a webhook\n")
+        triggers.webhook(node, references, notes)
     elif node.kind == "trigger-schedule":
-        data = node.data
-        cron, zone = data.text("cron_expression"), data.text("timezone", "UTC")
-        for field in ("mode", "frequency", "visual_config"):
-            data.raw(field)
-        data.open("cron_expression" if cron else "visual_config", "add a trigger by hand: actum trigger add")
-        notes.settings.append(f"# [triggers.{node.name}] is started by a schedule: {dumps(cron)}, {dumps(zone)}\n")
+        triggers.schedule(node, notes)
     elif node.kind in ("trigger-plugin", "datasource"):
-        for field in list(node.data.fields()):
-            node.data.raw(field)
-        node.data.open("", "a plugin of Dify starts this workflow: start it by a trigger of actum, with these inputs")
+        triggers.plugin(node, notes)
 
 
 def _input(node: DifyNode, each: FieldReader, references: References) -> None:
@@ -277,34 +250,6 @@ def _input(node: DifyNode, each: FieldReader, references: References) -> None:
     references.input_types[known] = type_
 
 
-def _webhook(node: DifyNode, references: References) -> None:
-    data = node.data
-    data.open("", "add a trigger by hand: actum trigger add; its data are the inputs of the workflow")
-    for field in ("method", "content_type", "status_code", "response_body", "webhook_id", "timeout", "async_mode"):
-        data.raw(field)
-    data.editor_only("webhook_url", "webhook_debug_url", "variables")
-    for field in ("headers", "params", "body"):
-        for each in data.objects(field):
-            name, type_ = each.text("name"), each.text("type", "string")
-            if not name:
-                continue
-            known = references.new_input(name, dict(_WEBHOOK.get(type_, {})), required=each.flag("required"))
-            references.input_names[(node.id, name)] = known
-            references.input_types[known] = type_
-
-
-_WEBHOOK: dict[str, JsonObject] = {
-    "string": {"type": "string"},
-    "number": {"type": "number"},
-    "boolean": {"type": "boolean"},
-    "object": {"type": "object"},
-    "array[string]": {"type": "array"},
-    "array[number]": {"type": "array"},
-    "array[boolean]": {"type": "array"},
-    "array[object]": {"type": "array"},
-}
-
-
 # Chat apps ------------------------------------------------------------------------------------------------------------
 
 
@@ -344,73 +289,3 @@ def _agent(file: FieldReader, notes: ImportNotes, name: str, description: str) -
     if description:
         block += f"description = {dumps(secrets.without(description, 'description'))}\n"
     notes.settings.append(block)
-
-
-# The text -------------------------------------------------------------------------------------------------------------
-
-
-def _checked(definition: JsonObject, notes: ImportNotes) -> str:
-    """The text of a definition that passes `actum workflow check`: what does not pass is taken out and reported."""
-    for _ in range(_REPAIRS_MAX):
-        text, problems = _text(definition)
-        if not problems:
-            return text
-        for problem in problems:
-            _take_out(definition, problem, notes)
-    empty: JsonObject = {"actum": "workflow/1", "name": str(definition["name"]), "imported": "dify", "nodes": {}}
-    notes.say("lost", "workflow.graph", "no definition that is sound came of this graph")
-    return definition_text(empty)
-
-
-_REPAIRS_MAX = 6
-
-
-def _text(definition: JsonObject) -> tuple[str, Sequence[TextProblem]]:
-    """The text of a definition, and what is wrong with the text. Where YAML cannot say the definition, JSON does."""
-    problems: Sequence[TextProblem] = ()
-    for text in (definition_text(definition), dumps(definition)):
-        try:
-            checked = check_text(text)
-        except BadWorkflow as bad:
-            problems = bad.problems
-            continue
-        if checked.source.value == definition:
-            return text, checked.problems
-        problems = checked.problems
-    return text, problems
-
-
-def _take_out(definition: JsonObject, problem: TextProblem, notes: ImportNotes) -> None:
-    """Put null, or nothing, where a definition is not sound."""
-    notes.say("lost", problem.path, f"this does not pass the check: {problem.message}"[:300])
-    steps: list[str] = problem.path.split(".") if problem.path else []
-    at: Json = definition
-    for index, step in enumerate(steps):
-        last = index == len(steps) - 1
-        if isinstance(at, dict) and step in at:
-            if last or not isinstance(at[step], dict | list):
-                if step in _NEEDED or isinstance(at[step], str):
-                    at[step] = _EMPTY.get(step)
-                else:
-                    del at[step]
-                return
-            at = at[step]
-        elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):
-            if last or not isinstance(at[int(step)], dict | list):
-                at[int(step)] = None
-                if steps[index - 1] == "edges":
-                    del at[int(step)]
-                return
-            at = at[int(step)]
-        else:
-            return
-
-
-_NEEDED = frozenset({"when", "text", "query", "task", "of", "over", "tool", "url", "name"})
-_EMPTY: JsonObject = {
-    **dict.fromkeys(("when", "until", "where"), "false"),
-    **dict.fromkeys(("text", "query", "task", "url", "prompt", "system", "message"), ""),
-    **{key: [] for key in ("of", "over")},
-    "tool": "unknown",
-    "name": "imported",
-}

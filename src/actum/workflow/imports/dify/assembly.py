@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ....core.json import Json, JsonObject
 from ..report import FieldReader, ImportNotes
+from ..secrets import Secrets
 from .conditions import joined
 from .graph import CONTAINERS, FAIL, INNER_STARTS, STARTS, DifyGraph, DifyNode
 from .nodes import CONVERTERS, UNKNOWN, Converted, NodeConversion, parsed
 from .outside import OUTSIDE
 from .references import Place, References
-from .secrets import Secrets
 
 _MODES = {"terminated": "stop", "continue-on-error": "null", "remove-abnormal-output": "drop"}
 _PARALLEL_MAX = 64

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ....core.json import Json
 from ...expression import SOURCE_MAX
+from ..ref import Ref, cel_literal
 from ..report import FieldReader
-from .references import Place, Ref, References, cel_literal
+from .references import Place, References
 
 OPERATORS: dict[str, str] = {
     "contains": "loose_contains",

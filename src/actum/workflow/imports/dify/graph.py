@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
-from ...expression import ROOTS
-from ...functions import FUNCTIONS
+from ..ref import RESERVED
 from ..report import FieldReader, ImportNotes
 
 NODES_MAX = 2_000
@@ -34,16 +33,6 @@ _LAYOUT = (
     *("selected", "width", "height", "isInIteration", "isInLoop", "isIterationStart", "isLoopStart", "startNodeType"),
     *("_isBundled", "_targetBranches", "_connectedSourceHandleIds", "_connectedTargetHandleIds", "_runningStatus"),
     *("_children", "_isCandidate", "_isSingleRun", "_isEntering", "_isShowTips", "_waitingRun", "parentId"),
-)
-_RESERVED = frozenset(
-    {
-        *ROOTS,
-        *FUNCTIONS,
-        *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),
-        *("package", "namespace", "null", "return", "true", "var", "void", "while", "secret", "cel", "has", "all"),
-        *("exists", "exists_one", "map", "filter", "bool", "bytes", "double", "int", "list", "string", "uint", "type"),
-        *("size", "contains", "matches", "dyn", "duration", "timestamp", "startsWith", "endsWith"),
-    }
 )
 
 
@@ -157,7 +146,7 @@ class DifyGraph:
 
     def fresh(self, base: str) -> str:
         """A name that no node has."""
-        name, number = f"{base}_node" if base in _RESERVED else base, 1
+        name, number = f"{base}_node" if base in RESERVED else base, 1
         while name in self._taken:
             number += 1
             name = f"{base}_{number}"

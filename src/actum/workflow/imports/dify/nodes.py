@@ -13,11 +13,12 @@ from typing import cast
 from msgspec import Struct, field
 
 from ....core.json import Json, JsonObject, JsonProblem, parse
+from ..ref import Ref, cel_literal
 from ..report import FieldReader
+from ..secrets import Secrets
 from .conditions import OPERATORS, expected, joined
 from .graph import FAIL, DifyNode
-from .references import Place, Ref, References, cel_literal, group_name
-from .secrets import Secrets
+from .references import Place, References, group_name
 
 _PORT = re.compile(r"[\w-]{1,60}")
 

@@ -12,10 +12,10 @@ from ....core.errors import UsageError
 from ....core.json import Json, JsonObject
 from ....core.model_settings import ModelSettings
 from ...tools import literal_origin
+from ..ref import Ref
 from ..report import FieldReader
+from ..secrets import is_secret_name
 from .nodes import Converted, NodeConversion, parsed
-from .references import Ref
-from .secrets import is_secret_name
 
 _BOUNDARY = "actum-form-boundary"
 

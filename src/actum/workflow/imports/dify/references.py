@@ -5,13 +5,13 @@ A reference that leads nowhere is reported as lost; Dify writes such a reference
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
-from ....core.json import Json, JsonObject, dumps
+from ....core.json import Json, JsonObject
+from ..ref import CEL_WORDS, DOLLAR, IDENTIFIER, Ref, cel_literal
 from ..report import FieldReader
 from .graph import CONTAINERS, STARTS, DifyGraph, DifyNode
 
@@ -19,113 +19,7 @@ TEMPLATE = re.compile(r"\{\{#([a-zA-Z0-9_]{1,50}(?:\.[a-zA-Z_][a-zA-Z0-9_]{0,29}
 """What Dify takes for a reference in a text."""
 CONTEXT = re.compile(r"\{\{#context#\}\}")
 
-DOLLAR = "dollar"
-"""The constant under which a dollar sign is kept, for texts in which `${` stands."""
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CEL_WORDS = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "false",
-        "for",
-        "function",
-        "if",
-        "import",
-        "in",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "null",
-        "return",
-        "true",
-        "var",
-        "void",
-        "while",
-    ]
-)
-_AS_TEXT = frozenset({"string", "number", "secret"})
-
 Selector = tuple[str, ...]
-
-
-class Ref(Struct, frozen=True):
-    """A reference to a value of our file.
-
-    Attributes:
-        root: a node, or a root such as `inputs`.
-        steps: what leads from there to the value.
-        type: the type that Dify gives the value; `any` where that is not known.
-        optional: the value may be missing, and is null then.
-        cel: computes the value, instead of `root` and `steps`.
-        secret: the value is a secret of this name.
-    """
-
-    root: str = ""
-    steps: tuple[str | int, ...] = ()
-    type: str = "any"
-    optional: bool = False
-    cel: str = ""
-    secret: str = ""
-
-    @property
-    def path(self) -> str:
-        """As it stands between `${` and `}`."""
-        text = self.root
-        for step in self.steps:
-            if isinstance(step, int):
-                text += f"[{step}]"
-            else:
-                text += f".{step}" if _IDENTIFIER.fullmatch(step) else f'["{step}"]'
-        return text
-
-    @property
-    def value(self) -> Json:
-        """As a value of a node."""
-        if self.secret:
-            return f"${{secret:{self.secret}}}"
-        return {"cel": self.cel} if self.cel else f"${{{self.path}{'?' if self.optional else ''}}}"
-
-    def shown(self, function: str) -> str | None:
-        """As a part of a text; None where only CEL can say the value.
-
-        Args:
-            function: what writes a value that is no text.
-        """
-        if self.cel:
-            return None
-        if self.secret:
-            return f"${{secret:{self.secret}}}"
-        pipe = "" if self.type in _AS_TEXT and not function.endswith("form") else f"|{function}"
-        return f"${{{self.path}{'?' if self.optional else ''}{pipe}}}"
-
-    def in_cel(self) -> str:
-        """As a part of an expression in CEL."""
-        if self.cel:
-            return f"({self.cel})"
-        plain = all(isinstance(each, str) and _IDENTIFIER.fullmatch(each) for each in self.steps)
-        if not self.optional and plain and not _CEL_WORDS & {str(each) for each in self.steps}:
-            return ".".join((self.root, *map(str, self.steps)))
-        if not self.steps:
-            return self.root
-        return f"loose_get({', '.join((self.root, *(cel_literal(each) for each in self.steps)))})"
-
-
-def cel_literal(value: Json) -> str:
-    """A constant in CEL."""
-    match value:
-        case str():
-            return json.dumps(value, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-        case list():
-            return f"[{', '.join(cel_literal(item) for item in value)}]"
-        case dict():
-            return "{" + ", ".join(f"{cel_literal(name)}: {cel_literal(item)}" for name, item in value.items()) + "}"
-        case _:
-            return dumps(value)
 
 
 class Place(Struct, frozen=True):
@@ -273,7 +167,7 @@ class References:
         """A name for a variable of a loop that no other variable has."""
         base = (
             label
-            if _IDENTIFIER.fullmatch(label) and label not in _CEL_WORDS
+            if IDENTIFIER.fullmatch(label) and label not in CEL_WORDS
             else re.sub(r"\W", "_", f"v_{label}", flags=re.ASCII)
         )
         fresh, number = base[:60], 1
@@ -550,7 +444,7 @@ def _declared(node: DifyNode, steps: Selector) -> str:
 
 def group_name(name: str) -> str:
     """The name of a group of a merge node."""
-    return name if _IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", f"g_{name}", flags=re.ASCII)
+    return name if IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", f"g_{name}", flags=re.ASCII)
 
 
 def _loop(node: DifyNode, steps: Selector) -> Ref | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ....core.json import Json, JsonObject
+from ....core.json import JsonObject
 from ...text import BadWorkflow, TextProblem, read_text
+from ..surrogates import whole
 
 _ENVELOPES = ("data", "yaml_content", "content")
 _ENVELOPES_MAX = 3
@@ -26,20 +27,3 @@ def read_source(text: str | bytes) -> JsonObject:
             return inner[0]
         text = str(inner[0])
     raise BadWorkflow([TextProblem("this is no file of Dify: an object with `app` and `workflow` is expected")])
-
-
-def whole(value: Json) -> Json:
-    """The same value, with emoji that were written as two halves put together."""
-    match value:
-        case str():
-            return value if value.isascii() else _joined(value)
-        case dict():
-            return {_joined(name): whole(item) for name, item in value.items()}
-        case list():
-            return [whole(item) for item in value]
-        case _:
-            return value
-
-
-def _joined(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""Keeps the secrets of a Dify file out of our file: a reference such as `${secret:NAME}` stands in their place.
+"""Keeps the secrets of a foreign file out of our file: a reference such as `${secret:NAME}` stands in their place.
 
 The values are never written anywhere. The report names each secret, so that a person can keep it with
 `actum secrets set NAME`.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from ....core.json import Json, JsonObject
-from ....core.redaction import DEFAULT_REDACTION, FIELDS
-from ..report import ImportNotes
+from ...core.json import Json, JsonObject
+from ...core.redaction import DEFAULT_REDACTION, FIELDS
+from .report import ImportNotes
 
 _NAMES = FIELDS | {
     *("xapikey", "key", "token", "appkey", "appsecret", "accesskeyid", "secretid", "sign", "pwd", "dbpassword", "auth"),
@@ -21,6 +21,12 @@ _CODE_NAMED = re.compile(
     r"(?i:\b(?:pass(?:word|wd|phrase)|client[_-]?secret|api[_-]?key|secret[_-]?key|access[_-]?token|refresh[_-]?token)|密码|口令)"
     r"""(?P<quote>["']?)\s{0,4}(?=[:=：]\s{0,4}[^\s"',;}，；])"""
 )
+_NAMED = r"(?i:(?<![a-z])(?:token|key|sign|auth)[\"']?\s{0,4}[:=]\s{0,4}"
+_VALUE = r"([A-Za-z0-9_+/=.-]{16,})"
+_TOKEN = re.compile(rf"({_NAMED}[\"']?)){_VALUE}")
+_QUOTED_TOKEN = re.compile(rf"({_NAMED}[\"'])){_VALUE}")
+_LEFT_OUT = "a key stood here in plain text: it is left out, and has to be given anew"
+_WORDS = frozenset({"key", "token", "sign", "auth"})
 LENGTH_MIN = 16
 """A shorter text is not looked at for a key by its looks."""
 
@@ -56,15 +62,26 @@ class Secrets:
             case str():
                 return self._clean(value, where, code=code)
             case dict():
-                return {name: self.without(item, where, code=code) for name, item in value.items()}
+                return {name: self._field(name, item, where, code=code) for name, item in value.items()}
             case list():
                 return [self.without(item, where, code=code) for item in value]
             case _:
                 return value
 
+    def _field(self, name: str, value: Json, where: str, *, code: bool) -> Json:
+        if not is_secret(name, value):
+            return self.without(value, where, code=code)
+        self._notes.say("open", where, "a secret stood here in plain text: it is left out, and has to be given anew")
+        return ""
+
     def _clean(self, text: str, where: str, *, code: bool) -> str:
         if len(text) < LENGTH_MIN:
             return text
+        pattern = _QUOTED_TOKEN if code else _TOKEN
+        hidden = pattern.sub(lambda found: f"{found[1]}[redacted]" if _is_random(found[2]) else found[0], text)
+        if hidden != text:
+            self._notes.say("open", where, _LEFT_OUT)
+            text = hidden
         cleaned = DEFAULT_REDACTION.value(text)
         if cleaned == text or not isinstance(cleaned, str):
             return text
@@ -74,13 +91,26 @@ class Secrets:
             if again == text or not isinstance(again, str):
                 return text
             cleaned = again
-        self._notes.say("open", where, "a key stood here in plain text: it is left out, and has to be given anew")
+        self._notes.say("open", where, _LEFT_OUT)
         return cleaned
 
 
 def is_secret_name(name: str) -> bool:
     """Whether a field of this name holds a secret."""
     return _SEPARATORS.sub("", name).lower() in _NAMES
+
+
+def is_secret(name: str, value: Json) -> bool:
+    """Whether a value that stands in the file under this name is a secret, and no reference to a secret."""
+    if not isinstance(value, str) or not value.strip() or "${" in value or not is_secret_name(name):
+        return False
+    return name.lower() not in _WORDS or _is_random(value)
+
+
+def _is_random(text: str) -> bool:
+    """Whether a text looks like a key, and not like a word."""
+    has_both = any(each.isdigit() for each in text) and any(each.isalpha() for each in text)
+    return len(text) >= LENGTH_MIN and has_both and not any(each.isspace() for each in text)
 
 
 def without_keys(definition: JsonObject, secrets: Secrets) -> JsonObject:
