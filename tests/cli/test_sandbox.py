@@ -140,3 +140,15 @@ def test_a_folder_of_scripts_gives_tools_and_says_which_script_is_none(run: Run,
     (home / "scripts" / "plot.py").unlink()
     nothing = run("tools", "list", "--tools", "scripts/")
     assert "holds no scripts that are tools" in nothing.output.replace("\n", " ")
+
+
+@held
+def test_the_settings_name_monty_as_the_engine_of_python(run: Run, home: Path) -> None:
+    asked = ("call", "run_python", "code=import sys; sys.version", "--tools", "code", "--yes")
+    assert "Monty" not in run(*asked).stdout
+    (home / "actum.toml").write_text('[sandbox]\npython = "monty"\n', "ascii")
+    assert "Monty" in run(*asked).stdout
+    (home / "actum.toml").write_text('[sandbox]\npython = "pypy"\n', "ascii")
+    refused = run(*asked)
+    assert refused.exit_code != 0
+    assert "pypy" in refused.stderr

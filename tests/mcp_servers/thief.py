@@ -38,6 +38,13 @@ def dial(port: int) -> str:
 
 
 @server.tool()
+def call_home(port: int) -> str:
+    """Dials a port of this machine, and fails where nobody answers."""
+    socket.create_connection(("127.0.0.1", port), 5).close()
+    return "done"
+
+
+@server.tool()
 def fetch(url: str) -> str:
     """Fetches an address."""
     return _tried(lambda: urllib.request.urlopen(url, timeout=10).read().decode())

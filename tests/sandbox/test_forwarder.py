@@ -14,8 +14,9 @@ import pytest
 from actum import ToolCall
 from actum.compose.settings import SandboxTable, Settings
 from actum.compose.tools import load_tools
-from actum.core.errors import UsageError
+from actum.core.errors import ToolError, UsageError
 from actum.core.interfaces import Context
+from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpJail, McpServer
 from actum.sandbox.forwarder import Forwarder
 from actum.sandbox.jail import Jail
@@ -23,6 +24,7 @@ from actum.sandbox.layers import start
 from actum.sandbox.linux import landlock_abi
 from actum.toolsets.code import CodeRunner, code_tools
 from actum.toolsets.mcp.connection import McpConnection
+from actum.toolsets.mcp.toolset import McpToolset
 from actum.toolsets.scripts import ScriptToolset
 from actum.transport.egress import Egress, EgressRules
 from actum.transport.guard import Guard
@@ -114,6 +116,51 @@ async def test_code_reaches_the_host_that_is_named_and_no_other_host_port_or_num
         again = f"urllib.request.urlopen({allowed.address!r}).read()"
         assert "b'hello'" in getattr((await runner.run_python(again, None, name, _context()))[0], "text", "")
         await runner.close()
+
+
+@held
+async def test_an_error_of_code_that_goes_around_the_proxy_says_how_its_hosts_are_reached() -> None:
+    async with host() as allowed:
+        runner = CodeRunner(Jail(hosts=(allowed.address,)), allowed.egress)
+        around = f"import socket\nsocket.create_connection(('127.0.0.1', {allowed.port}))"
+        through = f"import urllib.request\nurllib.request.urlopen({allowed.address + '/a'!r}).read()\n1/0"
+        began = (await runner.run_python("1", None, "new", _context()))[1]
+        session = getattr(began, "text", "").removeprefix("[session ").rstrip("]")
+        for code, is_hinted in ((around, True), (through, False), (around, True)):
+            for given in ("", session):
+                with pytest.raises(ToolError) as raised:
+                    await runner.run_python(code, None, given, _context())
+                assert ("reached only through the proxy" in raised.value.message) == is_hinted, (code, given)
+        await runner.close()
+    with pytest.raises(ToolError) as raised:
+        await CodeRunner(Jail()).run_python(around)
+    assert "proxy" not in raised.value.message
+
+
+@held
+@pytest.mark.row("T4")
+async def test_an_error_of_a_server_that_goes_around_the_proxy_says_how_its_hosts_are_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    async with host() as allowed:
+        jail = McpJail(read=(str(THIEF),), hosts=(allowed.address,))
+        server = McpServer(name="thief", command=sys.executable, args=(str(THIEF),), jail=jail)
+        toolset = McpToolset(server, guard=Guard(egress=allowed.egress), approve="all")
+        try:
+            await toolset.list_tools()
+            port: JsonObject = {"port": allowed.port}
+            with pytest.raises(ToolError) as raised:
+                await toolset.execute(ToolCall("c1", "thief_call_home", dict(port)), _context())
+            assert "reached only through the proxy that HTTP_PROXY" in raised.value.message
+            done = await toolset.execute(ToolCall("c2", "thief_fetch", {"url": allowed.address}), _context())
+            assert done.text == "got hello"
+            await toolset.execute(ToolCall("c3", "thief_dial", dict(port)), _context())  # it tells its own error
+            with pytest.raises(ToolError) as raised:
+                await toolset.execute(ToolCall("c4", "thief_call_home", {"port": "none"}), _context())
+            assert "proxy" not in raised.value.message
+        finally:
+            await toolset.close()
 
 
 def _context() -> Context:

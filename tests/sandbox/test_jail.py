@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import struct
+import subprocess
 import sys
 import time
 from collections import UserDict
@@ -240,6 +241,58 @@ async def test_a_file_of_the_call_can_not_be_placed_outside_the_work_folder() ->
         with pytest.raises(UsageError, match="not a path below"):
             async with start(["true"], Jail(), files={"../out": b""}):
                 pass
+
+
+LISTENED_TO = """
+import asyncio, ctypes, os, sys
+from actum.core.errors import UsageError
+from actum.sandbox.jail import Jail
+from actum.sandbox.layers import layers, start
+
+def listen():  # as a container does whose engine is asked of system calls
+    body = ctypes.create_string_buffer((6).to_bytes(2, "little") + bytes(2) + (0x7FFF0000).to_bytes(4, "little"), 8)
+    header = (1).to_bytes(8, "little") + ctypes.addressof(body).to_bytes(8, "little")
+    libc = ctypes.CDLL(None, use_errno=True)
+    zero = ctypes.c_ulong(0)
+    assert libc.prctl(38, ctypes.c_ulong(1), zero, zero, zero) == 0
+    number = {"x86_64": 317, "aarch64": 277}[os.uname().machine]
+    assert libc.syscall(ctypes.c_long(number), ctypes.c_long(1), ctypes.c_long(8), header) > 0, ctypes.get_errno()
+
+async def main():
+    if sys.argv[2] == "listened":
+        listen()
+    print(all(layer.is_held for layer in await layers()))
+    async with start(["cat", sys.argv[1]], Jail(audit=True)) as process:
+        errors = (await process.child.stderr.read()).decode()
+        report = await process.ended()
+        print(report.exit, "denied" in errors, process.opened_outside())
+    try:
+        async with start(["true"], Jail(hosts=("api.example.org",))) as process:
+            print((await process.ended()).exit)
+    except UsageError as error:
+        print("refused", "could not be put on" in str(error))
+
+asyncio.run(main())
+"""
+
+
+@held
+def test_where_another_program_listens_to_system_calls_a_jail_holds_and_says_that_it_sees_no_opens(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "secret").write_text("secret", "ascii")
+    for how, wanted in (
+        ("alone", ["True", f"1 True ['{tmp_path / 'secret'}']", "0"]),
+        ("listened", ["True", "1 True None", "refused True"]),
+    ):
+        said = subprocess.run(
+            [sys.executable, "-c", LISTENED_TO, str(tmp_path / "secret"), how],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        assert said.stdout.splitlines() == wanted, how
 
 
 def decided(code: bytes, machine: int, number: int, *arguments: int) -> int:

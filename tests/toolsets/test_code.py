@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -148,7 +150,7 @@ async def test_what_was_written_before_a_limit_comes_with_the_error_that_names_t
         ("session and seconds", runner.run_python(writes + sleeps, None, "new", mine), "seconds = 2"),
         (
             "session and memory",
-            runner.run_python(f"{writes}h = bytearray(150 << 20)", None, "new", mine),
+            runner.run_python(f"{writes}h = bytearray(150 << 20); {sleeps}", None, "new", mine),
             "memory_bytes",
         ),
         ("session and its end", runner.run_python(writes + "import os; os._exit(0)", None, "new", mine), "ended the"),
@@ -208,6 +210,35 @@ async def test_a_session_keeps_variables_and_files_and_tells_only_what_is_new() 
     assert len(flood) < 101_000
     assert "bytes are left out" in flood
     await runner.close()
+
+
+SYNC = """
+import sys
+from actum import Agent, ToolCall
+from actum.policy.rules import Rule, Rules
+from actum.testing import ScriptedModel
+from actum.toolsets.code import code_tools
+tools = code_tools(approval=False, python=sys.argv[1])
+given = {"code": "6 * 7"} | ({"session": "new"} if sys.argv[1] == "cpython" else {})
+for _ in range(2):
+    model = ScriptedModel([[ToolCall("c1", "run_python", given)], "done"])
+    agent = Agent(model, tools=tools, policy=Rules(Rule("allow")))
+    print(agent.run_sync("How much?").calls[0][1].text.splitlines()[1])
+"""
+
+
+def test_a_session_is_ended_in_order_where_the_event_loop_ends_with_the_run(tmp_path: Path) -> None:
+    for python in ("cpython", "monty"):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", SYNC, python],
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "42\n42\n", ""), python
+        assert not list(tmp_path.iterdir()), python
 
 
 async def test_a_session_is_of_its_own_run_and_tenant_and_ends_with_the_run() -> None:

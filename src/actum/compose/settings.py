@@ -198,6 +198,7 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         read_only_hosts: those of `hosts` to which a script may talk and still count as a script that only reads.
         environment: the variables that they find.
         limits: what one call may use up.
+        python: what runs the Python code of a model: `cpython`, or `monty`, a faster subset of Python.
         backend: what holds the jail, by the name that an installed package gives it; empty for what comes with actum.
     """
 
@@ -207,6 +208,7 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     read_only_hosts: tuple[str, ...] = ()
     environment: dict[str, str] = {}
     limits: JailLimits = JailLimits()
+    python: Literal["cpython", "monty"] = "cpython"
     backend: str = ""
 
     def __post_init__(self) -> None:

@@ -128,6 +128,7 @@ TEMPLATE = """\
 #read = ["tables"]                        # files and folders that they may read
 #write = ["results"]                      # folders that they may write
 #hosts = ["api.example.org"]              # hosts that they may reach by HTTP; else they have no network
+#python = "monty"                         # a faster subset of Python for code of a model; needs 'actum[monty]'
 #backend = "machines"                     # what holds the jail: a name that an installed package offers
 #read_only_hosts = ["api.example.org"]    # of these hosts: a script that talks to no other host may count as read-only
 

@@ -54,7 +54,7 @@ def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, e
         elif name == EVERYDAY:
             found += everyday_tools(folder)
         elif name == CODE:
-            found += code_tools(settings.sandbox.jail(folder), egress=egress)
+            found += code_tools(settings.sandbox.jail(folder), egress=egress, python=settings.sandbox.python)
         elif name.startswith(API_SOURCES):
             found.append(open_api(name.partition(":")[2], os.environ, egress))
         elif name.startswith(A2A_SOURCE):

@@ -398,7 +398,8 @@ class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=Tru
         shown: so many bytes of its text the model is shown; 0 for all.
         used: what the call has used up by now, all attempts together: an agent that it started, or its tool's cost.
         opened_outside: files that exist and that a program tried to open outside its jail while the call was under way.
-            The jail let the program open none of these. Each stands in one record of a run.
+            The jail let the program open none of these. Each stands in one record of a run. A sentence in brackets
+            stands there where the machine can not tell which files a program tries to open.
     """
 
     cause: int

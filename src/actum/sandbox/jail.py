@@ -100,7 +100,8 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             for given in paths:
                 path = Path(given).resolve()
                 if not path.exists() or (name in ("write", "home") and not path.is_dir()):
-                    raise UsageError(f"Jail({name}=...): there is no {'file' if name == 'read' else 'folder'} {given}")
+                    what = f"{'file' if name == 'read' else 'folder'} {given}"
+                    raise UsageError(f"Jail({name}=...): there is no {what}: make it, or take it out of the jail")
                 real = path if path in private else above.get(path)
                 if real is None:
                     real = next((folder for folder in path.parents if folder in private), None)

@@ -1,6 +1,6 @@
 """The launcher: holds one command in a jail, watches what the command uses up, and ends all that it started.
 
-Run as a process of its own (`start.LAUNCH`), by a bare interpreter (`-I -S`), with the jail in the variable
+Run as a process of its own (`linux.LAUNCH`), by a bare interpreter (`-I -S`), with the jail in the variable
 `ACTUM_JAIL`. It imports nothing of actum, and little else, since each import costs at every start.
 
     actum ── launcher ─┬─ the command: Landlock, seccomp, limits, a group that can't be left
@@ -85,7 +85,7 @@ OWN_UIDS = 0x60000000, 0x0FFFFFFF
 """Where root's calls have their own user ids: beginning and mask of a random number."""
 
 Told = dict[str, "Any"]
-"""The jail as `start.py` tells it, marshalled: only numbers, texts, and lists of them."""
+"""The jail as `linux.py` tells it, marshalled: only numbers, texts, and lists of them."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -127,7 +127,7 @@ def main() -> int:
     failed = b""
     while part := os.read(ready_read, 4096):
         failed += part
-    watch = TreeWatch(command, jail, KernelQuestions(asks[0], jail) if asks and not failed else None)
+    watch = TreeWatch(command, jail, questions_of(asks[0], jail) if asks and not failed else None)
     report = watch.until_end() if not failed else watch.ended(b"")
     if failed:
         report["setup"] = failed.decode("utf-8", "replace")
@@ -190,7 +190,7 @@ def hold(jail: Told, open_fd: int, asks: socket | None = None) -> None:
     """Put this process into the jail, with no descriptor but the three pipes and `open_fd`.
 
     Args:
-        jail: as `start.py` tells it.
+        jail: as `linux.py` tells it.
         open_fd: stays open.
         asks: where the launcher waits for the end that answers this process's connections; None where there are none.
 
@@ -331,23 +331,30 @@ def _writable(folders: list[str]) -> None:
 
 
 def _filter(jail: Told, abi: int, *, own_uid: bool, asks: socket | None = None) -> None:
-    machine = os.uname().machine
-    code = system_calls.program(
-        machine,
-        abi,
-        own_uid=own_uid,
-        pid=os.getpid(),
-        has_hosts=bool(jail["forwarder"]),
-        tells_opens=bool(jail["outside"]),
-    )
-    body = ctypes.create_string_buffer(code, len(code))
-    header = (len(code) // 8).to_bytes(8, "little") + ctypes.addressof(body).to_bytes(8, "little")
+    machine, has_hosts = os.uname().machine, bool(jail["forwarder"])
+
+    def program(*, tells_opens: bool) -> tuple[bytes, object]:
+        code = system_calls.program(
+            machine, abi, own_uid=own_uid, pid=os.getpid(), has_hosts=has_hosts, tells_opens=tells_opens
+        )
+        body = ctypes.create_string_buffer(code, len(code))
+        return (len(code) // 8).to_bytes(8, "little") + ctypes.addressof(body).to_bytes(8, "little"), body
+
+    header, _kept = program(tells_opens=bool(jail["outside"]))
     if asks is None:
         _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header)
         return
-    answers = _syscall(system_calls.SECCOMP[machine], SECCOMP_SET_MODE_FILTER, SECCOMP_NEW_LISTENER, header)
-    asks.sendmsg([b"."], [(SOL_SOCKET, SCM_RIGHTS, answers.to_bytes(4, sys.byteorder))])
-    os.close(answers)  # whoever holds this end answers for itself
+    try:
+        answers = _syscall(system_calls.SECCOMP[machine], SECCOMP_SET_MODE_FILTER, SECCOMP_NEW_LISTENER, header)
+    except OSError:  # a container may have such a listener of its own, and the kernel allows one
+        if has_hosts:
+            raise
+        header, _kept = program(tells_opens=False)
+        _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header)
+        asks.send(b"-")
+    else:
+        asks.sendmsg([b"."], [(SOL_SOCKET, SCM_RIGHTS, answers.to_bytes(4, sys.byteorder))])
+        os.close(answers)  # whoever holds this end answers for itself
     asks.close()
 
 
@@ -397,6 +404,16 @@ def ask_pair() -> tuple[socket, socket]:
     return _socket.socketpair(1, SOCK_STREAM)
 
 
+def questions_of(asks: socket, jail: Told) -> KernelQuestions | None:
+    """What answers the kernel for the command; None where the kernel tells nothing, which is noted."""
+    _, sent, *_ = asks.recvmsg(1, 64)
+    asks.close()
+    if sent:
+        return KernelQuestions(int.from_bytes(sent[0][2][:4], sys.byteorder), jail)
+    os.close(os.open(jail["unseen"], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+    return None
+
+
 class KernelQuestions:
     """Answers what the kernel asks of the system calls in the jail, which are held until they are answered.
 
@@ -408,20 +425,19 @@ class KernelQuestions:
     meanwhile, leads anywhere else.
 
     Args:
-        asks: where the command sends the end that answers the kernel.
-        jail: as `start.py` tells it.
+        answers: the end that answers the kernel.
+        jail: as `linux.py` tells it.
     """
 
-    def __init__(self, asks: socket, jail: Told) -> None:
+    def __init__(self, answers: int, jail: Told) -> None:
         import _socket  # noqa: PLC0415 - only where hosts are allowed
         import select  # noqa: PLC0415
 
         self._sockets: Any = _socket
-        _, sent, *_ = asks.recvmsg(1, 64)
-        asks.close()
-        self._answers = int.from_bytes(sent[0][2][:4], sys.byteorder)
+        self._answers = answers
         self._forwarder: int = jail["forwarder"]
         self._outside: str = jail["outside"]
+        self._around: str = jail["around"]
         self._system = (*jail["system"], *QUIET)
         self._inside = tuple(path for path in (jail["work"], jail["home"], *jail["read"], *jail["write"]) if path)
         self._noted: set[str] = set()
@@ -494,7 +510,7 @@ class KernelQuestions:
         try:
             with open(f"/proc/{pid}/mem", "rb", 0) as memory:
                 if os.pread(memory.fileno(), ADDRESS_BYTES, address) != wanted:
-                    return errno.EACCES
+                    return self._refused()
         except PermissionError:
             pass  # no debugger is allowed here: the command gets the forwarder, whatever address it asked for
         with open(f"/proc/{pid}/fdinfo/{fd}", "rb") as file:
@@ -511,6 +527,14 @@ class KernelQuestions:
         finally:
             made.close()
         return 0
+
+    def _refused(self) -> int:
+        """Note that the command went around the proxy; the error that the command is told."""
+        try:  # noqa: SIM105 - an import of contextlib costs at each start
+            os.close(os.open(self._around, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        except OSError:
+            pass  # the disk is full: the connection is refused all the same
+        return errno.EACCES
 
 
 def _text_at(memory: int, address: int) -> bytes:

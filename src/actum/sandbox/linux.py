@@ -13,12 +13,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import anyio
 from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..transport.process import Child, start_child
-from .process import ENDING, JailedCommand, JailedProcess, JailReport
+from .process import JailedCommand, JailedProcess, JailReport, end_jailed
 from .work_folder import PATH, JailPlace, furnished
 
 LAUNCH = "import sys; sys.path.insert(0, sys.argv[1]); import launcher; sys.exit(launcher.main())"
@@ -38,6 +37,10 @@ TESTED_MAX = 7
 """The newest version of Landlock whose rights this package knows. A newer kernel is held to these."""
 OUTSIDE = "outside"
 """The file in which the launcher notes what was opened outside the jail."""
+UNSEEN = "unseen"
+"""The file that the launcher makes where it can not see what is opened."""
+AROUND = "around"
+"""The file that the launcher makes when the command tries to connect elsewhere than to the forwarder."""
 
 
 def landlock_abi() -> int:
@@ -62,7 +65,9 @@ class LaunchedProcess(JailedProcess):
         super().__init__(child, work)
         self._report = report
 
-    def opened_outside(self) -> list[str]:
+    def opened_outside(self) -> list[str] | None:
+        if self._report.with_name(UNSEEN).exists():
+            return None
         noted = self._report.with_name(OUTSIDE)
         taken = self._report.with_name(f"{OUTSIDE}-taken")
         try:
@@ -71,6 +76,13 @@ class LaunchedProcess(JailedProcess):
         except FileNotFoundError:
             return []
         return [os.fsdecode(path) for path in found.split(b"\0") if path]
+
+    def went_around_proxy(self) -> bool:
+        try:
+            self._report.with_name(AROUND).unlink()  # the launcher makes it anew
+        except FileNotFoundError:
+            return False
+        return True
 
     def report(self) -> JailReport:
         try:
@@ -118,10 +130,11 @@ class LandlockJail(Struct, frozen=True):
                 try:
                     yield process
                 finally:
-                    if not child.exited.is_set():
-                        with anyio.CancelScope(shield=True):
-                            await child.end(ENDING)
-                    process.remember()
+                    try:
+                        if not child.exited.is_set():
+                            await end_jailed(child)
+                    finally:
+                        process.remember()
             finally:
                 child.close()
 
@@ -139,6 +152,8 @@ def _told(asked: JailedCommand, place: JailPlace, abi: int) -> dict[str, object]
         "report": str(place.base / "report"),
         "base": str(place.base),
         "outside": str(place.base / OUTSIDE) if asked.jail.audit else "",
+        "unseen": str(place.base / UNSEEN),
+        "around": str(place.base / AROUND),
         "forwarder": place.port,
         "read": list(place.read),
         "write": list(place.write),

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import anyio
 from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..transport.egress import Egress
-from ..transport.process import Child, Ending
+from ..transport.process import KILL, Child, Ending
 from .jail import Jail
 
-ENDING: Ending = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
+ENDING: Ending = ((signal.SIGTERM, 5.0), (KILL, 2.0))
+KILLED_S = 2.0
+AROUND_PROXY = (
+    "It tried to connect without the proxy of its jail, and has no other network: its hosts are reached only through "
+    "the proxy that HTTP_PROXY and HTTPS_PROXY name."
+)
+"""What is added to an error of a command that did so."""
 
 
 class JailedCommand(Struct, frozen=True, kw_only=True):
@@ -79,12 +87,19 @@ class JailedProcess(ABC):
             UsageError: the jail could not be put on; nothing was run.
         """
 
-    def opened_outside(self) -> list[str]:
+    def opened_outside(self) -> list[str] | None:
         """The files that exist and that the command tried to open outside its jail, since this was last asked.
 
-        Empty where the jail does not say `audit`, and where the backend can't see what is opened.
+        Of use where the jail says `audit`. None where this machine can not see what the command opens.
         """
-        return []
+        return None
+
+    def went_around_proxy(self) -> bool:
+        """Whether the command tried to connect elsewhere than to the proxy of its jail, since this was last asked.
+
+        Told only where the jail names hosts. Without hosts the command has no network at all.
+        """
+        return False
 
     def remember(self) -> None:
         """Keep the report, whose file is removed when `start` is left."""
@@ -99,3 +114,22 @@ class JailedProcess(ABC):
         """
         await self.child.exited.wait()
         return self.report()
+
+
+async def end_jailed(child: Child, ending: Ending = ENDING) -> None:
+    """End a child with all that it started, and let go of it, also where the event loop ends meanwhile.
+
+    Args:
+        child: the process.
+        ending: how it is ended.
+    """
+    try:
+        with anyio.CancelScope(shield=True):
+            await child.end(ending)
+    except asyncio.CancelledError:  # the event loop cancels each task once, and waits for it
+        child.close()  # kills the child
+        with anyio.move_on_after(KILLED_S, shield=True):
+            await child.exited.wait()
+        raise
+    finally:
+        child.close()

@@ -1,5 +1,7 @@
 """`code_tools`: run code that a model wrote, in a jail. Python and JavaScript give their last value back.
 
+Python code is run by the Python that runs us, or by Monty (`monty.py`) where that is asked for by name.
+
 Nothing is run where the machine does not hold a jail (`sandbox/`). How the code ends is told by `jailed_command.py`.
 """
 
@@ -10,18 +12,22 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 from msgspec import structs
 
 from ..core.attachment import File
 from ..core.call import TextPart
-from ..core.errors import Unavailable
+from ..core.errors import Unavailable, UsageError
 from ..core.interfaces import Context
 from ..sandbox.jail import Jail
 from ..transport.egress import Egress
 from .code_session import PythonSessions
 from .function.function import FunctionTool
 from .jailed_command import OUTPUT_BYTES_MAX, CommandOutput, Returned, file_name, media, patience_s, run_command
+from .monty import MontyRunner
+
+PythonEngine: TypeAlias = Literal["cpython", "monty"]
 
 CODE = "code.py"
 RUNNER = ".run.py"
@@ -62,28 +68,47 @@ Promise.resolve(script.runInThisContext()).then((value) => {{
 """
 
 
-def code_tools(jail: Jail | None = None, *, approval: bool = True, egress: Egress | None = None) -> list[FunctionTool]:
+def code_tools(
+    jail: Jail | None = None,
+    *,
+    approval: bool = True,
+    egress: Egress | None = None,
+    python: PythonEngine = "cpython",
+) -> list[FunctionTool]:
     """`run_python`, `run_shell` and `run_javascript`, to be passed as `tools=`. Their effect is `execute`.
 
     Args:
         jail: what the code may read, write, find and use up. By default its own work folder, and no network.
         approval: every call waits for a person. False leaves that to the policy.
         egress: the operator's rules for outgoing calls, which hold beside the hosts of the jail.
+        python: what runs Python: `cpython`, the Python that runs us, or `monty`, a subset of Python that starts faster
+            and opens no file, folder or host. Monty needs `pip install 'actum[monty]'`.
+
+    Raises:
+        UsageError: there is no such engine.
     """
+    if python not in get_args(PythonEngine):
+        raise UsageError(f"code_tools(python={python!r}): the engines are {', '.join(get_args(PythonEngine))}")
     jail = jail or Jail()
     runner = CodeRunner(jail, egress)
+    run_python = runner.run_python if python == "cpython" else runner.run_python_in_monty
     # A call whose outcome is unknown does no harm when it is made again, where nothing outside can be changed.
     harmless = jail.changes_nothing_outside
     tools = [
         FunctionTool(
             function,
+            name=name,
             description=_described(function, jail),
             effects={"execute"},
-            idempotent=harmless,
+            idempotent=harmless or function == runner.run_python_in_monty,
             approval=approval,
             timeout_s=patience_s(jail),
         )
-        for function in (runner.run_python, runner.run_shell, runner.run_javascript)
+        for name, function in (
+            ("run_python", run_python),
+            ("run_shell", runner.run_shell),
+            ("run_javascript", runner.run_javascript),
+        )
     ]
     for tool in tools:
         tool.definition = structs.replace(tool.definition, jailed=True)
@@ -93,7 +118,7 @@ def code_tools(jail: Jail | None = None, *, approval: bool = True, egress: Egres
 def _described(function: Callable[..., object], jail: Jail) -> str:
     """What a model is told of a tool: the beginning of its docstring, and what the code can reach."""
     told = (function.__doc__ or "").partition("\n\n")[0]
-    if not jail.hosts:
+    if not jail.hosts or function.__name__ == "run_python_in_monty":
         return f"{told} The code has no network."
     return (
         f"{told} The code reaches these hosts through the proxy in HTTP_PROXY, and no other: {', '.join(jail.hosts)}."
@@ -112,6 +137,7 @@ class CodeRunner:
         self._jail = jail
         self._egress = egress
         self._sessions = PythonSessions(jail, egress)
+        self._monty = MontyRunner(jail)
 
     async def run_python(
         self, code: str, file: File | None = None, session: str = "", context: Context | None = None
@@ -131,6 +157,15 @@ class CodeRunner:
             return [text, TextPart(f"[session {name}]"), *made]
         files = {CODE: code.encode("utf-8", "replace"), RUNNER: RUN_CODE.encode()}
         return await self._run([sys.executable, RUNNER], files, file, self._jail, context)
+
+    async def run_python_in_monty(self, code: str, context: Context | None = None) -> Returned:
+        """Run a small piece of Python code and return what it prints and the value of its last line. Monty runs the
+        code: a subset of Python with math, re, json and datetime, without packages and files.
+
+        Args:
+            code: The code. Nothing stays from one call to the next.
+        """
+        return returned(await self._monty.run(code, context))
 
     async def run_shell(self, script: str, file: File | None = None, context: Context | None = None) -> Returned:
         """Run a shell script (sh) and return what it prints and the files it makes.
@@ -158,6 +193,7 @@ class CodeRunner:
     async def close(self) -> None:
         """End all sessions."""
         await self._sessions.close()
+        await self._monty.close()
 
     async def _run(
         self, command: list[str], files: dict[str, bytes], given: File | None, jail: Jail, context: Context | None

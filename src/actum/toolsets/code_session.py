@@ -11,7 +11,6 @@ import base64
 import hashlib
 import secrets
 import sys
-from contextlib import AsyncExitStack
 
 import msgspec
 from msgspec import Struct, structs
@@ -23,9 +22,9 @@ from ..core.holder import Holder, HolderKey
 from ..core.interfaces import Context
 from ..core.json import dumps
 from ..core.user import User
-from ..sandbox.jail import Jail
+from ..sandbox.jail import Jail, JailLimits
 from ..sandbox.layers import start
-from ..sandbox.process import ENDING, JailedProcess
+from ..sandbox.process import AROUND_PROXY, ENDING, JailedProcess
 from ..transport.egress import Egress
 from .jailed_command import CommandOutput, collected, file_name, plain, reason, written
 
@@ -100,6 +99,7 @@ class _Answer(Struct, frozen=True):
     left: int
     errors: str
     value: str
+    limit: str = ""
 
 
 class PythonSession:
@@ -108,13 +108,31 @@ class PythonSession:
     Args:
         jail: what it may do. The limit `seconds` holds for each piece, the other limits for all pieces together.
         egress: the operator's rules for outgoing calls, where the jail names hosts.
+        loop: the program that runs the pieces of code. It may name a limit at which it ended a piece by itself.
+        raised: what is said where a piece of code raised an error.
+        told: the limits that such a program keeps; None for those of the jail.
+        grace_s: seconds that such a program has to end a piece of code by itself.
     """
 
-    def __init__(self, jail: Jail, egress: Egress | None = None) -> None:
+    def __init__(
+        self,
+        jail: Jail,
+        egress: Egress | None = None,
+        *,
+        loop: str = LOOP,
+        raised: str = "The code raised an error; the session goes on.",
+        told: JailLimits | None = None,
+        grace_s: float = 0.0,
+    ) -> None:
         self._egress = egress
         self._jail = structs.replace(jail, limits=structs.replace(jail.limits, seconds=SESSION_S))
         self._seconds = jail.limits.seconds
-        self._stack = AsyncExitStack()
+        self._loop = loop
+        self._raised = raised
+        self._limits = told or jail.limits
+        self._grace_s = grace_s
+        self._over = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
         self._process: JailedProcess | None = None
         self._turn = asyncio.Lock()
         self._told: dict[str, bytes] = {}
@@ -126,27 +144,43 @@ class PythonSession:
         Raises:
             Unavailable: the machine does not hold the jail.
         """
-        command, files = [sys.executable, SCRIPT], {SCRIPT: LOOP.encode()}
+        loop = asyncio.get_running_loop()
+        begun: asyncio.Future[JailedProcess] = loop.create_future()
+        self._task = loop.create_task(self._hold(begun))
         try:
-            self._process = await self._stack.enter_async_context(
-                start(command, self._jail, files=files, egress=self._egress)
-            )
+            self._process = await begun
         except UsageError as error:
             self.is_over = True
             raise Unavailable(f"The code was not run: {error}") from None
+        except BaseException:
+            self.let_go()
+            raise
+
+    async def _hold(self, begun: asyncio.Future[JailedProcess]) -> None:
+        """The life of the Python. A task of its own: it is also ended in order where the event loop ends before us."""
+        command, files = [sys.executable, SCRIPT], {SCRIPT: self._loop.encode()}
+        try:
+            async with start(command, self._jail, files=files, egress=self._egress) as process:
+                if not begun.done():
+                    begun.set_result(process)
+                await self._over.wait()
+        except Exception as error:  # whoever began the session hears of it
+            if begun.done():
+                raise
+            begun.set_exception(error)
 
     async def run(self, code: str, file: File | None) -> CommandOutput:
         """Run a piece of code.
 
         Raises:
             ToolError: the code raised an error; the session goes on. Or the code ended the session.
-            ResourceLimit: a limit ended the session.
+            ResourceLimit: a limit ended the piece of code or the session.
         """
         async with self._turn:
             if self.is_over or self._process is None:
                 raise ToolError(LOST)
             try:
-                async with asyncio.timeout(self._seconds):
+                async with asyncio.timeout(self._seconds + self._grace_s):
                     answer = await self._ask(self._process, code, file)
             except TimeoutError:
                 files = await self._rest(self._process)
@@ -160,13 +194,18 @@ class PythonSession:
         said = f"{answer.said}\n[{answer.left} bytes are left out]" if answer.left else answer.said
         said, errors, value = (plain(text, self._process, self._jail) for text in (said, answer.errors, answer.value))
         if not answer.ok:
-            shown = "\n".join(part for part in (said[-4000:], errors) if part.strip())
-            raise ToolError(
-                f"The code raised an error; the session goes on.\n{shown}".rstrip(),
-                effect=self._effect,
-                files=written(left),
-            )
+            hint = AROUND_PROXY if self._process.went_around_proxy() else ""
+            shown = "\n".join(part for part in (said[-4000:], errors, hint) if part.strip())
+            if answer.limit in JailLimits.__struct_fields__:
+                what = f"The code was ended at the limit {answer.limit} = {getattr(self._limits, answer.limit)}."
+                raise ResourceLimit(f"{what}\n{shown}".rstrip(), effect=self._effect, files=written(left))
+            raise ToolError(f"{self._raised}\n{shown}".rstrip(), effect=self._effect, files=written(left))
         return CommandOutput(said, errors, left | ({VALUE: value.encode()} if value else {}))
+
+    @property
+    def has_ended(self) -> bool:
+        """Nothing can be run in it any more."""
+        return self.is_over or (self._process is not None and self._process.child.exited.is_set())
 
     @property
     def _effect(self) -> Effect:
@@ -176,12 +215,13 @@ class PythonSession:
         return self._told.get(name) == hashlib.sha256(data).digest()
 
     async def _ask(self, process: JailedProcess, code: str, file: File | None) -> _Answer:
+        code = code.encode("utf-8", "replace").decode()  # half a character can not be sent
         asked = {"id": secrets.token_hex(8), "code": code, "file": "", "data": ""}
         if file is not None:
             asked |= {"file": file_name(file), "data": base64.b64encode(file.data).decode()}
             self._told[asked["file"]] = hashlib.sha256(file.data).digest()
         try:
-            process.child.stdin.write(dumps({**asked}).encode("utf-8", "replace") + b"\n")
+            process.child.stdin.write(dumps({**asked}).encode() + b"\n")
             await process.child.stdin.drain()
         except OSError:
             pass  # it has ended; what it left to be read says why
@@ -225,10 +265,20 @@ class PythonSession:
         finally:
             await self.end()
 
+    def let_go(self) -> asyncio.Task[None] | None:
+        """Begin to end the Python and all that it started, and to remove its files.
+
+        Returns:
+            What is done when all is gone; None where nothing was begun.
+        """
+        self.is_over = True
+        self._over.set()
+        return self._task
+
     async def end(self) -> None:
         """End the Python and all that it started, and remove its files."""
-        self.is_over = True
-        await self._stack.aclose()
+        if (task := self.let_go()) is not None:
+            await asyncio.wait([task])
 
 
 LOST = f"This session is lost: it ended, or another process held it. Begin another one with session={BEGIN!r}."
@@ -292,9 +342,9 @@ class PythonSessions:
         if holder.state in ("here", "paused"):
             return
         for key in [key for key in self._open if key[0] == holder.key]:
-            ending = asyncio.get_running_loop().create_task(self._open.pop(key).end())
-            self._endings.add(ending)
-            ending.add_done_callback(self._endings.discard)
+            if (ending := self._open.pop(key).let_go()) is not None:
+                self._endings.add(ending)
+                ending.add_done_callback(self._endings.discard)
 
     async def close(self) -> None:
         """End all sessions."""

@@ -22,7 +22,7 @@ from ..core.errors import CallError, ResourceLimit, ToolError, Unavailable, Usag
 from ..core.secret_values import is_secret_name
 from ..sandbox.jail import Jail
 from ..sandbox.layers import start
-from ..sandbox.process import JailedProcess, JailReport
+from ..sandbox.process import AROUND_PROXY, JailedProcess, JailReport
 from ..transport.egress import Egress
 
 OUTPUT_BYTES_MAX = 100_000
@@ -97,23 +97,32 @@ async def run_command(
                 _read(process.child.stderr, STDERR_SHOWN_MAX, last=True),
             )
             report = await process.ended()
+            around = process.went_around_proxy()
             left = await asyncio.to_thread(collected, process.work, lambda name, data: files.get(name) == data, collect)
     except UsageError as error:
         raise Unavailable(f"{what} was not run: {error}") from None
     output = CommandOutput(plain(said, process, jail), plain(errors, process, jail), left)
-    check_report(report, jail, output, what)
+    check_report(report, jail, output, what, around=around)
     return output
 
 
-def check_report(report: JailReport, jail: Jail, output: CommandOutput, what: str) -> None:
+def check_report(report: JailReport, jail: Jail, output: CommandOutput, what: str, *, around: bool = False) -> None:
     """See that a command ended well.
+
+    Args:
+        report: how the command ended.
+        jail: what it ran in.
+        output: what it printed and left.
+        what: what the command is called in errors.
+        around: it tried to connect without the proxy of its jail.
 
     Raises:
         ResourceLimit, ToolError: as `run_command`.
     """
     if report.exit == 0 and not report.limit:
         return
-    shown = "\n".join(part for part in (output.said[-STDERR_SHOWN_MAX:], output.errors) if part.strip())
+    hint = AROUND_PROXY if around else ""
+    shown = "\n".join(part for part in (output.said[-STDERR_SHOWN_MAX:], output.errors, hint) if part.strip())
     kind: type[CallError] = ResourceLimit if report.limit or report.exit is None else ToolError
     effect: Effect = "none" if jail.changes_nothing_outside else "unknown"
     raise kind(f"{reason(report, jail, what)}\n{shown}".rstrip(), effect=effect, files=written(output.files))

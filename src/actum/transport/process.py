@@ -32,7 +32,9 @@ MARK = "ACTUM_CHILD"
 CHUNK = 65_536
 
 Ending: TypeAlias = Sequence[tuple[signal.Signals | None, float]]
-ENDING: Ending = ((None, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
+KILL: signal.Signals = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""SIGKILL. Windows has no such signal, and this module is imported there, too."""
+ENDING: Ending = ((None, 2.0), (signal.SIGTERM, 2.0), (KILL, 2.0))
 """How a child is ended, and the seconds that each step is given: its input is closed, then its group is signalled."""
 LEFT_S = 0.5
 """Seconds for the rest of a group when the child itself has ended: a zombie of a grandchild may be all."""
@@ -99,7 +101,7 @@ class Child:
                 return
             for pid, _start in left:
                 with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+                    os.kill(pid, KILL)
             await anyio.sleep(POLL_S)
         log.warning("what process %d started does not end", self.pid)
 
@@ -108,8 +110,8 @@ class Child:
         if not self.exited.is_set():
             for pid, _ in descendants(self.pid):
                 with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
-            signal_group(self.pid, signal.SIGKILL)
+                    os.kill(pid, KILL)
+            signal_group(self.pid, KILL)
         for fd in range(3):  # a grandchild may hold the pipes open for ever
             pipe = self._transport.get_pipe_transport(fd)
             if pipe is not None:
@@ -153,7 +155,7 @@ async def start_child(
             await asyncio.wait([starting])
             if starting.exception() is None:
                 transport, protocol = starting.result()
-                signal_group(transport.get_pid(), signal.SIGKILL)
+                signal_group(transport.get_pid(), KILL)
                 await protocol.exited.wait()
                 transport.close()
         raise

@@ -322,6 +322,31 @@ def test_a_model_is_given_two_tools_to_look_for_others(run: Run, server: Path) -
     assert called.stdout == "2\n" or "sse" in called.stderr
 
 
+@pytest.mark.row("T4")
+def test_the_two_tools_that_look_for_others_are_nodes_of_a_workflow(run: Run, server: Path, home: Path) -> None:
+    add(run)
+    run("mcp", "approve", "sums", "--yes")
+    (home / "sums.workflow.yaml").write_text(
+        """\
+actum: workflow/1
+name: sums_desk
+inputs: {type: object, required: [a], properties: {a: {type: integer}}}
+nodes:
+  look: {type: tool, tool: mcp_list_tools, with: {server: sums}}
+  sum:
+    type: tool
+    tool: mcp_call_tool
+    with: {server: sums, tool: "${look.output.tools[0].name}", arguments: {a: "${inputs.a}", b: 2}}
+edges: [look > sum]
+outputs: {sum: "${sum.output}"}
+""",
+        "utf-8",
+    )
+    done = run("workflow", "run", "sums.workflow.yaml", "a=40", "--tools", "mcp", "--yes", "--journal", "memory")
+    assert done.exit_code == 0, done.stderr
+    assert "42" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -22,7 +22,7 @@ from actum.sandbox.linux import landlock_abi
 from actum.sandbox.process import JailedProcess, JailReport
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
-from actum.toolsets.mcp.jail import OpenedOutside, home_of, unfit_for_jail, unreadable_files
+from actum.toolsets.mcp.jail import UNSEEN, OpenedOutside, home_of, unfit_for_jail, unreadable_files
 from actum.toolsets.mcp.toolset import McpToolset
 from actum.transport.process import descendants, start_of
 from tests.peers import install
@@ -149,13 +149,14 @@ class _Server(JailedProcess):
 
     def __init__(self) -> None:
         self.tried: list[str] = []
+        self.is_seen = True
 
     def report(self) -> JailReport:
         raise AssertionError("nobody asks how it ended")
 
-    def opened_outside(self) -> list[str]:
+    def opened_outside(self) -> list[str] | None:
         tried, self.tried = self.tried, []
-        return tried
+        return tried if self.is_seen else None
 
 
 def test_a_path_stands_on_the_record_of_a_call_only_when_no_other_call_was_under_way(
@@ -175,6 +176,17 @@ def test_a_path_stands_on_the_record_of_a_call_only_when_no_other_call_was_under
     assert [path for path in ("before", "of ann or bob", "after") if any(f"open {path} " in line for line in told)] == [
         "before", "of ann or bob", "after",
     ]  # fmt: skip
+
+
+def test_where_the_machine_can_not_tell_what_a_server_opens_the_record_of_each_call_says_so() -> None:
+    outside, server = OpenedOutside(), _Server()
+    server.is_seen = False
+    with outside.of_server(server):
+        with outside.during() as ann, outside.during() as bob:
+            pass
+        with outside.during() as carl:
+            pass
+    assert [list(each) for each in (ann, bob, carl)] == [[UNSEEN]] * 3
 
 
 def test_what_a_server_opens_late_for_a_call_that_nobody_waits_for_is_laid_to_no_other_call() -> None:

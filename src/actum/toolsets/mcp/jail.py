@@ -24,6 +24,8 @@ from ...storage.place import data_folder
 
 log = logging.getLogger("actum.mcp")
 
+UNSEEN = "(this machine can not tell what the program tries to open)"
+"""Stands on record in the place of paths."""
 YEARS_S = 10 * 365 * 86_400.0
 LIMITS = JailLimits(memory_bytes=2 << 30, cpu_seconds=YEARS_S, processes=256, disk_bytes=1 << 30, seconds=YEARS_S)
 """A server may run for as long as it likes, but not take the whole machine."""
@@ -76,9 +78,19 @@ class OpenedOutside:
             self._left_alone += bool(self._jails) and not is_answered
             self._calls = [each for each in self._calls if each is not seen]
 
+    def went_around_proxy(self) -> bool:
+        """Whether a server tried to connect without the proxy of its jail, since this was last asked."""
+        around = [jailed.went_around_proxy() for jailed in self._jails]  # each is asked
+        return any(around)
+
     def _take(self) -> None:
         for jailed in self._jails:
-            for path in jailed.opened_outside():
+            paths = jailed.opened_outside()
+            if paths is None:
+                for seen in self._calls:
+                    seen[UNSEEN] = None
+                continue
+            for path in paths:
                 if len(self._calls) == 1 and not self._left_alone:
                     self._calls[0][path] = None
                 else:

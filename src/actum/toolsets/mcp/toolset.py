@@ -59,6 +59,7 @@ from ...protocols.mcp.offer import (
 from ...protocols.mcp.pin import digest
 from ...protocols.mcp.tasks import only_as_task
 from ...protocols.plain_text import plain
+from ...sandbox.process import AROUND_PROXY
 from ...storage.pins import Known, PinStore
 from ...transport.guard import Guard, is_here
 from .caller import (
@@ -335,9 +336,14 @@ class McpToolset:
         """
         context.conceal(*self.concealed)
         outside: dict[str, None] = {}
+        self.connection.outside.went_around_proxy()  # what was before this call is not laid to it
         try:
             with self.connection.outside.during() as outside:
                 return await self._execute(call, caller or self._caller(context))
+        except ToolError as error:
+            if self.connection.outside.went_around_proxy():
+                error.message = f"{error.message}\n{AROUND_PROXY}"
+            raise
         finally:
             context.opened_outside |= outside
             context.conceal(*self.concealed)  # a login may have been renewed meanwhile
