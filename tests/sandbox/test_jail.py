@@ -88,10 +88,10 @@ async def test_a_jail_over_what_is_private_or_missing_is_refused(tmp_path: Path)
                 pass
     for jail in (Jail(read=(str(tmp_path / "none"),)), Jail(write=(str(place),))):
         with pytest.raises(UsageError, match="there is no"):
-            jail.check()
-    Jail(read=(str(beside),), write=(str(beside),)).check()
+            jail.checked()
+    Jail(read=(str(beside),), write=(str(beside),)).checked()
     with pytest.raises(UsageError, match="move"):
-        Jail().check((str(tmp_path),))
+        Jail().checked((str(tmp_path),))
     with pytest.raises(UsageError, match="absolute"):
         Jail(read=("relative",))
     with pytest.raises(UsageError, match="above 0"):

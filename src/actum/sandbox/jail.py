@@ -1,4 +1,4 @@
-"""`Jail`: what a command may read, write, find in its environment and use up. Plain data; `start.py` holds it."""
+"""`Jail`: what a command may read, write, find in its environment and use up. Plain data; a backend holds it."""
 
 from __future__ import annotations
 
@@ -83,8 +83,11 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Whatever the command does ends with its work folder."""
         return not self.write and not self.home and not self.hosts
 
-    def check(self, found: tuple[str, ...] = ()) -> None:
-        """See that the jail can be held as it is declared, and reaches nothing that is private to this process.
+    def checked(self, found: tuple[str, ...] = ()) -> Jail:
+        """This jail with paths that lead through no link, which reach nothing that is private to this process.
+
+        Each path is resolved once, and the path that was judged is the path that is handed on. A backend opens these
+        paths as they stand, and sees to it that no link was put in their way since.
 
         Args:
             found: what the command may read beside `read`: the programs and libraries of the system.
@@ -96,17 +99,23 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         own = (self.home,) if self.home else ()
         private = real_private_paths()
         above = {folder: real for real in private for folder in real.parents}
+        real_paths: dict[str, list[str]] = {}
         for name, paths in (("read", self.read), ("write", self.write), ("home", own), ("system", found)):
             for given in paths:
                 path = Path(given).resolve()
                 if not path.exists() or (name in ("write", "home") and not path.is_dir()):
-                    what = f"{'file' if name == 'read' else 'folder'} {given}"
-                    raise UsageError(f"Jail({name}=...): there is no {what}: make it, or take it out of the jail")
+                    what = "file" if name == "read" else "folder"
+                    raise UsageError(
+                        f"Jail({name}=...): there is no {what} {given}: make it, or take it out of the jail"
+                    )
                 real = path if path in private else above.get(path)
                 if real is None:
                     real = next((folder for folder in path.parents if folder in private), None)
                 if real is not None:
                     raise UsageError(_private(name, given, private.get(real, real)))
+                real_paths.setdefault(name, []).append(str(path))
+        read, write = (tuple(dict.fromkeys(real_paths.get(name, ()))) for name in ("read", "write"))
+        return structs.replace(self, read=read, write=write, home="".join(real_paths.get("home", ())))
 
 
 def host_rules(hosts: Sequence[str]) -> tuple[AddressRule, ...]:

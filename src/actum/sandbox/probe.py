@@ -15,9 +15,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 HELD = frozenset(
-    {errno.ENOSYS, errno.ENOENT, errno.ESRCH, errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EROFS}
+    {errno.ENOSYS, errno.EROFS, errno.ENOENT, errno.ESRCH, errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH}
+    | {errno.ENETDOWN, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.ETIMEDOUT}
 )
 """Errors beside those of permission which say that the jail has no such file, process, address or system call."""
+
+
+PATIENCE_S = 2.0
 
 
 def attempts(what: Mapping[str, Callable[[], object]]) -> str:
@@ -26,7 +30,7 @@ def attempts(what: Mapping[str, Callable[[], object]]) -> str:
     for name, attempt in what.items():
         try:
             attempt()
-        except PermissionError:
+        except (PermissionError, TimeoutError):
             continue
         except OSError as error:
             if error.errno not in HELD:
@@ -39,6 +43,7 @@ def attempts(what: Mapping[str, Callable[[], object]]) -> str:
 def dial(family: int, kind: int, address: tuple[str, int] | str) -> None:
     """Open a socket and reach an address."""
     with socket.socket(family, kind) as opened:
+        opened.settimeout(PATIENCE_S)
         opened.connect(address)
 
 
@@ -75,7 +80,10 @@ actum, port, udp_port = (int(word) for word in sys.argv[2:])
 secret, target, beside, stream, datagrams = (
     os.path.join(folder, name) for name in ("secret", "target", "new", "stream", "datagrams")
 )
-others = {"actum": actum, "the launcher": os.getppid()}
+with open(target) as file:
+    if file.read() != "whole":  # the jail lets this file be read: so the others are in reach, but for the jail
+        sys.exit("the probe reads another file than it was given")
+others = {"actum": actum} | ({"the launcher": os.getppid()} if os.getppid() > 1 else {})
 only_linux: dict[str, Callable[[], object]] = {
     "an abstract socket": lambda: dial(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{stream}"),
 }
@@ -104,6 +112,9 @@ found = {
             "UDP": lambda: send_udp(udp_port),
             "a unix socket": lambda: dial(socket.AF_UNIX, socket.SOCK_STREAM, stream),
             "a datagram pair": lambda: send_by_pair(datagrams),
+            # Nothing is sent. A network of the jail's own may lead elsewhere, though not to this machine.
+            "a route to other machines": lambda: dial(socket.AF_INET, socket.SOCK_DGRAM, ("192.0.2.1", 9)),
+            "a route by IPv6": lambda: dial(socket.AF_INET6, socket.SOCK_DGRAM, ("2001:db8::1", 9)),
         }
         | (only_linux if sys.platform == "linux" else {})
     ),

@@ -56,16 +56,17 @@ async def furnished(asked: JailedCommand, system: Sequence[str]) -> AsyncIterato
         system: what every command may read on this kind of machine; what does not exist is left out.
 
     Raises:
-        UsageError: the jail can't be held as it is declared; see `Jail.check`.
+        UsageError: the jail can't be held as it is declared; see `Jail.checked`.
     """
     jail = asked.jail
     _keep_own()
-    home = (jail.home,) if jail.home else ()
     if jail.home:
         _make_home(jail.home)
     found = _existing(system)
-    read, write = real((*found, *jail.read, *jail.write, *home)), real(jail.write)
-    jail.check(found)  # after that no path is resolved again
+    checked = jail.checked(found)  # from here on no path of the jail is resolved again
+    own = (checked.home,) if checked.home else ()
+    systems = real(found)
+    read = tuple(dict.fromkeys((*systems, *checked.read, *checked.write, *own)))
     base = _own_folder()
     forwarder = Forwarder(jail.hosts, Guard(egress=asked.egress)) if jail.hosts else None
     try:
@@ -76,10 +77,10 @@ async def furnished(asked: JailedCommand, system: Sequence[str]) -> AsyncIterato
             yield JailPlace(
                 base=base,
                 work=work,
-                home="".join(real(home)),
-                system=real(found),
+                home=checked.home,
+                system=systems,
                 read=read,
-                write=write,
+                write=checked.write,
                 environment=(forwarder.environment if forwarder is not None else {})
                 | _environment(work)
                 | ({"HOME": jail.home} if jail.home else {})

@@ -195,7 +195,7 @@ def _check_jail(terminal: Terminal, server: McpServer, *, is_bare: bool) -> None
         return
     if problem := unfit_for_jail(server):
         raise UsageError(problem)
-    Jail(read=server.jail.read, write=server.jail.write, hosts=server.jail.hosts).check()
+    Jail(read=server.jail.read, write=server.jail.write, hosts=server.jail.hosts).checked()
     for word in unreadable_files(server):
         terminal.note(f"It can not read {word} in its jail: add --read with the folder of this file.")
     if is_bare:
