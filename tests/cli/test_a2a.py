@@ -40,6 +40,13 @@ async def test_an_agent_is_looked_at_approved_asked_and_watched(process: Process
         assert (await typed("a2a", "send", "weather", "hello", "--yes")).returncode != 0
         nobody = await typed("a2a", "card", "nobody")
         assert "there is no remote agent 'nobody'" in nobody.stderr
+        # A bare address is a place of tools, as a name of the settings is.
+        (home / "actum.toml").write_text(f'tools = ["a2a:{origin}"]\n')
+        before = await typed("tools", "list")
+        assert "was not approved" in before.stdout + before.stderr, before
+        assert (await typed("a2a", "approve", origin, "--yes")).returncode == 0
+        listed = await typed("tools", "list")
+        assert "Ask the remote agent 'Weather'" in listed.stdout, listed
 
 
 async def test_the_catalog_is_kept_by_hand(process: Process) -> None:

@@ -5,9 +5,17 @@ from __future__ import annotations
 import pytest
 
 from actum.core.json import JsonObject
-from actum.protocols.a2a.followed_task import ReadTask, words_of
+from actum.protocols.a2a.followed_task import RESULT_BYTES_MAX, ReadTask, words_of
 from actum.protocols.a2a.later import UnreadableAnswer, decode_event
-from actum.protocols.a2a.model import A2AMessage, A2AStatus, A2AStatusUpdate, A2AText
+from actum.protocols.a2a.model import (
+    A2AArtifact,
+    A2AArtifactUpdate,
+    A2AData,
+    A2AMessage,
+    A2AStatus,
+    A2AStatusUpdate,
+    A2AText,
+)
 
 
 def asks(words: str, at: float | None, id: str = "") -> A2AStatusUpdate:
@@ -32,6 +40,16 @@ def test_a_question_that_was_answered_is_not_asked_again_and_another_one_is() ->
         task.answered()
         task.take(event)
         assert task.is_settled == is_new, case
+
+
+def test_results_are_kept_up_to_a_number_of_bytes_however_they_are_told() -> None:
+    piece = A2AArtifact(id="a", parts=(A2AText(text="x" * (RESULT_BYTES_MAX // 4)), A2AData(data={"n": 1})))
+    for append in (True, False):
+        task = ReadTask()
+        for _ in range(3):
+            task.take(A2AArtifactUpdate(task_id="t", context_id="c", artifact=piece, append=append))
+        with pytest.raises(UnreadableAnswer, match="more results than can be kept"):
+            task.take(A2AArtifactUpdate(task_id="t", context_id="c", artifact=piece, append=append))
 
 
 def test_pieces_of_an_artifact_are_one_text_and_a_later_whole_one_takes_their_place() -> None:

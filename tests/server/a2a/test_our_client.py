@@ -15,12 +15,15 @@ from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
 from actum.journal.memory import MemoryJournal
 from actum.protocols.a2a.remote_agent import RemoteAgent
+from actum.protocols.mcp.config import McpServer
 from actum.server.api.api import GivenAgents
 from actum.server.house import House, HouseSettings
 from actum.server.identity import Identity
+from actum.server.mcp.service import McpService
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.a2a import A2AToolset
-from tests.web import listening, serving
+from actum.toolsets.mcp.toolset import McpToolset
+from tests.web import listening, place, serving
 
 pytestmark = pytest.mark.skipif(find_spec("actum.server.a2a") is None, reason="the server of A2A is not here")
 ALLOWED = Rules(Rule("allow"))
@@ -74,3 +77,29 @@ async def test_a_call_back_into_an_agent_that_is_on_the_way_is_refused_as_a_circ
     # The first agent asks `desk`, that asks `back`, and `back` is refused when it asks `desk`.
     assert result.text.startswith("heard: heard: heard: The agent refused")
     assert "waits for this very task already" in result.text
+
+
+async def test_a_circle_of_agent_remote_agent_mcp_server_and_first_agent_is_refused() -> None:
+    a2a, journal = listening(), MemoryJournal()
+    mcp = listening()
+    by_mcp = McpToolset(McpServer(name="front", url=f"{place(mcp)}/mcp", transport="http"))
+
+    def asks_by_mcp(request: Request) -> Said:
+        last = request.messages[-1]
+        if isinstance(last, ToolMessage):
+            return f"heard: {last.result.text}"
+        return [ToolCall("1", "front_first", {"task": "go"})]
+
+    async with A2AToolset(RemoteAgent(url=f"{place(a2a)}/a2a/middle", name="middle")) as middle, by_mcp:
+        first_model = asks("middle")
+        first = Agent(first_model, tools=[middle], policy=ALLOWED, name="first")
+        served_agent = Agent(ScriptedModel(asks_by_mcp), [by_mcp], policy=ALLOWED, journal=journal, name="middle")
+        doors = open_doors(Settings(), [], GivenAgents({"middle": served_agent}), journal, Identity())
+        async with (
+            serving(House(doors, HouseSettings()).app, a2a),
+            serving(McpService([first], policy=ALLOWED).app(), mcp),
+        ):
+            result = await first.run("Ask.")
+    assert result.text.startswith("heard: heard: "), result
+    assert "handed the task on itself" in result.text
+    assert len(first_model.requests) == 2, "the first agent was not begun again below itself"

@@ -26,12 +26,14 @@ from .serving import NEW, A2AServer, a2a_server, error_of, said, spoken
 class Speaking(ScriptedModel):
     """Says its text word by word."""
 
+    pause_s = 0.005
+
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         reply = await super().reply(request)
         for word in reply.text.split(" "):
             assert emit is not None
             emit(TextDelta(word if reply.text.startswith(word) else f" {word}"))
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(self.pause_s)
         return reply
 
 
@@ -85,14 +87,17 @@ async def test_the_official_client_sends_answers_streams_gets_and_lists(binding:
 
 
 async def test_words_arrive_as_chunks_that_together_are_the_answer() -> None:
-    model = Speaking([calls("add", a=1, b=1), "One two three four five six seven."])
-    async with a2a_server(model, journal=MemoryJournal()) as it:
-        events = [each async for each in streamed(it, "SendStreamingMessage", spoken("Count"))]
-        chunks = [each["artifactUpdate"] for each in events if "artifactUpdate" in each]
-        assert len(chunks) > 2
-        assert "".join(each["artifact"]["parts"][0]["text"] for each in chunks) == "One two three four five six seven."
-        assert [each.get("append", False) for each in chunks] == [False] + [True] * (len(chunks) - 1)
-        assert [each.get("lastChunk", False) for each in chunks] == [False] * (len(chunks) - 1) + [True]
+    slow, fast = "One two three four five six seven.", "One " + " ".join(f"w{number}" for number in range(200))
+    for text, pause_s in ((slow, Speaking.pause_s), (fast, 0.0)):
+        model = Speaking([calls("add", a=1, b=1), text])
+        model.pause_s = pause_s
+        async with a2a_server(model, journal=MemoryJournal()) as it:
+            events = [each async for each in streamed(it, "SendStreamingMessage", spoken("Count"))]
+            chunks = [each["artifactUpdate"] for each in events if "artifactUpdate" in each]
+            assert len(chunks) > 2
+            assert "".join(each["artifact"]["parts"][0]["text"] for each in chunks) == text
+            assert [each.get("append", False) for each in chunks] == [False] + [True] * (len(chunks) - 1)
+            assert [each.get("lastChunk", False) for each in chunks] == [False] * (len(chunks) - 1) + [True]
 
 
 async def test_a_repeated_message_joins_its_task_while_it_is_worked_on_and_begins_anew_after_it() -> None:

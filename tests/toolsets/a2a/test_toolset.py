@@ -15,14 +15,14 @@ from actum import Agent
 from actum.core.call import MediaPart, ToolCall, ToolResult
 from actum.core.event import CallProgress, Event
 from actum.core.interfaces import Answer, Request
-from actum.core.json import Json
+from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
 from actum.policy.rules import Rule, Rules
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.storage.remote_tasks import RemoteTaskFiles
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.a2a.toolset import A2AToolset
-from tests.toolsets.a2a.remote_servers import Seen, april_agent, sdk_agent
+from tests.toolsets.a2a.remote_servers import Seen, april_agent, scripted_agent, sdk_agent
 
 ALLOWED = Rules(Rule("allow"))
 Opened = Callable[[], AbstractAsyncContextManager[tuple[str, Seen]]]
@@ -85,6 +85,31 @@ async def test_an_agent_of_every_version_answers_a_call() -> None:
                 failed = await outcome(toolset, message)
                 assert failed.error is not None, (case, message)
                 assert words in failed.error.message, (case, failed)
+
+
+async def test_a_skill_is_named_in_the_description_and_travels_in_the_metadata_of_the_message() -> None:
+    async with scripted_agent() as agent, A2AToolset(configured(agent.origin)) as toolset:
+        skills: list[Json] = [
+            {"id": name, "name": name, "description": f"Does {name}.", "tags": []} for name in ("rain", "snow")
+        ]
+        agent.card = {"skills": skills}
+        sent: list[Json] = []
+
+        def answered(params: JsonObject) -> list[Json]:
+            sent.append(params["message"])
+            return [{"message": {"role": "ROLE_AGENT", "parts": [{"text": "Yes."}], "messageId": "m"}}]
+
+        agent.says["SendStreamingMessage"] = answered
+        (definition,) = await toolset.list_tools()
+        assert "- rain: Does rain." in definition.description
+        await outcome(toolset, "hello", skill="snow")
+        await outcome(toolset, "hello")
+        metadata = [each.get("metadata") for each in sent if isinstance(each, dict)]
+        assert metadata == [{"skill": "snow"}, None]
+        unknown = await outcome(toolset, "hello", skill="hail")
+        assert unknown.error is not None
+        assert unknown.error.code == "invalid_arguments"
+        assert len(sent) == 2
 
 
 async def test_a_file_goes_to_an_agent_and_comes_back_by_its_handle() -> None:

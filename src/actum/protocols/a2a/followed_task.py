@@ -10,13 +10,17 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ...core.json import dumps
 from .later import UnreadableAnswer
 from .model import (
     INTERRUPTED,
     TERMINAL,
     A2AArtifact,
     A2AArtifactUpdate,
+    A2ABytes,
+    A2AData,
     A2AEvent,
+    A2ALink,
     A2AMessage,
     A2APart,
     A2AState,
@@ -29,6 +33,8 @@ from .model import (
 
 ARTIFACTS_MAX = 1_000
 PARTS_MAX = 50_000
+RESULT_BYTES_MAX = 64 * 1024 * 1024
+"""So long all that an agent tells of its results may be; text counts by its letters."""
 
 
 class ReadTask:
@@ -53,7 +59,7 @@ class ReadTask:
         self.reply: A2AMessage | None = None
         self.calls_used = 0
         self._artifacts: dict[str, list[A2AArtifact]] = {}
-        self._parts = 0
+        self._parts = self._bytes = 0
 
     @property
     def state(self) -> A2AState:
@@ -106,7 +112,7 @@ class ReadTask:
             case A2ATask():
                 self._check(event.id, event.context_id)
                 self.calls_used = max(self.calls_used, calls_used_in(event.metadata))
-                self._artifacts, self._parts = {}, 0
+                self._artifacts, self._parts, self._bytes = {}, 0, 0
                 for number, each in enumerate(event.artifacts):
                     self._add(msgspec.structs.replace(each, id=each.id or str(number)), append=False)
                 self._move(event.status)
@@ -142,7 +148,8 @@ class ReadTask:
 
     def _add(self, piece: A2AArtifact, *, append: bool) -> None:
         self._parts += len(piece.parts) + 1
-        if self._parts > PARTS_MAX or len(self._artifacts) >= ARTIFACTS_MAX:
+        self._bytes += sum(map(_size, piece.parts))
+        if self._parts > PARTS_MAX or self._bytes > RESULT_BYTES_MAX or len(self._artifacts) >= ARTIFACTS_MAX:
             raise UnreadableAnswer("it has more results than can be kept")
         if append:
             self._artifacts.setdefault(piece.id, []).append(piece)
@@ -159,6 +166,18 @@ def _is_same_question(status: A2AStatus, answered: A2AStatus) -> bool:
         return status.at == answered.at
     ids = [each.message.id if each.message is not None else "" for each in (status, answered)]
     return bool(ids[0]) and ids[0] == ids[1]
+
+
+def _size(part: A2APart) -> int:
+    match part:
+        case A2AText():
+            return len(part.text)
+        case A2ABytes():
+            return len(part.data)
+        case A2ALink():
+            return len(part.url)
+        case A2AData():
+            return len(dumps(part.data))
 
 
 def words_of(message: A2AMessage | None) -> str:

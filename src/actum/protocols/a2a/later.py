@@ -2,8 +2,8 @@
 
 A reader takes all three forms, also mixed, since servers mix them: `kind` beside the fields of 1.0, states in both
 spellings, times without a zone, null in place of a field that is missing, bytes in both alphabets of base64, fields
-that nobody knows. This file is the one place where such differences are let pass. A writer sends exactly the form of
-one version.
+that nobody knows, and parts of a kind that nobody knows, which are read as data. This file is the one place where such
+differences are let pass. A writer sends exactly the form of one version.
 
 The protocol of April 2025 is in `legacy`.
 
@@ -266,7 +266,9 @@ def _part(value: Json) -> A2APart:
         return A2ALink(url=url, name=name, media_type=media_type, metadata=metadata)
     if "data" in found:
         return A2AData(data=found["data"], name=name, media_type=media_type, metadata=metadata)
-    raise UnreadableAnswer("a part has neither text, bytes, an address nor data")
+    if not found:
+        raise UnreadableAnswer("a part is empty")
+    return A2AData(data=found, metadata=metadata)  # of a kind that is not known here: the model is shown it as it came
 
 
 def _bytes(text: str) -> bytes:

@@ -216,12 +216,19 @@ class FollowedTask:
         fold, own, told = self._fold, self._listener, list[Told]()
         is_dirty, own.is_dirty = own.is_dirty, False
         if is_dirty or is_alone:
-            for entry in await self._journal.read(fold.run_id, fold.seen, tenant=self._tenant):
+            entries = await self._journal.read(fold.run_id, fold.seen, tenant=self._tenant)
+            told += self._words()  # they were said before the entries that may hold the whole reply
+            for entry in entries:
                 for event in fold.take(entry):
                     if isinstance(event, A2AArtifactUpdate) and event.artifact.id == ANSWER:
                         told += self._chunks.close(event)
                     else:
                         told.append(Told(event, entry.number))
-        if self._tells_words and not fold.is_settled and (words := own.words(fold.replies)):
-            told += self._chunks.add(words)
-        return told
+        return told + self._words()
+
+    def _words(self) -> list[Told]:
+        """What was said of the reply that is under way."""
+        fold = self._fold
+        if self._tells_words and not fold.is_settled and (words := self._listener.words(fold.replies)):
+            return self._chunks.add(words)
+        return []

@@ -500,7 +500,8 @@ async def _results(answer: FetchedStream, *, is_rpc: bool) -> AsyncGenerator[Jso
         if since > EVENT_BYTES_MAX:
             raise malformed("one event of its stream is too long")
     for event in reader.close():
-        if event.data:
+        # No blank line follows this event: the server forgot it, or the stream was cut inside of the event.
+        if _is_json(event.data):
             yield _result(event.data, is_rpc=is_rpc)
 
 
@@ -515,6 +516,14 @@ def _result(body: bytes, *, is_rpc: bool) -> Json:
     if found.get("result") is None:
         raise malformed("it has neither a result nor an error")
     return found["result"]
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        parse(body, keep_last=True)
+    except JsonProblem:
+        return False
+    return True
 
 
 def _parsed(body: bytes) -> Json:

@@ -2,8 +2,8 @@
 
 A message begins a task; the task is followed by its stream, and by asking where there is no stream or it broke. A
 question of the agent becomes a question to the user. When the time for following is over the call waits on record with
-the task's handle: nothing is in doubt, and whoever goes on with the run finds the task again. Whoever cancels the call
-cancels the task.
+the task's handle: nothing is in doubt, and whoever goes on with the run finds the task again. A call that is cancelled,
+or ends with an error, cancels the task.
 
 As soon as the task's id is known it is kept outside of this process, so that a call whose process was killed joins its
 task, and the message is not sent twice.
@@ -162,6 +162,27 @@ def resting_task(data: str | bytes) -> RestingTask | None:
         return None
 
 
+def rest(task: RestingTask, call: ToolCall, asker: str, words: str) -> InputRequired:
+    """What to raise where a call has to wait for its task. Whoever answers has the task looked at again.
+
+    Args:
+        task: the task.
+        call: the call.
+        asker: what the agent is called here.
+        words: why the call waits, for a person.
+    """
+    pending = Pending(
+        new_id("ask"),
+        "elicitation",
+        f"{words} Answer to look at its task again.",
+        call,
+        schema={"type": "object", "properties": {}},
+        request={"a2a": msgspec.to_builtins(task.handle)},
+        asker=asker,
+    )
+    return InputRequired(pending, "", dumps(task))
+
+
 class RemoteCall:
     """One call.
 
@@ -177,6 +198,7 @@ class RemoteCall:
         self._context = context
         self._task = ReadTask()
         self._handle: TaskHandle | None = None
+        self._is_begun = False
         self._asked = 0
         self._counted = 0
         self._granted = self._calls_left()
@@ -196,7 +218,10 @@ class RemoteCall:
             raise
         except InputRequired:
             raise  # the handle is on record now, and stays in its file until there is an outcome
-        except CallError:
+        except CallError as error:
+            if self._is_begun and error.effect == "none":
+                error.effect = "unknown"  # what was refused last did not happen; the task did, at least in part
+            await self._cancel()  # nobody waits for the task any more, nor finds it again
             await self._forget()
             raise
         await self._forget()
@@ -208,12 +233,12 @@ class RemoteCall:
             await self._followed(self._begin())
         else:
             self._handle, self._asked, self._counted = known.handle, known.asked, known.calls
+            self._is_begun = True
             self._granted = known.granted
             self._task = ReadTask(known.handle.task_id, known.handle.context_id)
             await self._followed(self._go_on())
         while not self._task.is_over:
             if self._asked >= QUESTIONS_MAX:
-                await self._cancel()
                 raise ToolError(
                     f"{self._terms.asker} asks too many questions; its task was cancelled.", effect="unknown"
                 )
@@ -361,6 +386,7 @@ class RemoteCall:
 
     async def _take(self, event: A2AEvent) -> None:
         before = self._task.status
+        self._is_begun = True
         try:
             self._task.take(event)
         except UnreadableAnswer as problem:
@@ -396,7 +422,6 @@ class RemoteCall:
         self._counted += more
         stops_itself = self._granted is not None and self._task.calls_used >= self._granted
         if budget.exhausted() == "calls" and not stops_itself and not self._task.is_over:
-            await self._cancel()
             raise BudgetExceeded(
                 f"{self._terms.asker} was stopped: with its tool calls the run has made all that it may.",
                 limit="calls",
@@ -417,8 +442,11 @@ class RemoteCall:
             await asyncio.to_thread(self._terms.handles.forget, self._context.key)
 
     def _state(self) -> str:
+        return dumps(self._resting())
+
+    def _resting(self) -> RestingTask:
         assert self._handle is not None
-        return dumps(RestingTask(self._handle, self._asked, self._counted, self._granted))
+        return RestingTask(self._handle, self._asked, self._counted, self._granted)
 
     async def _rest(self, words: str) -> None:
         """The call waits for the task. Whoever answers has the task looked at again: a person, or news of the agent.
@@ -426,19 +454,11 @@ class RemoteCall:
         Raises:
             InputRequired: always, unless the task has been settled meanwhile.
         """
-        pending = Pending(
-            new_id("ask"),
-            "elicitation",
-            f"{words} Answer to look at its task again.",
-            self._call,
-            schema={"type": "object", "properties": {}},
-            request={"a2a": msgspec.to_builtins(self._handle)},
-            asker=self._terms.asker,
-        )
+        waiting = rest(self._resting(), self._call, self._terms.asker, words)
         if self._terms.card.pushes and self._terms.news is not None:
-            await self._await_news(pending.id)
+            await self._await_news(waiting.pending.id)
         if not self._task.is_settled:
-            raise InputRequired(pending, "", self._state())
+            raise waiting
 
     async def _await_news(self, ask_id: str) -> None:
         """Have the agent send news that answer a question, and look at the task once more: it may have ended before
@@ -454,7 +474,7 @@ class RemoteCall:
 
     async def _cancel(self) -> None:
         """Have the task stop; nobody waits for it any more."""
-        if self._handle is None or not self._task.task_id or self._task.is_over:
+        if self._handle is None or not self._is_begun or not self._task.task_id or self._task.is_over:
             return
 
         async def stop(handle: TaskHandle) -> None:
@@ -484,7 +504,6 @@ class RemoteCall:
         except InputRequired as waiting:
             raise InputRequired(waiting.pending, waiting.run_id, self._state()) from None
         if given.action != "accept":
-            await self._cancel()
             raise ToolError(f"The user did not answer {asker}, so its task was cancelled.", effect="unknown")
         text = given.content.get("answer")
         return A2AMessage(
@@ -568,6 +587,9 @@ class RemoteCall:
             structured = plain_json(parts[0].data)
         if task.context_id:
             content.append(TextPart(f"[conversation: {plain(task.context_id)[:200]}]"))
+            wanted = self._call.arguments.get("conversation")
+            if isinstance(wanted, str) and wanted not in ("", task.context_id):
+                content.append(TextPart("The agent did not go on with the conversation that was asked for."))
         return ToolResult(self._call.id, tuple(content) or (TextPart("Done."),), structured=structured)
 
 

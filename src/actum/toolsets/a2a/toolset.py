@@ -22,7 +22,18 @@ from msgspec import Struct
 
 from ...core.call import ToolCall, ToolResult
 from ...core.clock import SystemClock
-from ...core.errors import BudgetExceeded, PermissionDenied, ToolError, UnknownName, UnknownTool, UsageError
+from ...core.errors import (
+    BudgetExceeded,
+    CallError,
+    CallTimeout,
+    PermissionDenied,
+    RateLimited,
+    ToolError,
+    Unavailable,
+    UnknownName,
+    UnknownTool,
+    UsageError,
+)
 from ...core.interfaces import Clock, Context, ProbeResult
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
@@ -41,7 +52,7 @@ from ..http.agent_credentials import AgentCredentials
 from .connection import A2AConnection, RequestTerms
 from .error import RemoteAgentError, malformed
 from .news import NewsAddress
-from .remote_call import CallTerms, HandleStore, RemoteCall, ShownToAgent, resting_task
+from .remote_call import CallTerms, HandleStore, RemoteCall, RestingTask, ShownToAgent, rest, resting_task
 
 WATCH_S = 2.0
 """A person who watches a task sees it anew after so many seconds."""
@@ -201,7 +212,17 @@ class A2AToolset:
         if call.name != self.agent.called:
             raise UnknownTool(f"There is no tool {call.name!r}.")
         request = self._terms(context)
-        card = await self._current(request, self._known_for(context.tenant))
+        try:
+            card = await self._current(request, self._known_for(context.tenant))
+        except CallError as error:
+            begun = resting_task(context.state) or await self._kept(context.key)
+            if begun is None:
+                raise
+            if isinstance(error, Unavailable | CallTimeout | RateLimited):
+                words = f"{self.agent.called} can not be reached at the moment."
+                raise rest(begun, call, self.agent.called, words) from None
+            error.effect = "unknown"  # the task was begun
+            raise
         if self.agent.credentials and self._pins is None:
             raise PermissionDenied(
                 f"The call was not made: credentials go to {self.agent.called} as its card wants them, and no "
@@ -224,8 +245,11 @@ class A2AToolset:
 
     async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
         """Whether a call that was interrupted began a task. Where it did the call is made anew, and joins the task."""
-        kept = await asyncio.to_thread(self._handles.get, context.key) if self._handles is not None else b""
-        return ProbeResult("not_done" if resting_task(kept) is not None else "unknown")
+        return ProbeResult("not_done" if await self._kept(context.key) is not None else "unknown")
+
+    async def _kept(self, key: str) -> RestingTask | None:
+        """The task that a call began in a process that was killed."""
+        return resting_task(await asyncio.to_thread(self._handles.get, key)) if self._handles is not None else None
 
     async def watch(self, task_id: str, secrets: Mapping[str, str] | None = None) -> AsyncIterator[ReadTask]:
         """Look at a task of the agent until it is over, or waits for somebody. Nothing is said to the agent.
