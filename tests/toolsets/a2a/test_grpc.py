@@ -167,6 +167,10 @@ class _Odd(a2a_pb2_grpc.A2AServiceServicer):
                 pass
 
     async def SendStreamingMessage(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: ANN401, N802
+        if request.message.parts[0].text == "wide":
+            wide = pb.Message(message_id="m", role=pb.ROLE_AGENT, parts=[pb.Part(raw=bytes(16 << 20))])
+            while True:
+                yield pb.StreamResponse(message=wide)
         while True:
             yield pb.StreamResponse(message=pb.Message(message_id="m", role=pb.ROLE_AGENT))
 
@@ -204,5 +208,10 @@ async def test_an_agent_that_lies_hangs_or_floods_by_grpc_ends_in_an_error_that_
             assert "\x1b" not in str(refused.value), text
             assert "\u202e" not in str(refused.value), text
         assert odd.cancelled == 1
+        wide = A2AMessage(role="user", parts=(A2AText(text="wide"),), id="m1")
+        with pytest.raises(InvalidResult, match="its stream is too long"):
+            async with connection.send(handle, wide, RequestTerms(), streams=True) as events:
+                async for _ in events:
+                    pass
         with pytest.raises(InvalidResult, match="more than 20000 events"):
             await told(connection, handle, RequestTerms(), streams=True)

@@ -114,7 +114,7 @@ class GrpcChannels:
         channel = await self._channel(url)
         call = getattr(a2a_pb2_grpc.A2AServiceStub(channel), method)  # type: ignore[no-untyped-call]
         given = tuple((name.lower(), value) for name, value in metadata.items())
-        count = 0
+        count = size = 0
         try:
             if what not in _STREAMS:
                 async with asyncio.timeout(self._silence_s):
@@ -127,9 +127,11 @@ class GrpcChannels:
                         found = await stream.read()
                     if found is grpc.aio.EOF:
                         return
-                    count += 1
+                    count, size = count + 1, size + found.ByteSize()
                     if count > events_max:
                         raise malformed(f"its stream has more than {events_max} events")
+                    if size > 2 * self._bytes_max:
+                        raise malformed("its stream is too long")
                     yield MessageToDict(found)
             finally:
                 stream.cancel()
