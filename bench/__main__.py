@@ -21,6 +21,7 @@ from .http import http_table, prompted_table
 from .jail import jail_table
 from .journal import journal_table
 from .kill import kill_table
+from .kill_workflow import kill_workflow_table
 from .lists import lists_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .mcp import gateway_table, server_table
@@ -44,6 +45,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "decode-characters": ("a streamed call in single characters", characters_table),
     "decode-growth": ("a streamed call as it grows", growth_table),
     "kill": ("kill -9 at random moments", kill_table),
+    "kill-workflow": ("kill -9 of workflows at random moments", kill_workflow_table),
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
     "journal": ("a record written down, by database and durability", journal_table),

@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import NamedTuple, Protocol, TextIO, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -63,6 +63,8 @@ STEPS: list[list[str]] = [
 ]
 CLERK: list[list[str]] = [["keyed"], ["plain", "look"], ["signed"], ["probed"]]
 """What the other agent does in each of its tasks."""
+MEANT = Counter(kind for step in [*STEPS, *CLERK, *CLERK] for kind in step)
+"""What a run does, if nothing is lost and nothing done twice."""
 EFFECT_S = 0.003
 """So long a service takes to answer after it has done what it was asked: the window in which a kill leaves a doubt."""
 LIFE_S = 0.15
@@ -251,6 +253,20 @@ class Tally(Struct, kw_only=True):
     silent: int = 0
     broken: int = 0
 
+    def row(self) -> Row:
+        """The numbers, as a line of a table."""
+        return {
+            "runs": self.runs,
+            "kills": self.kills,
+            **{f"killed {state}": self.hit[state] for state in STATES},
+            "effects": self.done,
+            "lost": self.lost,
+            "done twice": self.twice,
+            "asked about": self.doubts,
+            "silent": self.silent,
+            "broken chains": self.broken,
+        }
+
 
 async def state_of(journal: Journal, run_id: str) -> str:
     """In which state of the conversation the process died."""
@@ -270,10 +286,9 @@ async def state_of(journal: Journal, run_id: str) -> str:
     return STATES[1 + min(len(begun), 2)]
 
 
-async def count(journal: Journal, run_id: str, ledger: Ledger, tally: Tally) -> None:
+async def count(journal: Journal, run_id: str, ledger: Ledger, tally: Tally, *, meant: Counter[str] = MEANT) -> None:
     """Compare what happened with what was meant, once all is done."""
     runs = [run for run in await journal.runs(limit=None) if run_id in (run.run_id, run.parent, run.conversation)]
-    meant = Counter(kind for step in [*STEPS, *CLERK, *CLERK] for kind in step)
     keys: dict[tuple[str, int, int], str] = {}
     asked: set[str] = set()
     for run in runs:
@@ -302,7 +317,37 @@ async def count(journal: Journal, run_id: str, ledger: Ledger, tally: Tally) -> 
     tally.twice += max(0, -missing)
 
 
-def torment(journal: str, folder: Path, kills: int, seed: int) -> Tally:
+class StateOf(Protocol):
+    """Says in which state of a run its process died."""
+
+    def __call__(self, journal: Journal, run_id: str) -> Awaitable[str]:
+        """The state, one of `STATES`, or `DONE`."""
+
+
+class Count(Protocol):
+    """Compares what happened with what was meant."""
+
+    def __call__(self, journal: Journal, run_id: str, ledger: Ledger, tally: Tally) -> Awaitable[None]:
+        """Add what came of a run to the tally."""
+
+
+class Torment(NamedTuple):
+    """What is killed.
+
+    Attributes:
+        module: is run as a program by each process: `python -m MODULE JOURNAL RUN LEDGER`.
+        state_of, compare: as said there.
+    """
+
+    module: str
+    state_of: StateOf
+    compare: Count
+
+
+AGENTS = Torment("bench.kill", state_of, count)
+
+
+def torment(journal: str, folder: Path, kills: int, seed: int, what: Torment = AGENTS) -> Tally:
     """Kill until so many kills are together, over as many runs as that takes.
 
     Args:
@@ -310,26 +355,30 @@ def torment(journal: str, folder: Path, kills: int, seed: int) -> Tally:
         folder: for ledgers.
         kills: how many at least.
         seed: of the moments.
+        what: what is killed.
     """
     moments, tally = random.Random(seed), Tally()
     while tally.kills < kills:
         ledger = Ledger(folder / f"ledger{tally.runs}")
         run_id, here = f"run{tally.runs}", 0
-        while _one_life(journal, run_id, ledger, None if here == KILLS_EACH else moments.uniform(0, LIFE_S)):
-            state = asyncio.run(_with(journal, partial(state_of, run_id=run_id)))
+        while True:
+            after = None if here == KILLS_EACH else moments.uniform(0, LIFE_S)
+            if not _one_life(what.module, journal, run_id, ledger, after):
+                break
+            state = asyncio.run(with_journal(journal, partial(what.state_of, run_id=run_id)))
             if state == DONE:
                 break
             here += 1
             tally.hit[state] += 1
         tally.kills += here
         tally.runs += 1
-        asyncio.run(_with(journal, partial(count, run_id=run_id, ledger=ledger, tally=tally)))
+        asyncio.run(with_journal(journal, partial(what.compare, run_id=run_id, ledger=ledger, tally=tally)))
     return tally
 
 
-def _one_life(journal: str, run_id: str, ledger: Ledger, after: float | None) -> bool:
+def _one_life(module: str, journal: str, run_id: str, ledger: Ledger, after: float | None) -> bool:
     """A process takes the run up; whether it was killed."""
-    command = [sys.executable, "-m", "bench.kill", journal, run_id, str(ledger.path)]
+    command = [sys.executable, "-m", module, journal, run_id, str(ledger.path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -343,7 +392,7 @@ def _one_life(journal: str, run_id: str, ledger: Ledger, after: float | None) ->
         return False
 
 
-async def _with(where: str, work: Callable[[Journal], Awaitable[T]]) -> T:
+async def with_journal(where: str, work: Callable[[Journal], Awaitable[T]]) -> T:
     opened = open_journal(Settings(journal=where), {})
     try:
         return await work(opened)
@@ -359,21 +408,7 @@ def kill_table(_: int) -> list[Row]:
         for name, (journal, kills) in places.items():
             place = Path(folder) / name
             place.mkdir()
-            tally = torment(journal, place, kills, seed=7)
-            found.append(
-                {
-                    "journal": name,
-                    "runs": tally.runs,
-                    "kills": tally.kills,
-                    **{f"killed {state}": tally.hit[state] for state in STATES},
-                    "effects": tally.done,
-                    "lost": tally.lost,
-                    "done twice": tally.twice,
-                    "asked about": tally.doubts,
-                    "silent": tally.silent,
-                    "broken chains": tally.broken,
-                }
-            )
+            found.append({"journal": name, **torment(journal, place, kills, seed=7).row()})
     return found
 
 
@@ -386,7 +421,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     async def command() -> None:
-        await _with(arguments.journal, partial(live, run_id=arguments.run_id, ledger=Ledger(arguments.ledger)))
+        await with_journal(arguments.journal, partial(live, run_id=arguments.run_id, ledger=Ledger(arguments.ledger)))
 
     asyncio.run(command())
 
