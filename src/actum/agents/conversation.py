@@ -14,7 +14,9 @@ from msgspec import Struct
 from ..core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
+from ..core.json import dumps
 from ..core.message import Message, Reply, ToolMessage, UserMessage
+from ..core.provenance import Source
 from ..core.record import Entry, Started, Unfinished
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
@@ -133,12 +135,24 @@ def said_in(recording: RunState) -> list[Message]:
     """
     started = recording.beginning()
     wording = Phrases.for_text(started.question)
+    if started.workflow:
+        return _said_by_workflow(recording, started, wording)
     messages = [*started.history, *in_turns(started.said, wording.noted), *answered_in(recording)]
     if messages and not (isinstance(messages[-1], Reply) and not messages[-1].calls):
         ended = recording.ended
         told = ended.text if ended is not None and ended.status in ("stopped", "paused") else ""
         messages.append(Reply.of(told or wording.unanswered))
     return messages
+
+
+def _said_by_workflow(recording: RunState, started: Started, wording: Phrases) -> list[Message]:
+    """A run of a workflow as one turn: what the workflow was given, and what it came to."""
+    given = list(started.inputs.values())
+    text = given[0] if len(given) == 1 and isinstance(given[0], str) else dumps(started.inputs)
+    ended = recording.ended
+    source: Source = "user" if started.given_by == "user" else "tool"
+    told = UserMessage((TextPart(started.question if started.inputs_kept else text),), source)
+    return [told, Reply.of((ended.text if ended is not None else "") or wording.unanswered)]
 
 
 def answered_in(recording: RunState) -> list[Message]:

@@ -22,7 +22,7 @@ from . import options, shelf
 from .approve import TerminalApprover
 from .call import read_arguments
 from .importing import import_workflow
-from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
+from .options import ConversationFlag, JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import DONE, MISUSED, failure_words, report_workflow
 from .shelf import ShelfTenantFlag, SourceArgument
 from .show.terminal import Terminal, said, who
@@ -53,6 +53,7 @@ def run_workflow(
     journal: JournalFlag = "",
     policy: PolicyFlag = "",
     tenant: ShelfTenantFlag = "",
+    conversation: ConversationFlag = "",
 ) -> int:
     """Carry out a workflow.
 
@@ -74,7 +75,9 @@ def run_workflow(
             given = read_arguments(taking, [said(pair) for pair in pairs or []], said(inputs))
             trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
             try:
-                result = await workflow.run(given, principal=who(), tenant=owner, emit=trace.show)
+                result = await workflow.run(
+                    given, principal=who(), tenant=owner, conversation=said(conversation), emit=trace.show
+                )
             except InvalidArguments as error:
                 raise UsageError(f"{workflow.name}: {failure_words(error.failure())}") from None
             finally:

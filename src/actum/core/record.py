@@ -48,7 +48,7 @@ from msgspec import Struct
 from .budget import NOTHING, ZERO, Used
 from .call import ToolCall, ToolResult
 from .errors import JournalError
-from .json import JsonObject, dumps
+from .json import Json, JsonObject, dumps
 from .message import Message, Reply, Usage, UserMessage
 from .pending import AskedKind, Pending, Quorum
 from .provenance import Origins, Source
@@ -91,6 +91,18 @@ class Unfinished(Struct, frozen=True, omit_defaults=True):
     told: int
     calls: dict[str, Standing] = {}
     follows: bool = True
+
+
+class Remembered(Struct, frozen=True, array_like=True):
+    """A variable of a conversation, as a run of a workflow left the variable.
+
+    Attributes:
+        value: its value.
+        version: how often it was changed in the conversation.
+    """
+
+    value: Json
+    version: int
 
 
 class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=True):
@@ -145,6 +157,10 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         version: the number of the publication that a workflow carries out; 0 where the definition was not published.
         uses: the publications that the `workflow` nodes stand for, and those of the workflows in them: the number by
             the name as it is written, such as `price` or `price@3`. The run goes on with these.
+        variables: the variables of the conversation as they were when this run of a workflow began, by their names.
+        variables_kept: the digest under which the journal keeps variables that are larger than
+            `NODE_VALUE_BYTES_MAX`.
+        open_runs: runs of workflows in the conversation that could still change its variables when this run began.
     """
 
     agent: str
@@ -184,6 +200,9 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     given_by: Source = "user"
     version: int = 0
     uses: dict[str, int] = {}
+    variables: dict[str, Remembered] = {}
+    variables_kept: str = ""
+    open_runs: tuple[str, ...] = ()
 
     @property
     def belongs_to(self) -> str:
@@ -639,6 +658,8 @@ class NodeLeft(Struct, frozen=True, kw_only=True, tag="node_left", omit_defaults
         error: why the node failed.
         seconds: how long the node took.
         elapsed: as in `ModelReplied`.
+        assigned: variables of the conversation that the node changed, with their new versions; the new values stand
+            in `output` of the value.
     """
 
     path: str
@@ -650,6 +671,7 @@ class NodeLeft(Struct, frozen=True, kw_only=True, tag="node_left", omit_defaults
     error: NodeError | None = None
     seconds: float = 0.0
     elapsed: float = 0.0
+    assigned: dict[str, int] = {}
 
 
 class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):

@@ -30,8 +30,8 @@ def with_usage(reply: Reply, messages: Iterable[Message], tools: int = 0) -> Rep
     usage = reply.usage
     if usage.input_tokens and usage.output_tokens:
         return reply
-    input_tokens = usage.input_tokens or tools // TOKEN_BYTES + sum(map(_tokens_of, messages))
-    output_tokens = usage.output_tokens or _tokens_of(reply)
+    input_tokens = usage.input_tokens or tools // TOKEN_BYTES + sum(map(tokens_of, messages))
+    output_tokens = usage.output_tokens or tokens_of(reply)
     usage = msgspec.structs.replace(usage, input_tokens=input_tokens, output_tokens=output_tokens, estimated=True)
     return msgspec.structs.replace(reply, usage=usage)
 
@@ -47,7 +47,8 @@ def with_sound_usage(reply: Reply) -> Reply:
     return msgspec.structs.replace(reply, usage=usage)
 
 
-def _tokens_of(message: Message) -> int:
+def tokens_of(message: Message) -> int:
+    """How many tokens a message has, estimated."""
     match message:
         case ToolMessage():
             media = sum(isinstance(part, MediaPart) for part in message.result.content)

@@ -60,7 +60,9 @@ def inputs_of(node: GraphNode, given: JsonObject) -> JsonObject:
     return {"model": settings.model, **given}
 
 
-async def answer(node: GraphNode, given: JsonObject, media: Sequence[MediaPart], ask: Ask) -> NodeAnswer:
+async def answer(
+    node: GraphNode, given: JsonObject, media: Sequence[MediaPart], ask: Ask, earlier: Sequence[Message] = ()
+) -> NodeAnswer:
     """Have a model answer.
 
     Args:
@@ -68,6 +70,7 @@ async def answer(node: GraphNode, given: JsonObject, media: Sequence[MediaPart],
         given: the values of its expressions.
         media: the files that the model is shown.
         ask: asks the model.
+        earlier: turns of the conversation that a `model` node is told.
 
     Raises:
         NodeFailed: the answer does not fit.
@@ -75,7 +78,7 @@ async def answer(node: GraphNode, given: JsonObject, media: Sequence[MediaPart],
     """
     match node.settings:
         case ModelNode() as settings:
-            return await _plain(settings, given, media, ask)
+            return await _plain(settings, given, media, ask, earlier)
         case ClassifyNode() as settings:
             schema: JsonObject = {
                 "type": "object",
@@ -100,7 +103,9 @@ async def answer(node: GraphNode, given: JsonObject, media: Sequence[MediaPart],
             raise AssertionError(type(other))
 
 
-async def _plain(settings: ModelNode, given: JsonObject, media: Sequence[MediaPart], ask: Ask) -> NodeAnswer:
+async def _plain(
+    settings: ModelNode, given: JsonObject, media: Sequence[MediaPart], ask: Ask, earlier: Sequence[Message]
+) -> NodeAnswer:
     messages: list[Message] = []
     if given["system"]:
         messages.append(SystemMessage(told(given["system"])))
@@ -110,7 +115,9 @@ async def _plain(settings: ModelNode, given: JsonObject, media: Sequence[MediaPa
             messages.append(SystemMessage(text))
         else:
             messages.append(Reply.of(text) if said.get("role") == "assistant" else UserMessage.of(text))
-    if given["prompt"] or not messages or media:
+    leading = next((at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages))
+    messages[leading:leading] = earlier
+    if given["prompt"] or len(messages) == len(earlier) or media:
         messages.append(UserMessage((TextPart(told(given["prompt"] or "")), *media)))
     request = Request(messages=messages, output_schema=settings.output_schema)
     request = msgspec.convert(settings.settings, ModelSettings).fill(request) if settings.settings else request

@@ -45,6 +45,7 @@ from ..policy.origins import Lookup
 from ..runs.run import Finish, Run, Stopped
 from ..schema.schema import compile_schema
 from .asking import NodeAnswer, answer, form_of, told_of
+from .conversation import ConversationVariables, window
 from .expression import NoValue
 from .flow import Due, Flow, NodeOutcome
 from .functions import told
@@ -94,6 +95,8 @@ class WorkflowEngine:
         kept: values that the record refers to, by their digests.
         templates: writes the texts of `template` nodes.
         take_posted: writes to the record what was answered while this process drives the run.
+        conversation: the variables of the conversation.
+        earlier: what was said in the conversation before this run.
     """
 
     def __init__(
@@ -107,13 +110,17 @@ class WorkflowEngine:
         kept: Mapping[str, Json],
         templates: TemplateWriter,
         take_posted: Callable[[], Awaitable[bool]] | None = None,
+        conversation: ConversationVariables | None = None,
+        earlier: Sequence[Message] = (),
     ) -> None:
         started = run.state.beginning()
         about: JsonObject = {"id": run.run_id, "user": started.principal, "tenant": started.tenant}
         self._run = run
         self._definition = definition
         self._is_foreign = is_foreign(definition, started.version)
-        self._flow = Flow(definition, inputs, given_by, about)
+        self._conversation = conversation or ConversationVariables(frozenset(), {})
+        self._earlier = earlier
+        self._flow = Flow(definition, inputs, given_by, about, self._conversation.values)
         self._models = models
         self._heard = heard
         self._kept = kept
@@ -237,6 +244,7 @@ class WorkflowEngine:
             outcome = NodeOutcome(value=value, port=record.port, lineage=self._lineage_of(due))
         if (outcome.error is None) != (record.error is None) or outcome.port != record.port:
             raise self._diverged(number, f"the node {record.path} comes to something else than it did")
+        self._conversation.take(record.assigned)
         self._hear_said(due, outcome)
         self._flow.took(due.path, outcome)
 
@@ -352,6 +360,10 @@ class WorkflowEngine:
     ) -> None:
         """Write down that a node was left, and tell the flow."""
         self._check_steps()
+        assigned = self._conversation.assigned(due, outcome) if outcome.variables else {}
+        if assigned and (name := self._conversation.conflict(assigned)):
+            message = f"another run of the conversation has changed {name} since this run began"
+            outcome, assigned = failed(due, "conflict", message), {}
         value, kept = ({}, "") if is_call or outcome.error is not None else self._kept_apart(outcome.value)
         record = NodeLeft(
             path=due.path,
@@ -363,8 +375,10 @@ class WorkflowEngine:
             error=outcome.error,
             seconds=seconds,
             elapsed=self._run.context.elapsed(),
+            assigned=assigned,
         )
         number = self._run.context.write(record)
+        self._conversation.take(assigned)
         self._hear_said(due, outcome)
         if self._run.context.emit is not None:
             self._run.tell(NodeFinished(due.path, record.status, outcome.port, number))
@@ -593,7 +607,13 @@ class WorkflowEngine:
         rule, tries = due.node.retry, 1
         while True:
             try:
-                return await answer(due.node, given, self._media(given), lambda asked: self._reply(due, number, asked))
+                return await answer(
+                    due.node,
+                    given,
+                    self._media(given),
+                    lambda asked: self._reply(due, number, asked),
+                    window(self._earlier, getattr(due.node.settings, "memory", None)) if self._earlier else (),
+                )
             except NodeFailed as failure:
                 error = NodeError(failure.code, failure.message, due.path)
             except ModelError as failure:

@@ -15,6 +15,7 @@ The same outcomes in the same order lead to the same flow: a run is replayed so.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from typing import cast
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ from ..core.json import Json, JsonObject
 from ..core.record import NodeError
 from .expression import Expression, NoValue
 from .graph import Definition, Graph, GraphNode
-from .lineage import DEVELOPER, OF_ERROR, Built, Lineage, Mixed, part_of
+from .lineage import DEVELOPER, OF_ERROR, REMEMBERED, Built, From, Lineage, Mixed, part_of
 from .nodes import ERROR, OUT
 from .settings import Default, EachNode, LoopNode, OnError
 
@@ -159,12 +160,16 @@ class Scope:
 
     def assign(self, name: str, value: Json, lineage: Lineage) -> None:
         """Change a variable, in the innermost scope that has the variable."""
-        scope: Scope | None = self
-        while scope is not None:
-            if scope.variables is not None and (name in scope.variables or scope.outer is None):
-                scope.variables[name] = (value, lineage)
-                return
+        variables = self.owner_of(name).variables
+        assert variables is not None
+        variables[name] = (value, lineage)
+
+    def owner_of(self, name: str) -> Scope:
+        """The innermost scope that has a variable; the workflow itself where none has."""
+        scope = self
+        while scope.outer is not None and (scope.variables is None or name not in scope.variables):
             scope = scope.outer
+        return scope
 
 
 _UNKNOWN: JsonObject = {}
@@ -196,6 +201,7 @@ class Flow:
         inputs: what it was given.
         given_by: where the inputs came from.
         run: what expressions see as `run`.
+        remembered: the variables of the conversation that earlier runs have changed.
 
     Attributes:
         steps: how many nodes were left.
@@ -208,6 +214,7 @@ class Flow:
         inputs: JsonObject,
         given_by: Lineage = DEVELOPER,
         run: JsonObject | None = None,
+        remembered: Mapping[str, Json] | None = None,
     ) -> None:
         self.definition = definition
         roots: dict[str, tuple[Json, Lineage]] = {
@@ -216,8 +223,11 @@ class Flow:
             "run": (run or {}, DEVELOPER),
         }
         variables: dict[str, tuple[Json, Lineage]] = {
-            name: (value, DEVELOPER) for name, value in definition.vars.items()
+            name: (value, DEVELOPER) for name, value in (definition.vars | definition.conversation).items()
         }
+        for name, value in (remembered or {}).items():
+            if name in definition.conversation:
+                variables[name] = (value, From((REMEMBERED,)))
         self.root = Scope(definition.graph, "", None, roots, variables=variables)
         self.steps = 0
         self.ended: JsonObject = {}

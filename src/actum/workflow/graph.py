@@ -110,6 +110,7 @@ class Definition(Struct, frozen=True, dict=True):
         outputs: what the workflow gives, by name.
         text: the definition as JSON, without `view`; a run keeps it under `digest`.
         digest: SHA-256 of `text`.
+        conversation: the variables of the conversation, with the values with which they begin.
         imported: from which format a program made the definition; empty where a person wrote the definition.
     """
 
@@ -124,6 +125,7 @@ class Definition(Struct, frozen=True, dict=True):
     text: bytes
     digest: str
     imported: str = ""
+    conversation: JsonObject = {}
 
 
 def nodes_in(graph: Graph) -> list[GraphNode]:

@@ -64,6 +64,8 @@ OF_MODEL = From((MODEL,))
 OF_ERROR = From((Origin("tool", "failed node"),))
 """The lineage of what is told of a failure: the words may be those of a tool or of a server. No tool has this name."""
 FOREIGN = Origin("tool", "imported file")
+REMEMBERED = Origin("tool", "earlier run")
+"""Of a variable of the conversation that an earlier run has changed: who gave its value is not on record."""
 """The origin of the literals of an imported definition that no person has published. No tool can have this name."""
 
 

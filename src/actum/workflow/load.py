@@ -125,16 +125,14 @@ class _Check:
             except msgspec.ValidationError as error:
                 self.say(f"{name}: {_plain(error)}", (name,))
         inputs, variables, env = (cast(JsonObject, found.get(name, {})) for name in ("inputs", "vars", "env"))
-        if inputs:
-            try:
-                compile_schema(inputs, where="inputs")
-            except UsageError as error:
-                self.say(f"inputs: {error}", ("inputs",))
-            for path in secret_paths(inputs):
-                self.say(f"inputs: {'.'.join(path)} is a secret, and inputs stand on record", ("inputs",), _SECRET_HINT)
+        remembered = cast(JsonObject, found.get("conversation", {}))
+        for name in variables.keys() & remembered.keys():
+            hint = "keep the variable in one of the two"
+            self.say(f"{name!r} stands in vars and in conversation", ("conversation", name), hint)
+        self._inputs(inputs)
         self._keys_in_plain_text(value)
         nodes = value.get("nodes")
-        outside = _Outside(set(ROOTS) - {"item", "index"}, frozenset(variables), inputs, env)
+        outside = _Outside(set(ROOTS) - {"item", "index"}, frozenset(variables | remembered), inputs, env)
         edges = list(cast("list[str]", found.get("edges", [])))
         graph = self._graph(nodes if isinstance(nodes, dict) else {}, edges, (), outside)
         if nodes is not None and not isinstance(nodes, dict):
@@ -156,7 +154,19 @@ class _Check:
             text=text,
             digest=hashlib.sha256(text).hexdigest(),
             imported=cast(str, found.get("imported", "")),
+            conversation=remembered,
         )
+
+    def _inputs(self, inputs: JsonObject) -> None:
+        """Whether the schema of the inputs is sound, and asks for no secret."""
+        if not inputs:
+            return
+        try:
+            compile_schema(inputs, where="inputs")
+        except UsageError as error:
+            self.say(f"inputs: {error}", ("inputs",))
+        for path in secret_paths(inputs):
+            self.say(f"inputs: {'.'.join(path)} is a secret, and inputs stand on record", ("inputs",), _SECRET_HINT)
 
     def _unknown(self, value: JsonObject, known: Collection[str], place: Place) -> None:
         for name in value:

@@ -131,6 +131,18 @@ class PromptMessage(Struct, frozen=True, forbid_unknown_fields=True):
     text: Expressible
 
 
+class MemoryWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much of the conversation before this run a model is told. The latest turns come first into the window.
+
+    Attributes:
+        turns: so many earlier turns at most: what was asked, and what was answered.
+        tokens: so many tokens at most, estimated. A turn that does not fit ends the window.
+    """
+
+    turns: Annotated[int, Meta(ge=1, le=100)] = 10
+    tokens: Annotated[int, Meta(ge=1, le=1_000_000)] = 4_000
+
+
 class ModelNode(NodeSettings, frozen=True, kw_only=True, tag="model"):
     """Asks a model."""
 
@@ -142,6 +154,7 @@ class ModelNode(NodeSettings, frozen=True, kw_only=True, tag="model"):
     files: Expressible = field(default_factory=list)
     output_schema: JsonObject | None = None
     settings: JsonObject = {}
+    memory: MemoryWindow | None = None
     retry: RetryRule | None = None
 
 
@@ -371,6 +384,7 @@ class WorkflowText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     inputs: JsonObject = {}
     env: JsonObject = {}
     vars: JsonObject = {}
+    conversation: JsonObject = {}
     limits: WorkflowLimits = WorkflowLimits()
     nodes: dict[str, AnySettings]
     edges: list[str] = field(default_factory=list)

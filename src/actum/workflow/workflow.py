@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack, cast
@@ -24,12 +24,13 @@ from ..call.asking.posted import take_posted
 from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import TextPart, ToolCall, ToolResult
+from ..core.claim import claim_of_conversation
 from ..core.errors import Busy, InvalidArguments, ToolError, UsageError, WorkflowFailed, tell_problem
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, Journal, Model, Peer, Policy, Toolset
 from ..core.json import Json, JsonObject, dumps
-from ..core.message import Message, UserMessage
+from ..core.message import Message, Reply, UserMessage
 from ..core.provenance import Origin, Source
 from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, child_id, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
@@ -47,6 +48,7 @@ from ..runs.streaming import streamed, without_loop
 from ..sandbox.jail import Jail
 from ..schema.schema import compile_schema
 from ..transport.egress import Egress
+from .conversation import ConversationVariables, earlier_turns, remembered_by, state_of
 from .engine import WorkflowEngine
 from .expression import Literal
 from .graph import Definition, Graph, GraphNode, is_foreign, nodes_in
@@ -67,6 +69,8 @@ class WorkflowOptions(TypedDict, total=False):
     context: object
     principal: str
     tenant: str
+    conversation: str
+    owner: str | None
     roles: Sequence[str]
     key_id: str
     run_id: str | None
@@ -224,7 +228,8 @@ class Workflow:
             inputs: what the workflow is given; it has to fit `inputs` of the definition.
             emit: is told each event as it happens.
             options: `given_by` says where the inputs came from: `user` (a person), `client` (a program at a server) or
-                `event` (a trigger). The others are those of `Agent.run`.
+                `event` (a trigger). With `conversation` the run belongs to a conversation: it sees the variables of the
+                conversation, and model nodes with `memory` are told earlier turns. The others are those of `Agent.run`.
 
         Returns:
             The outputs, as `result.output`. `status` is `paused` when somebody must be asked or something is waited
@@ -234,6 +239,7 @@ class Workflow:
             InvalidArguments: the inputs do not fit.
             WorkflowFailed: a node failed, and the workflow says nothing of what is to happen then.
             UsageError: a run of this id exists.
+            Busy: another run of this conversation is under way.
         """
         given = options.get("run_id")
         run_id = new_id("run") if given is None else checked_id(given)
@@ -246,10 +252,10 @@ class Workflow:
             holder=options.get("holder"),
             agent=self,
         )
-        async with self.journal.claim(run_id):
+        async with self.journal.claim(run_id), self._talking(started):
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-            result = await self._begin(run_id, started, setting)
+            result = await self._begin(run_id, await self._with_variables(started), setting)
         return await self._with_posted(result, setting)
 
     async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
@@ -266,15 +272,16 @@ class Workflow:
         Raises:
             InvalidArguments: the inputs do not fit.
             UsageError: a run of this id exists.
-            Busy: somebody is beginning a run of this id.
+            Busy: somebody is beginning a run of this id, or another run of this conversation is under way.
         """
         given = options.get("run_id")
         run_id = new_id("run") if given is None else checked_id(given)
         started = await self._started(inputs, options)
-        async with self.journal.claim(run_id):
+        async with self.journal.claim(run_id), self._talking(started):
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             self._keep_definition(self.journal)
+            started = await self._with_variables(started)
             await self.runner.start(run_id, started, self.runner.setting(agent=self))
             self.journal.append(run_id, task)
             await self.journal.sync(run_id)
@@ -373,6 +380,7 @@ class Workflow:
                 workflow=self.definition.digest,
                 version=self.version,
                 uses=self.uses,
+                conversation="",  # a fork stands alone: it does not change the variables of the conversation
                 parent="",
                 bound=(),
                 forked=run_id,
@@ -459,6 +467,7 @@ class Workflow:
         checked = self._inputs.check(inputs or {}, coerce=True)
         if checked.problems:
             raise InvalidArguments(checked.problems)
+        principal, owner = checked_text("principal", options.get("principal", "")), options.get("owner")
         text, kept = msgspec.json.encode(checked.arguments), ""
         if len(text) > NODE_VALUE_BYTES_MAX:
             kept = hashlib.sha256(text).hexdigest()
@@ -469,10 +478,12 @@ class Workflow:
             said=(),
             tools=(await self.runner.catalog()).digest,
             limits=self.runner.limits_recorded,
-            principal=checked_text("principal", options.get("principal", "")),
+            principal=principal,
             tenant=checked_text("tenant", options.get("tenant", "")),
             roles=checked_roles(options.get("roles", ())),
             key_id=checked_text("key_id", options.get("key_id", "")),
+            conversation=checked_text("conversation", options.get("conversation", "")),
+            owner=None if owner is None or owner == principal else checked_text("owner", owner),
             trace=checked_traceparent(options.get("trace", "")),
             request=options.get("request", ""),
             workflow=self.definition.digest,
@@ -481,6 +492,31 @@ class Workflow:
             given_by=options.get("given_by", "user"),
             version=self.version,
             uses=self.uses,
+        )
+
+    def _talking(self, started: Started) -> AbstractAsyncContextManager[None]:
+        """Hold the conversation of a run: two runs at once would overwrite each other's variables."""
+        if not started.conversation:
+            return nullcontext()
+        owner = started.owning_user
+        return self.journal.claim(claim_of_conversation(owner.principal, started.conversation, owner.tenant))
+
+    async def _with_variables(self, started: Started) -> Started:
+        """The first record of a run, with the conversation as it stands now."""
+        if not started.conversation:
+            return started
+        state = await state_of(self.journal, started.owning_user, started.conversation)
+        text, kept = msgspec.json.encode(state.variables), ""
+        if len(text) > NODE_VALUE_BYTES_MAX:
+            kept = hashlib.sha256(text).hexdigest()
+            self.journal.keep(kept, text)
+        return structs.replace(
+            started,
+            previous=state.previous,
+            seen=state.seen,
+            open_runs=state.open_runs,
+            variables={} if kept else state.variables,
+            variables_kept=kept,
         )
 
     async def _with_posted(self, result: RunResult[JsonObject], setting: Setting) -> RunResult[JsonObject]:
@@ -511,7 +547,10 @@ class Workflow:
                     "the workflow with PublishedWorkflows.of_run"
                 )
 
-        async with self.runner.taken_up(run_id, answers, setting, check) as state:
+        async with (
+            self.runner.taken_up(run_id, answers, setting, check) as state,
+            self._talking(state.beginning()),
+        ):
             return await self._carry_out(run_id, state, setting)
 
     async def _carry_out(self, run_id: str, state: RunState, setting: Setting) -> RunResult[JsonObject]:
@@ -523,7 +562,18 @@ class Workflow:
             kept[digest] = msgspec.json.decode(await journal.kept(digest))
         inputs = cast(JsonObject, kept[started.inputs_kept]) if started.inputs_kept else started.inputs
         source = started.given_by if started.given_by in ("user", "agent", "client", "developer", "event") else "tool"
-        heard: list[Message] = [UserMessage((TextPart(dumps(inputs)),), source)]
+        known = await remembered_by(journal, started)
+        now = None
+        if started.conversation and definition.conversation:
+            now = (await state_of(journal, started.owning_user, started.conversation)).variables
+        names = frozenset(definition.conversation if started.conversation else ())
+        earlier = await earlier_turns(journal, started) if _has_memory(definition) else []
+        # What was answered before may hold what a tool said: it counts as such where a model repeats it.
+        heard: list[Message] = [
+            UserMessage((TextPart(each.text),), "tool") if isinstance(each, Reply) and each.text else each
+            for each in earlier
+        ]
+        heard.append(UserMessage((TextPart(dumps(inputs)),), source))
         async with self.runner.at_work(run_id, state, setting, ModelSide(heard=heard)) as run:
             engine = WorkflowEngine(
                 run,
@@ -535,6 +585,8 @@ class Workflow:
                 kept,
                 self._templates,
                 partial(take_posted, journal, run_id, state),
+                ConversationVariables(names, known, now),
+                earlier,
             )
             return cast("RunResult[JsonObject]", await engine.drive())
 
@@ -609,6 +661,12 @@ class WorkflowTool:
         if result.status != "done":
             raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
         return ToolResult(call.id, structured=result.output)
+
+
+def _has_memory(definition: Definition) -> bool:
+    """Whether a node is told of the conversation."""
+    nodes = nodes_in(definition.graph)
+    return any(isinstance(node.settings, ModelNode) and node.settings.memory is not None for node in nodes)
 
 
 def tool_names(settings: object) -> tuple[str, ...]:
