@@ -113,6 +113,20 @@ async def test_a_backend_that_says_its_probe_could_do_nothing_is_seen_through_fr
 
 
 @held
+async def test_the_probe_runs_where_the_folder_for_temporary_files_is_deep(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 60) / ("e" * 60)
+    deep.mkdir(parents=True)
+    for folder in (deep, *list(deep.parents)[:4]):
+        folder.chmod(0o755)
+    program = "import asyncio; from actum.sandbox.layers import layers; print([e.found for e in asyncio.run(layers())])"
+    environment = {**os.environ, "TMPDIR": str(deep)}
+    ended = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", program], env=environment, capture_output=True, check=False, timeout=60
+    )
+    assert ended.stdout == b"['held', 'held', 'held', 'held']\n", ended
+
+
+@held
 async def test_a_package_offers_a_backend_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     about = tmp_path / "machines-1.0.dist-info"
     about.mkdir()

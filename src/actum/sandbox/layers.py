@@ -31,6 +31,8 @@ INSTEAD = (
 )
 PROBE = Path(__file__).with_name("probe.py")
 PROBE_S = 60.0
+SHORT = "/tmp"  # the folder that is made there has a name of its own, and is ours
+PLACE_CHARS_MAX = 60
 UNTOLD = "the probe says nothing of this"
 
 _found: dict[JailBackend, tuple[Layer, ...]] = {}
@@ -65,24 +67,40 @@ async def layers(backend: JailBackend | None = None) -> tuple[Layer, ...]:
 async def _probe(backend: JailBackend) -> tuple[Layer, ...]:
     if what := backend.unavailable():
         return tuple(Layer(name, is_held=False, found=what) for name in NEEDED)
-    with tempfile.TemporaryDirectory(prefix="actum-probe-") as place, ProbeTargets(Path(place)) as targets:
+    try:
+        told = await _probed(backend)
+    except Exception as error:  # noqa: BLE001  # whatever a backend of others raises, it holds nothing
+        what = f"the probe did not run: {type(error).__name__}: {error}"
+        return tuple(Layer(name, is_held=False, found=what) for name in NEEDED)
+    return tuple(Layer(name, is_held=told.get(name) == "", found=told.get(name, UNTOLD) or "held") for name in NEEDED)
+
+
+async def _probed(backend: JailBackend) -> dict[str, str]:
+    """What the probe could do, by layer; empty for nothing."""
+    with (
+        tempfile.TemporaryDirectory(prefix="actum-probe-", dir=_place()) as place,
+        ProbeTargets(Path(place)) as targets,
+    ):
         folder = targets.folder
         asked = JailedCommand(
             command=[sys.executable, PROBE.name, str(folder), *(str(each) for each in (os.getpid(), *targets.ports))],
             jail=Jail(read=(str(folder / "target"),), limits=JailLimits(seconds=20.0, cpu_seconds=10.0)),
             files={PROBE.name: PROBE.read_bytes()},
         )
-        try:
-            async with asyncio.timeout(PROBE_S), backend.start(asked) as process:
-                said = await process.child.stdout.read(65_536)
-                await process.ended()
-            told = msgspec.json.decode(said, type=dict[str, str])
-        except Exception as error:  # noqa: BLE001  # whatever a backend of others raises, it holds nothing
-            what = f"the probe did not run: {type(error).__name__}: {error}"
-            return tuple(Layer(name, is_held=False, found=what) for name in NEEDED)
+        async with asyncio.timeout(PROBE_S), backend.start(asked) as process:
+            said = await process.child.stdout.read(65_536)
+            await process.ended()
+        told = msgspec.json.decode(said, type=dict[str, str])
         for name, outside in (("write", targets.changed()), ("network", targets.reached())):
             told[name] = ", ".join(dict.fromkeys(part for part in (told.get(name, UNTOLD), outside) if part))
-    return tuple(Layer(name, is_held=told.get(name) == "", found=told.get(name, UNTOLD) or "held") for name in NEEDED)
+        return told
+
+
+def _place() -> str | None:
+    """Where the targets of the probe are made: the paths of sockets must be short, and a folder for temporary files may
+    be deep. None for that folder.
+    """
+    return SHORT if len(tempfile.gettempdir()) > PLACE_CHARS_MAX and os.access(SHORT, os.W_OK) else None
 
 
 @asynccontextmanager
