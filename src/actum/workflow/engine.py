@@ -46,12 +46,12 @@ from ..runs.run import Finish, Run, Stopped
 from ..schema.schema import compile_schema
 from .asking import NodeAnswer, answer, form_of, told_of
 from .conversation import ConversationVariables, window
-from .expression import NoValue
+from .expression import NoValue, check_size
 from .flow import Due, Flow, NodeOutcome
 from .functions import told
 from .graph import Definition, is_foreign
 from .lineage import DEVELOPER, OF_MODEL, Built, From, Lineage, OfTool, as_foreign, is_models, origins_in
-from .nodes import seconds_of
+from .nodes import SECONDS_MAX, seconds_of
 from .pure import NodeFailed, compute, failed
 from .settings import (
     AgentNode,
@@ -170,6 +170,7 @@ class WorkflowEngine:
             raise WorkflowFailed(flow.failed.code, flow.failed.message, flow.failed.node)
         try:
             outputs, _ = flow.outputs()
+            check_size(outputs)
         except NoValue as none:
             raise WorkflowFailed("no_value", f"outputs: {none}") from None
         return Finish(status="done", text="\n".join(self._said) or dumps(outputs), output=outputs, outputs=outputs)
@@ -364,7 +365,13 @@ class WorkflowEngine:
         if assigned and (name := self._conversation.conflict(assigned)):
             message = f"another run of the conversation has changed {name} since this run began"
             outcome, assigned = failed(due, "conflict", message), {}
-        value, kept = ({}, "") if is_call or outcome.error is not None else self._kept_apart(outcome.value)
+        value: JsonObject = {}
+        kept = ""
+        if not is_call and outcome.error is None:
+            try:
+                value, kept = self._kept_apart(outcome.value)
+            except NoValue as large:
+                outcome, assigned = failed(due, "too_large", str(large)), {}
         record = NodeLeft(
             path=due.path,
             status="again" if outcome.is_again else "done" if outcome.error is None else "failed",
@@ -385,8 +392,15 @@ class WorkflowEngine:
         self._flow.took(due.path, outcome)
 
     def _kept_apart(self, value: JsonObject) -> tuple[JsonObject, str]:
-        """A value for the record; a large value is kept by its digest instead."""
-        text = msgspec.json.encode(value) if _may_be_large(value) else b""
+        """A value for the record; a large value is kept by its digest instead.
+
+        Raises:
+            NoValue: the value is far too large.
+        """
+        text = b""
+        if _may_be_large(value):
+            check_size(value)
+            text = msgspec.json.encode(value)
         if len(text) <= NODE_VALUE_BYTES_MAX:
             return value, ""
         digest = _digest(value)
@@ -672,9 +686,12 @@ class WorkflowEngine:
     async def _ask_person(self, due: Due, number: int, given: JsonObject) -> None:
         settings, began = due.node.settings, self._run.context.clock.monotonic()
         assert isinstance(settings, HumanNode)
-        approvers = given["approvers"] if isinstance(given["approvers"], list) else [given["approvers"]]
         expires = 0.0 if settings.expires is None else self._run.context.now() + seconds_of(settings.expires)
-        names = tuple(str(each) for each in approvers)
+        try:
+            names = _names(given["approvers"])
+        except NodeFailed as failure:
+            self._end_asking(due, number, began, failed(due, failure.code, failure.message))
+            return
         answered = await self._asked_person(due, number, told(given["message"]), form(settings), names, expires)
         if answered is None:
             return
@@ -732,7 +749,7 @@ class WorkflowEngine:
             try:
                 until, token = _until(given, now), given["event"]
             except ValueError as error:
-                self._end_asking(due, number, now, failed(due, "no_value", str(error)))
+                self._end_asking(due, number, run.context.clock.monotonic(), failed(due, "no_value", str(error)))
                 return
             ends = until or (0.0 if settings.expires is None else now + seconds_of(settings.expires))
             name = "" if token is None else told(token)
@@ -743,7 +760,7 @@ class WorkflowEngine:
         is_event = bool(asked.pending.name)
         if known is not None and is_event and known.verdict != "cancel":
             outcome = NodeOutcome(value={"output": _parsed(known.text)}, lineage=OF_EVENT)
-        elif known is not None or 0 < ends <= now:  # a person may end a wait for a time early
+        elif known is not None or (ends <= now and (ends > 0 or not is_event)):  # a person may end a wait for a time
             outcome = NodeOutcome(value={"output": None}, port="expired" if is_event else "", lineage=OF_EVENT)
         else:
             self._waiting[due.path] = (due, asked.pending)
@@ -784,11 +801,21 @@ def _until(given: JsonObject, now: float) -> float:
         return now + seconds_of(given["for"])
     until = given["until"]
     if until is None:
+        if given["event"] is None:
+            raise ValueError("there is no time to wait for: for, until and event are null")
         return 0.0
-    if isinstance(until, int | float) and not isinstance(until, bool):
+    if isinstance(until, int | float) and not isinstance(until, bool) and -SECONDS_MAX < until < SECONDS_MAX:
         return float(until)
-    when = datetime.fromisoformat(str(until))
+    when = datetime.fromisoformat(str(until)[:100])
     return (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()
+
+
+def _names(approvers: Json) -> tuple[str, ...]:
+    """The names of those who may answer; empty for everybody."""
+    names = approvers if isinstance(approvers, list) else [approvers]
+    if not all(isinstance(each, str) and each for each in names):
+        raise NodeFailed("no_value", "approvers is no name, and no list of names")
+    return tuple(str(each) for each in names)
 
 
 def _object(value: Json, name: str) -> JsonObject:
