@@ -281,13 +281,19 @@ def failure_words(failure: Failure) -> str:
     return failure_text(failure) if language() == "en" else told_failure(failure, language())
 
 
-def report_workflow(terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool) -> int:
-    """Print what a workflow came to. The exit code."""
+def report_workflow(
+    terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool, is_told: bool = False
+) -> int:
+    """Print what a workflow came to. The exit code.
+
+    Args:
+        is_told: what the workflow said was shown while it happened.
+    """
     if as_json:
         pending: list[Json] = [pending_as_json(item) for item in result.pending]
         told = {"run_id": result.run_id, "status": result.status, "output": result.output_or_none, "pending": pending}
         terminal.json(told)
-    elif result.status == "done":
+    elif result.status == "done" and not is_told:
         terminal.text(result.text or dumps(result.output_or_none))
     return report(terminal, result, settings, quiet=as_json)
 
@@ -322,7 +328,7 @@ async def resume_workflow(
             models=workflow_models(settings, table),
         )
         workflow = await workflows.of_run(run_id)
-        trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
+        trace = Trace(terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=True)
         try:
             result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show)
         except ReplayDiverged as error:
@@ -330,7 +336,7 @@ async def resume_workflow(
         finally:
             trace.close()
             await workflow.aclose()
-    return report_workflow(terminal, result, settings, as_json=as_json)
+    return report_workflow(terminal, result, settings, as_json=as_json, is_told=trace.has_streamed)
 
 
 async def named_agent(journal: Journal, run_id: str, settings: Settings, *, accept: bool) -> str:

@@ -73,7 +73,7 @@ def run_workflow(
                 raise UnknownName(f"{error}{meant(file, settings.workflows)}") from None
             taking = Tool(name=workflow.name, parameters=workflow.definition.inputs)
             given = read_arguments(taking, [said(pair) for pair in pairs or []], said(inputs))
-            trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
+            trace = Trace(terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=True)
             try:
                 result = await workflow.run(
                     given, principal=who(), tenant=owner, conversation=said(conversation), emit=trace.show
@@ -83,7 +83,7 @@ def run_workflow(
             finally:
                 trace.close()
                 await workflow.aclose()
-        return report_workflow(terminal, result, settings, as_json=as_json)
+        return report_workflow(terminal, result, settings, as_json=as_json, is_told=trace.has_streamed)
 
     return asyncio.run(command())
 

@@ -23,7 +23,7 @@ from ..call.limits.call_count import CallCount
 from ..core.budget import ZERO, Used
 from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.errors import ModelError, ReplayDiverged, WorkflowFailed
-from ..core.event import Delta, NodeFinished, NodeProgress, NodeStarted, RunResult
+from ..core.event import Delta, NodeFinished, NodeProgress, NodeStarted, RunResult, TextDelta
 from ..core.interfaces import Model, Request
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.message import Message, Reply, ToolMessage, Transcript
@@ -67,6 +67,7 @@ from .settings import (
     WaitNode,
     WorkflowNode,
 )
+from .speech import Speech
 from .template import TemplateWriter
 from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
 
@@ -121,6 +122,7 @@ class WorkflowEngine:
         self._conversation = conversation or ConversationVariables(frozenset(), {})
         self._earlier = earlier
         self._flow = Flow(definition, inputs, given_by, about, self._conversation.values)
+        self._speech = Speech(self._flow.root)
         self._models = models
         self._heard = heard
         self._kept = kept
@@ -226,7 +228,7 @@ class WorkflowEngine:
         _, began = self._began.pop(due.path, (0, None))
         if record.status == "again":
             self._tries[due.path] = self._tries.get(due.path, 1) + 1
-            self._flow.took(due.path, NodeOutcome(is_again=True))
+            self._took(due, NodeOutcome(is_again=True), is_new=False)
             return
         if due.result is not None:
             outcome = due.result
@@ -245,8 +247,7 @@ class WorkflowEngine:
         if (outcome.error is None) != (record.error is None) or outcome.port != record.port:
             raise self._diverged(number, f"the node {record.path} comes to something else than it did")
         self._conversation.take(record.assigned)
-        self._hear_said(due, outcome)
-        self._flow.took(due.path, outcome)
+        self._took(due, outcome, is_new=False)
 
     def _lineage_of(self, due: Due) -> Lineage:
         """Where the output of a node came from that is no call."""
@@ -379,10 +380,23 @@ class WorkflowEngine:
         )
         number = self._run.context.write(record)
         self._conversation.take(assigned)
-        self._hear_said(due, outcome)
         if self._run.context.emit is not None:
             self._run.tell(NodeFinished(due.path, record.status, outcome.port, number))
+        self._took(due, outcome, is_new=True)
+
+    def _took(self, due: Due, outcome: NodeOutcome, *, is_new: bool) -> None:
+        """Tell the flow what came of a node, and the user what can be said then.
+
+        Args:
+            is_new: it did not stand on record before.
+        """
         self._flow.took(due.path, outcome)
+        if self._speech.is_over:
+            return
+        for text in self._speech.texts():
+            if is_new:
+                self._run.tell(TextDelta(f"\n{text}" if self._said else text))
+            self._said.append(text)
 
     def _kept_apart(self, value: JsonObject) -> tuple[JsonObject, str]:
         """A value for the record; a large value is kept by its digest instead."""
@@ -392,10 +406,6 @@ class WorkflowEngine:
         digest = _digest(value)
         self._run.journal.keep(digest, text)
         return {}, digest
-
-    def _hear_said(self, due: Due, outcome: NodeOutcome) -> None:
-        if due.node.type.name == "say" and outcome.error is None:
-            self._said.append(str(outcome.value["text"]))
 
     async def _carry_out(self, due: Due) -> None:
         """Carry out one node that reaches out, or the next attempt of a container."""

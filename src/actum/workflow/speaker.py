@@ -2,7 +2,7 @@
 
 Doors that know agents only, such as the APIs of models and A2A, are served a workflow through an agent whose model is
 `WorkflowModel`: it makes one call of the workflow out of the user's message, and the answer out of what the workflow
-gave. It asks nobody and decides nothing.
+said, or else gave. It asks nobody and decides nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec import UNSET
 
-from ..core.call import Problem, ToolCall
+from ..core.call import Problem, TextPart, ToolCall
 from ..core.errors import InvalidArguments, WorkflowFailed
 from ..core.event import Delta, TextDelta
 from ..core.interfaces import Request
@@ -82,7 +82,8 @@ class WorkflowModel:
         result = latest.result
         if result.error is not None:
             raise WorkflowFailed(result.error.code, result.error.message)
-        text = _answer(result.text if result.structured is UNSET else result.structured)
+        said = next((part.text for part in result.content if isinstance(part, TextPart)), "")
+        text = said or _answer(result.text if result.structured is UNSET else result.structured)
         if emit is not None:
             emit(TextDelta(text))
         return Reply.of(text)

@@ -660,7 +660,11 @@ class WorkflowTool:
             raise InputRequired(result.pending[0], run_id)
         if result.status != "done":
             raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
-        return ToolResult(call.id, structured=result.output)
+        told = dumps(result.output)
+        if result.text == told:
+            return ToolResult(call.id, structured=result.output)
+        said = (TextPart(result.text), *([TextPart(told)] if result.output else ()))
+        return ToolResult(call.id, said, structured=result.output)
 
 
 def _has_memory(definition: Definition) -> bool:
