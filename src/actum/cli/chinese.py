@@ -332,6 +332,10 @@ HELP = {
         "MCP 服务器：mine（`actum mcp` 里的）、名称、地址、列出服务器的文件，或者 none；可重复。默认 mine。"
     ),
     "How the model says a call; see `actum dialects`.": "模型表达调用的方式，见 `actum dialects`。",
+    "Carry out this node alone, such as book or trips/price.": "只执行这个节点，例如 book 或 trips/price。",
+    "With --only: a JSON file with what the other nodes have given.": (
+        "与 --only 一起用：一个 JSON 文件，写明其他节点给出的结果。"
+    ),
     "Go on with the conversation of this id.": "继续这个编号的对话。",
     "Whose conversation it is, where it is not your own; '' for those of programs that name no principal.": (
         "这次对话属于谁（不是自己的时候）；'' 表示没有写明主体的程序的对话。"

@@ -14,10 +14,12 @@ from ..compose.settings import Settings
 from ..compose.workflows import workflow_models, workflow_settings
 from ..core.errors import InvalidArguments, UnknownName, UsageError
 from ..core.interfaces import Model
+from ..core.json import JsonObject, JsonProblem, parse
 from ..core.tool import Tool
 from ..workflow.drawing import dot, mermaid, svg
 from ..workflow.graph import Definition
 from ..workflow.load import read_definition
+from ..workflow.only import only_node
 from . import options, shelf
 from .approve import TerminalApprover
 from .call import read_arguments
@@ -54,6 +56,13 @@ def run_workflow(
     policy: PolicyFlag = "",
     tenant: ShelfTenantFlag = "",
     conversation: ConversationFlag = "",
+    only: Annotated[
+        str, typer.Option("--only", metavar="NODE", help="Carry out this node alone, such as book or trips/price.")
+    ] = "",
+    pin: Annotated[
+        str,
+        typer.Option("--pin", metavar="FILE", help="With --only: a JSON file with what the other nodes have given."),
+    ] = "",
 ) -> int:
     """Carry out a workflow.
 
@@ -64,6 +73,9 @@ def run_workflow(
     )
     terminal, owner = Terminal(), said(tenant)
     approver = TerminalApprover(terminal, yes=yes)
+    if pin and not only:
+        raise UsageError("--pin goes with --only NODE")
+    pins = _pinned(said(pin)) if pin else {}
 
     async def command() -> int:
         async with shelf.open_shelf(settings, terminal, owner, approver, name=name, models=models) as opened:
@@ -73,6 +85,9 @@ def run_workflow(
                 raise UnknownName(f"{error}{meant(file, settings.workflows)}") from None
             taking = Tool(name=workflow.name, parameters=workflow.definition.inputs)
             given = read_arguments(taking, [said(pair) for pair in pairs or []], said(inputs))
+            if only:
+                alone = only_node(workflow.definition, said(only), given, pins)
+                workflow, given = await opened.workflows.with_used(alone.definition), alone.inputs
             trace = Trace(terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=True)
             try:
                 result = await workflow.run(
@@ -133,6 +148,23 @@ def draw_workflow(
     else:
         Terminal().text(picture.rstrip("\n"))
     return DONE
+
+
+def _pinned(path: str) -> JsonObject:
+    """The pins in a file.
+
+    Raises:
+        UsageError: the file can not be read, or holds no JSON object.
+    """
+    try:
+        value, _ = parse(Path(path).expanduser().read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--pin {path}: {getattr(error, 'strerror', None) or error}") from None
+    except JsonProblem as problem:
+        raise UsageError(f"--pin {path} is no JSON: {problem}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f'--pin {path} holds no JSON object: write {{"find": {{"output": ...}}}}')
+    return value
 
 
 class _Meant(NamedTuple):

@@ -53,6 +53,7 @@ from .graph import Definition, is_foreign
 from .lineage import DEVELOPER, OF_MODEL, Built, From, Lineage, OfTool, as_foreign, is_models, origins_in
 from .nodes import seconds_of
 from .pure import NodeFailed, compute, failed
+from .say_order import SayOrder
 from .settings import (
     AgentNode,
     ClassifyNode,
@@ -67,7 +68,6 @@ from .settings import (
     WaitNode,
     WorkflowNode,
 )
-from .speech import Speech
 from .template import TemplateWriter
 from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
 
@@ -122,7 +122,7 @@ class WorkflowEngine:
         self._conversation = conversation or ConversationVariables(frozenset(), {})
         self._earlier = earlier
         self._flow = Flow(definition, inputs, given_by, about, self._conversation.values)
-        self._speech = Speech(self._flow.root)
+        self._say_order = SayOrder(self._flow.root)
         self._models = models
         self._heard = heard
         self._kept = kept
@@ -391,9 +391,9 @@ class WorkflowEngine:
             is_new: it did not stand on record before.
         """
         self._flow.took(due.path, outcome)
-        if self._speech.is_over:
+        if self._say_order.is_over:
             return
-        for text in self._speech.texts():
+        for text in self._say_order.texts():
             if is_new:
                 self._run.tell(TextDelta(f"\n{text}" if self._said else text))
             self._said.append(text)

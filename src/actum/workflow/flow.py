@@ -80,7 +80,8 @@ class Scope:
         index: the number of the pass.
 
     Attributes:
-        passes: of the containers in which something is said, the passes whose turn to speak has not come (`speech.py`).
+        passes: of the containers in which something is said, the passes whose turn to speak has not come; see
+            `say_order.py`.
     """
 
     __slots__ = (

@@ -15,8 +15,8 @@ from actum.testing import ScriptedModel
 from actum.workflow.flow import Due, Flow, NodeOutcome
 from actum.workflow.load import read_definition
 from actum.workflow.pure import compute
+from actum.workflow.say_order import SayOrder
 from actum.workflow.speaker import WorkflowModel
-from actum.workflow.speech import Speech
 from actum.workflow.workflow import Workflow
 
 
@@ -27,12 +27,12 @@ def definition(nodes: JsonObject, edges: list[str], **more: object) -> bytes:
 def spoken(text: bytes, seed: int, *, fails: frozenset[str] = frozenset()) -> list[tuple[str, list[str]]]:
     """Carry a workflow out in a random order: which node was left, and what could be said then."""
     flow, order = Flow(read_definition(text), {}), random.Random(seed)
-    speech, told, ready = Speech(flow.root), list[tuple[str, list[str]]](), flow.due()
+    says, told, ready = SayOrder(flow.root), list[tuple[str, list[str]]](), flow.due()
     while ready:
         due = ready.pop(order.randrange(len(ready)))
         if flow.is_wanted(due):
             flow.took(due.path, due.result or (compute(due) if due.node.type.needs == "nothing" else ended(due, fails)))
-            told.append((due.path, list(speech.texts())))
+            told.append((due.path, list(says.texts())))
         ready += flow.due()
     return told
 

@@ -14,7 +14,7 @@ from .graph import GraphNode
 from .nodes import ERROR
 
 
-class Speech:
+class SayOrder:
     """Tells what may be said by now.
 
     Args:
