@@ -165,6 +165,8 @@ class RunState:
             case CallCompleted() | CallRefused():
                 self._end_attempt(CallRef(record.cause, record.index), record)
                 self.elapsed = record.elapsed
+            case NodeBegan() | NodeLeft():
+                self._take_node(number, record)
             case ModelReplied():
                 if record.hidden:
                     self.hidden.add(record.hidden)
@@ -182,9 +184,6 @@ class RunState:
                     self.hidden.add(record.hidden)
                 self.requested.append((number, record))
                 self.calls[number] = record.calls
-            case PrecheckDone():
-                self._checks[CallRef(record.cause, record.index), record.rule] = record
-                self.elapsed = record.elapsed
             case InputRequested():
                 self._ask(record)
             case InputGiven():
@@ -214,19 +213,12 @@ class RunState:
     def _take_rare(
         self,
         number: int,
-        record: NodeBegan
-        | NodeLeft
-        | ToolsChanged
-        | AgentChanged
-        | Compacted
-        | Forgotten
-        | Sampled
-        | CallParked
-        | TaskRecord,
+        record: PrecheckDone | ToolsChanged | AgentChanged | Compacted | Forgotten | Sampled | CallParked | TaskRecord,
     ) -> None:
         match record:
-            case NodeBegan() | NodeLeft():
-                self._take_node(number, record)
+            case PrecheckDone():
+                self._checks[CallRef(record.cause, record.index), record.rule] = record
+                self.elapsed = record.elapsed
             case CallParked():
                 self._park(record)
             case Sampled():

@@ -46,6 +46,11 @@ class GraphNode(Struct, frozen=True, dict=True):
     ports: tuple[str, ...]
     body: Graph | None = None
 
+    @cached_property
+    def reads_variables(self) -> bool:
+        """Whether an expression of the node speaks of variables."""
+        return any(named.root == "vars" for each in self.expressions.values() for named in each.named())
+
     @property
     def retry(self) -> RetryRule | None:
         """How often the node is tried again."""
