@@ -216,6 +216,9 @@ class CallPath:
                 return await self._carry_out(call, place, self._plan(call, place))
         except CallError as error:
             return await self._turn_away(call, place, error)
+        finally:
+            if origins is not None:
+                self._origins.forget(place)
 
     async def _carry_out(self, call: ToolCall, place: CallRef, plan: Plan) -> ToolResult | Pending:
         """Make a call that the policy allows, once all else that must be said of the call is said."""

@@ -163,7 +163,7 @@ def _pinned(path: str) -> JsonObject:
     except JsonProblem as problem:
         raise UsageError(f"--pin {path} is no JSON: {problem}") from None
     if not isinstance(value, dict):
-        raise UsageError(f'--pin {path} holds no JSON object: write {{"find": {{"output": ...}}}}')
+        raise UsageError(f"--pin {path} holds no JSON object; write the names of nodes, and what each has given")
     return value
 
 
