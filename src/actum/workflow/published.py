@@ -23,7 +23,9 @@ from ..runs.administration import put_on_record
 from .graph import Definition
 from .load import check_text, read_definition
 from .text import BadWorkflow, TextProblem
-from .workflow import Workflow, check_tools, workflow_names
+from .tool_check import check_tools
+from .tool_names import workflow_names
+from .workflow import Workflow
 
 OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
 """A workflow may use so many publications of other workflows, with so many bytes of text, those that are used by them

@@ -25,7 +25,7 @@ from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.claim import claim_of_conversation
-from ..core.errors import Busy, InvalidArguments, ToolError, UsageError, WorkflowFailed, tell_problem
+from ..core.errors import Busy, InvalidArguments, ToolError, UsageError, WorkflowFailed
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, Journal, Model, Peer, Policy, Toolset
@@ -50,13 +50,14 @@ from ..schema.schema import compile_schema
 from ..transport.egress import Egress
 from .conversation import ConversationVariables, earlier_turns, remembered_by, state_of
 from .engine import WorkflowEngine
-from .expression import Literal
-from .graph import Definition, Graph, GraphNode, is_foreign, nodes_in
+from .graph import Definition, is_foreign, nodes_in
 from .lineage import From
-from .load import CheckedText, check_text, read_definition
-from .settings import AgentNode, ClassifyNode, ExtractNode, HttpNode, KnowledgeNode, ModelNode, ToolNode, WorkflowNode
+from .load import check_text, read_definition
+from .settings import HttpNode, ModelNode
 from .template import TemplateWriter
-from .text import BadWorkflow, Place, TextProblem
+from .text import BadWorkflow, TextProblem
+from .tool_check import check_tools
+from .tool_names import tool_names, workflow_names
 from .tools import WorkflowTools, literal_origin
 
 Modelish = Model | str
@@ -671,121 +672,6 @@ def _has_memory(definition: Definition) -> bool:
     """Whether a node is told of the conversation."""
     nodes = nodes_in(definition.graph)
     return any(isinstance(node.settings, ModelNode) and node.settings.memory is not None for node in nodes)
-
-
-def tool_names(settings: object) -> tuple[str, ...]:
-    """The tools that a node names."""
-    match settings:
-        case ToolNode(tool=name) | KnowledgeNode(tool=name) | AgentNode(agent=name):
-            return (name,)
-        case WorkflowNode(workflow=name):
-            return (name.partition("@")[0],)
-        case _:
-            return ()
-
-
-def workflow_names(definition: Definition) -> list[str]:
-    """The workflows that the nodes of a definition name, as they are written: `name` or `name@3`."""
-    nodes = nodes_in(definition.graph)
-    names = (node.settings.workflow for node in nodes if isinstance(node.settings, WorkflowNode))
-    return list(dict.fromkeys(names))
-
-
-def model_names(settings: object) -> tuple[str, ...]:
-    """The models that a node names."""
-    return (settings.model,) if isinstance(settings, ModelNode | ClassifyNode | ExtractNode) else ()
-
-
-def check_tools(checked: CheckedText, tools: Sequence[Tool]) -> list[TextProblem]:
-    """What is wrong with a definition by the tools that are there: tools that are missing, and arguments that they do
-    not take.
-    """
-    assert checked.definition is not None
-    known = {tool.name: tool for tool in tools}
-    problems: list[TextProblem] = []
-
-    def look(graph_nodes: Mapping[str, object], place: Place) -> None:
-        for name, value in graph_nodes.items():
-            at = (*place, "nodes", name)
-            node = found.get(at)
-            if node is not None:
-                for problem, where, hint in _of_tool(node, known):
-                    problems.append(
-                        TextProblem(problem, *checked.source.at((*at, *where)), hint, ".".join(map(str, at)))
-                    )
-            if isinstance(value, dict) and isinstance(value.get("nodes"), dict):
-                look(cast(JsonObject, value["nodes"]), at)
-
-    found = _by_place(checked.definition)
-    source = checked.source.value
-    assert isinstance(source, dict)
-    look(cast(JsonObject, source["nodes"]), ())
-    return problems
-
-
-def _by_place(definition: Definition) -> dict[Place, GraphNode]:
-    found: dict[Place, GraphNode] = {}
-    graphs: list[tuple[Place, Graph]] = [((), definition.graph)]
-    for place, graph in graphs:
-        for name, node in graph.nodes.items():
-            at = (*place, "nodes", name)
-            found[at] = node
-            if node.body is not None:
-                graphs.append((at, node.body))
-    return found
-
-
-def _of_tool(node: GraphNode, known: Mapping[str, Tool]) -> list[tuple[str, Place, str]]:
-    problems: list[tuple[str, Place, str]] = []
-    for name in tool_names(node.settings):
-        tool = known.get(name)
-        field = (
-            "workflow"
-            if isinstance(node.settings, WorkflowNode)
-            else "agent"
-            if isinstance(node.settings, AgentNode)
-            else "tool"
-        )
-        if tool is None:
-            problems.append(
-                (
-                    f"{node.name}: there is no {_said(node, name)}",
-                    (field,),
-                    f"there are: {', '.join(sorted(known))[:200]}",
-                )
-            )
-            continue
-        given = getattr(node.settings, "with_", None)
-        if not isinstance(given, dict) or "cel" in given or isinstance(node.settings, KnowledgeNode):
-            continue
-        properties = tool.property_schemas()
-        required = tool.parameters.get("required", [])
-        problems += [
-            (f"{node.name}: {name} needs {missing!r}", ("with",), f"add {missing}")
-            for missing in (required if isinstance(required, list) else ())
-            if missing not in given
-        ]
-        problems += [
-            (f"{node.name}: {name} takes no {argument!r}", ("with", argument), f"it takes {', '.join(properties)}")
-            for argument in given
-            if properties and argument not in properties
-        ]
-        fields = node.expressions["with"]
-        constant = fields.constant if isinstance(fields, Literal) else {}
-        if isinstance(constant, dict) and constant:
-            checks = compile_schema(tool.parameters, where=name, foreign=True).check(constant)
-            problems += [
-                (f"{node.name}: {tell_problem(each)}", ("with",), "")
-                for each in checks.problems
-                if each.rule != "required"
-            ]
-    return problems
-
-
-def _said(node: GraphNode, name: str) -> str:
-    """What a node names, in the words of an error."""
-    settings = node.settings
-    return f"workflow {settings.workflow!r}" if isinstance(settings, WorkflowNode) else f"tool {name!r}"
 
 
 def _chosen(state: RunState, answers: Mapping[str, Answer | str]) -> dict[str, Answer | str]:
