@@ -95,6 +95,7 @@ async def tasks_carried_out(
     dispatcher: Dispatcher | None = None
     agents = Agents(settings, environment, folder, journal=journal)
     workflows = Workflows(settings, environment, folder, journal=journal)
+    builder = SettingsBuilder(settings, environment, folder, journal, agents, workflows)
     if settings.tasks.dispatcher == "local":
         local = LocalSettings(
             workers=settings.tasks.workers,
@@ -108,10 +109,10 @@ async def tasks_carried_out(
             folder,
             local=local,
             limits=task_limits(settings),
-            builder=SettingsBuilder(settings, environment, folder, journal, agents, workflows),
+            builder=builder,
         )
     elif settings.tasks.dispatcher == "celery":
-        dispatcher = celery_dispatcher(settings, journal)
+        dispatcher = celery_dispatcher(settings, journal, can_go_on=builder.can_go_on)
     if dispatcher is not None:
         running.append(asyncio.create_task(dispatcher.run(), name="dispatcher of tasks"))
     for each in running:

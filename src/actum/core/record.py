@@ -561,6 +561,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
         free: with `for_run`, the arguments that may differ in those calls.
         met: as many as are needed have agreed, on the record of the run that this one works for.
         hidden: as in `ModelReplied`.
+        expired: nobody answered in time. That the time is over is on record as a `cancel` by the clock.
     """
 
     id: str
@@ -575,6 +576,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     hidden: str = ""
     claimed: str = ""
     as_claimed: bool = False
+    expired: bool = False
 
     @property
     def counts_as(self) -> str:
