@@ -166,7 +166,7 @@ class WorkflowOfRun:
             workflow = await self._workflows.of(run_id, self._started)
         except UsageError as error:
             raise Unfit(f"the workflow {self._started.agent!r} can not be built here: {error}") from None
-        return await workflow.resume(run_id, emit=emit, begins=begins, stopping=stopping)
+        return await workflow.resume(run_id, emit=emit, begins=begins, stopping=stopping, wait_s=0)
 
 
 @asynccontextmanager

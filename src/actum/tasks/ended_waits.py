@@ -112,13 +112,13 @@ class EndedWaits:
             if state.beginning().workflow:
                 await take_posted(self._journal, run_id, state)  # an answer that came in time counts
             asked = next((each for each in state.waiting() if each.id == question.ask_id), None)
-            if asked is None or not _ends_by_itself(state, asked):
+            if asked is None or not ends_by_itself(state, asked):
                 return False
             if is_task:
                 if not _waits(run_id, entries):
                     return True
                 self._write(question, state)
-            elif _is_paused(entries):
+            elif is_paused(entries):
                 if self._can_go_on is None or not await self._can_go_on(run_id, state):
                     return False
                 self._write(question, state)
@@ -131,7 +131,7 @@ class EndedWaits:
         self._journal.append(question.run_id, over)
 
 
-def _ends_by_itself(state: RunState, asked: InputRequested) -> bool:
+def ends_by_itself(state: RunState, asked: InputRequested) -> bool:
     """Whether a run goes on when nobody answers: a workflow does, and who called a workflow that waits."""
     return bool(state.beginning().workflow or asked.run)
 
@@ -141,7 +141,7 @@ def _waits(run_id: str, entries: Sequence[Entry]) -> bool:
     return line is not None and line.state == "waiting"
 
 
-def _is_paused(entries: Sequence[Entry]) -> bool:
+def is_paused(entries: Sequence[Entry]) -> bool:
     """Whether a run was let go of until somebody answers; a run that was interrupted since was not."""
     record = next((entry.record for entry in reversed(entries) if not isinstance(entry.record, InputGiven)), None)
     return isinstance(record, Ended) and record.status == "paused"
