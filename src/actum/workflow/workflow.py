@@ -372,6 +372,25 @@ class Workflow:
         )
         return await self._waited_out(result, setting, wait_s, told)
 
+    async def wait_along(
+        self, result: RunResult[JsonObject], *, wait_s: float | None = WAIT_S, emit: Emit | None = None
+    ) -> RunResult[JsonObject]:
+        """Wait along with a run that was paused and waits for a time alone, and go on with it then.
+
+        Args:
+            result: how the run stands.
+            wait_s, emit: as for `run`.
+
+        Returns:
+            How the run stands then; `result` itself where the run waits for something else, or longer.
+
+        Raises:
+            WorkflowFailed: as for `run`.
+        """
+        told = WholeRun(emit) if emit is not None else None
+        setting = self.runner.setting(emit=told.tell if told is not None else None, agent=self)
+        return await self._waited_out(result, setting, wait_s, told)
+
     async def attend(self) -> None:
         """Go on with the runs of this workflow whose waits are over, until this is cancelled. Runs that an earlier
         program left waiting are among them, and so are questions that nobody answers in time.
