@@ -20,7 +20,7 @@ from ..core.json import JsonObject
 from ..core.pending import Pending
 from ..core.record import Ended
 from ..journal.recording import RunState
-from ..tasks.ended_waits import WAKE_S, DueQuestions, ends_by_itself, is_paused
+from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused
 
 log = logging.getLogger("actum.workflow")
 
@@ -101,14 +101,14 @@ class WholeRun:
 
 
 async def attend(
-    journal: Journal, clock: Clock, is_own: Callable[[RunState], bool], go_on: Callable[[str], Awaitable[object]]
+    journal: Journal, clock: Clock, can_go_on: CanGoOn, go_on: Callable[[str, RunState], Awaitable[object]]
 ) -> None:
     """Go on with runs whose waits are over, until this is cancelled.
 
     Args:
         journal: where the runs are on record.
         clock: the time.
-        is_own: which runs can be gone on with.
+        can_go_on: which runs can be gone on with here.
         go_on: goes on with a run.
 
     Raises:
@@ -116,10 +116,10 @@ async def attend(
     """
     due, free, under_way = DueQuestions(journal, clock), asyncio.Semaphore(RUNS_MAX), set[str]()
 
-    async def one(run_id: str) -> None:
+    async def one(run_id: str, state: RunState) -> None:
         async with free:
             try:
-                await go_on(run_id)
+                await go_on(run_id, state)
             except Busy:
                 pass  # looked at again
             except ActumError as error:
@@ -136,7 +136,9 @@ async def attend(
                 entries = await journal.read(run_id)
                 state = RunState(entries)
                 asked = next((each for each in state.waiting() if each.id == question.ask_id), None)
-                if asked is not None and is_paused(entries) and ends_by_itself(state, asked) and is_own(state):
+                if asked is None or not is_paused(entries) or not ends_by_itself(state, asked):
+                    continue
+                if await can_go_on(run_id, state):
                     under_way.add(run_id)
-                    group.create_task(one(run_id))
+                    group.create_task(one(run_id, state))
             await clock.sleep(WAKE_S)

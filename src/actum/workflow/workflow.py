@@ -401,9 +401,9 @@ class Workflow:
         Raises:
             JournalError: the journal can not be read.
         """
-        await attend(self.journal, self.runner.clock, self._is_own, lambda run_id: self.resume(run_id, wait_s=0))
+        await attend(self.journal, self.runner.clock, self._is_own, lambda run_id, _: self.resume(run_id, wait_s=0))
 
-    def _is_own(self, state: RunState) -> bool:
+    async def _is_own(self, run_id: str, state: RunState) -> bool:
         """Whether a run was begun under the name of this workflow, with the same publications."""
         started = state.beginning()
         return bool(started.workflow) and started.agent == self.name and started.uses == self.uses

@@ -104,6 +104,11 @@ class Records:
         except JournalError:
             raise Refusal(503, "record_unreadable", "The record of this run can not be read.", run=run_id) from None
 
+    async def again(self, recorded: Recorded) -> Recorded:
+        """A run as it stands now."""
+        entries = await self.journal.read(recorded.run_id)
+        return Recorded(recorded.run_id, entries, RunState(entries))
+
     async def summary(self, recorded: Recorded) -> RunSummary:
         """How a run stands now."""
         line = summary_of(recorded.run_id, recorded.entries)
