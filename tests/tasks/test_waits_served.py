@@ -125,3 +125,16 @@ async def test_a_server_whose_journal_is_in_memory_goes_on_with_runs_that_wait(t
     async with office.serves() as (_, client):
         assert (await done(client, await begin(client, "once")))["outputs"] == {"noted": "once"}
     assert office.ledger() == Counter(["once"])
+
+
+async def test_the_events_of_a_task_end_with_the_task_and_what_has_ended_is_not_cancelled(tmp_path: Path) -> None:
+    office = Office(tmp_path, "runs.db")
+    async with office.serves() as (_, client):
+        said = {"inputs": {"name": "task", "seconds": 0}, "execute_async": True}
+        task = (await client.post("/v1/workflows/nap/run", json=said)).json()["task_id"]
+        async with client.stream("GET", f"/v1/runs/{task}/events") as events:
+            numbers = [line.removeprefix("id: ") async for line in events.aiter_lines() if line.startswith("id: ")]
+        again = await client.get(f"/v1/runs/{task}/events", headers={"Last-Event-ID": numbers[-1]})
+        assert again.status_code == 204
+        assert (await client.post(f"/v1/runs/{task}/cancel")).json()["status"] == "done"
+        assert (await client.get(f"/v1/tasks/{task}")).json()["state"] == "succeeded"
