@@ -27,10 +27,10 @@ from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import UserMessage
-from ..core.pending import Pending
+from ..core.pending import Pending, over_at
 from ..journal.recording import RunState
 from ..runs.runner import Emit
-from ..workflow.waiting import WAIT_S, over_at
+from ..workflow.waiting import WAIT_S
 from ..workflow.workflow import Workflow
 from . import options
 from .approve import TerminalApprover, show_pending

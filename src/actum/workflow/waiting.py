@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from msgspec import structs
@@ -17,7 +17,6 @@ from ..core.errors import ActumError, Busy
 from ..core.event import Event, RunFinished, RunResult, RunStarted
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
-from ..core.pending import Pending
 from ..core.record import Ended
 from ..journal.recording import RunState
 from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused
@@ -28,19 +27,6 @@ WAIT_S = 60.0
 """A program that runs a workflow waits so long, where it does not say otherwise."""
 RUNS_MAX = 16
 """`attend` goes on with so many runs at a time."""
-
-
-def over_at(pending: Sequence[Pending]) -> float | None:
-    """When a run goes on by itself.
-
-    Args:
-        pending: what the run waits for.
-
-    Returns:
-        Seconds since 1970; None where a person or an event may come first, or nothing comes by itself.
-    """
-    ends = [each.expires for each in pending if each.kind == "result" and each.call is None and not each.name]
-    return min(ends) if ends and len(ends) == len(pending) and min(ends) > 0 else None
 
 
 async def until_over(journal: Journal, run_id: str, ends: float, clock: Clock) -> None:

@@ -32,6 +32,7 @@ from ..core.holder import Holder
 from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, Journal, Model, Peer, Policy, Toolset
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, UserMessage
+from ..core.pending import over_at
 from ..core.provenance import Origin, Source
 from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, child_id, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
@@ -59,7 +60,7 @@ from .settings import AgentNode, ClassifyNode, ExtractNode, HttpNode, KnowledgeN
 from .template import TemplateWriter
 from .text import BadWorkflow, Place, TextProblem
 from .tools import WorkflowTools, literal_origin
-from .waiting import WAIT_S, WholeRun, as_stopped, attend, end_waiting, over_at, until_over
+from .waiting import WAIT_S, WholeRun, as_stopped, attend, end_waiting, until_over
 
 Modelish = Model | str
 
