@@ -74,6 +74,11 @@ WORDS = {
         "内置模型：只有规则，不是语言模型。`actum doctor` 会说明怎样使用真正的模型。"
     ),
     "The run waits. To go on:": "运行在等待。继续运行请输入：",
+    "waits until {moment}": "等待到 {moment}",
+    "The run waits until {moment}. `actum serve` goes on with the workflows that it serves;": (
+        "运行等待到 {moment}。`actum serve` 到时会继续它所提供的工作流；"
+    ),
+    "to go on yourself, when the time has come:": "也可以到时自己继续：",
     "The run waited for this, and is lost: its journal was in memory. Name a file by --journal": (
         "运行在等待这一项，但它的记录只在内存里，已经丢失。请用 --journal 指定一个文件"
     ),

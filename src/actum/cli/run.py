@@ -20,15 +20,18 @@ from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings, WorkflowTable
 from ..compose.workflows import published_workflows, workflow_models, workflow_settings
 from ..core.call import Failure
+from ..core.clock import SystemClock
 from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
-from ..core.json import Json, dumps
+from ..core.json import Json, JsonObject, dumps
 from ..core.message import UserMessage
-from ..core.pending import Pending
+from ..core.pending import Pending, over_at
 from ..journal.recording import RunState
 from ..runs.runner import Emit
+from ..workflow.waiting import WAIT_S
+from ..workflow.workflow import Workflow
 from . import options
 from .approve import TerminalApprover, show_pending
 from .attachments import read_file, read_pipe, told, with_files
@@ -37,6 +40,7 @@ from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings
 from .going_on import resume_command
 from .language import language, tr
 from .models import choose_model
+from .show.moments import shown
 from .show.terminal import Terminal, said, who
 from .show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
 
@@ -244,7 +248,18 @@ def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: 
                 tr("The run waited for this, and is lost: its journal was in memory. Name a file by --journal")
             )
             return PAUSED
-        terminal.note(tr("The run waits. To go on:"))
+        ends = over_at(result.pending)
+        if ends is None:
+            terminal.note(tr("The run waits. To go on:"))
+        else:
+            moment = shown(ends)
+            terminal.note(
+                tr(
+                    "The run waits until {moment}. `actum serve` goes on with the workflows that it serves;",
+                    moment=moment,
+                )
+            )
+            terminal.note(tr("to go on yourself, when the time has come:"))
         for pending in result.pending:
             terminal.err.print(f"  {_how_to_go_on(result.run_id, pending, settings)}", soft_wrap=True)
     return PAUSED
@@ -252,6 +267,8 @@ def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: 
 
 def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
     """The command that answers what is pending, with the flags that the run was started with."""
+    if over_at([pending]) is not None:
+        return resume_command(settings, run_id)
     ways = {"approval": ("--approve", pending.id), "doubt": ("--answer", f"{pending.id}=done|not_done|retry|unknown")}
     return resume_command(settings, run_id, *ways.get(pending.kind, ("--answer", f"{pending.id}=...")))
 
@@ -298,6 +315,37 @@ def report_workflow(
     return report(terminal, result, settings, quiet=as_json)
 
 
+async def wait_along(
+    terminal: Terminal,
+    workflow: Workflow,
+    result: RunResult[JsonObject],
+    emit: Emit,
+    *,
+    quiet: bool,
+) -> RunResult[JsonObject]:
+    """Wait along with a run of a workflow that waits for a time which comes soon, and say so on stderr.
+
+    Args:
+        terminal: where it is said.
+        workflow: of the run.
+        result: how the run stands.
+        emit: is told each event.
+        quiet: say nothing.
+
+    Returns:
+        How the run stands then.
+    """
+    clock = SystemClock()
+    while result.status == "paused" and (ends := over_at(result.pending)) is not None:
+        left = ends - clock.now()
+        if left > WAIT_S:
+            break
+        if not quiet:
+            terminal.note(tr("waits until {moment}", moment=shown(ends, "%H:%M:%S")))
+        result = await workflow.wait_along(result, wait_s=max(0.0, left) + 1, emit=emit)
+    return result
+
+
 async def resume_workflow(
     terminal: Terminal,
     settings: Settings,
@@ -330,7 +378,8 @@ async def resume_workflow(
         workflow = await workflows.of_run(run_id)
         trace = Trace(terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=True)
         try:
-            result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show)
+            result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show, wait_s=0)
+            result = await wait_along(terminal, workflow, result, trace.show, quiet=as_json)
         except ReplayDiverged as error:
             raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
         finally:

@@ -25,7 +25,7 @@ from .approve import TerminalApprover
 from .call import read_arguments
 from .importing import import_workflow
 from .options import ConversationFlag, JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
-from .run import DONE, MISUSED, failure_words, report_workflow
+from .run import DONE, MISUSED, failure_words, report_workflow, wait_along
 from .shelf import ShelfTenantFlag, SourceArgument
 from .show.terminal import Terminal, said, who
 from .show.trace import Trace
@@ -91,8 +91,14 @@ def run_workflow(
             trace = Trace(terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=True)
             try:
                 result = await workflow.run(
-                    given, principal=who(), tenant=owner, conversation=said(conversation), emit=trace.show
+                    given,
+                    principal=who(),
+                    tenant=owner,
+                    conversation=said(conversation),
+                    emit=trace.show,
+                    wait_s=0,
                 )
+                result = await wait_along(terminal, workflow, result, trace.show, quiet=as_json)
             except InvalidArguments as error:
                 raise UsageError(f"{workflow.name}: {failure_words(error.failure())}") from None
             finally:

@@ -17,11 +17,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ..agents.agent import Agent
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.record import Started
+from ..journal.recording import RunState
 from ..runs.run import Stopping
 from ..runs.runner import Begins, Emit, Runner
 from ..storage.place import open_journal as open_at
@@ -88,6 +90,18 @@ class SettingsBuilder:
         """Whether another process with these settings can build what runs of this name need."""
         return name in DIRECT or name in self._agents.names or name in self._workflows.names
 
+    async def can_go_on(self, run_id: str, state: RunState) -> bool:
+        """Whether another process with these settings can go on with a run: with the tools with which it began."""
+        started = state.beginning()
+        try:
+            if started.workflow:
+                return await (await self._workflows.of(run_id, started)).runner.fits(state)
+            built = await self.build(started)
+        except UsageError:
+            return False
+        runner = built.runner if isinstance(built, Agent) else built
+        return isinstance(runner, Runner) and await runner.fits(state)
+
     async def build(self, started: Started) -> Resumable:
         try:
             if started.workflow:
@@ -152,7 +166,7 @@ class WorkflowOfRun:
             workflow = await self._workflows.of(run_id, self._started)
         except UsageError as error:
             raise Unfit(f"the workflow {self._started.agent!r} can not be built here: {error}") from None
-        return await workflow.resume(run_id, emit=emit, begins=begins, stopping=stopping)
+        return await workflow.resume(run_id, emit=emit, begins=begins, stopping=stopping, wait_s=0)
 
 
 @asynccontextmanager
@@ -195,7 +209,7 @@ def local_dispatcher(
     *,
     local: LocalSettings | None = None,
     limits: TaskLimits | None = None,
-    builder: Builder | None = None,
+    builder: SettingsBuilder | None = None,
 ) -> LocalDispatcher:
     """The local dispatcher of a server.
 
@@ -206,7 +220,8 @@ def local_dispatcher(
         folder: where the everyday tools may look at files.
         local: how many children, and how long they live.
         limits: how many tasks may run.
-        builder: builds what carries out tasks in this process, where a tool may run there.
+        builder: builds what carries out tasks in this process, where a tool may run there; with it, runs that are no
+            tasks go on when their waits end.
 
     Raises:
         UsageError: the journal is in memory.
@@ -221,6 +236,7 @@ def local_dispatcher(
         settings=local,
         limits=limits,
         builder=builder,
+        can_go_on=builder.can_go_on if builder is not None else None,
     )
 
 

@@ -561,6 +561,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
         free: with `for_run`, the arguments that may differ in those calls.
         met: as many as are needed have agreed, on the record of the run that this one works for.
         hidden: as in `ModelReplied`.
+        expired: nobody answered in time. That the time is over is on record as a `cancel` by the clock.
     """
 
     id: str
@@ -575,6 +576,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     hidden: str = ""
     claimed: str = ""
     as_claimed: bool = False
+    expired: bool = False
 
     @property
     def counts_as(self) -> str:
@@ -848,11 +850,16 @@ def written_by(format_: int) -> str:
     return f"it was written by {WRITERS.get(format_, 'another version of actum')} (journal format {format_})"
 
 
+def is_last(record: Record) -> bool:
+    """Whether a run whose latest record is this one has ended, with its task where the run is one, or is forgotten."""
+    return (isinstance(record, Ended) and record.status != "paused") or isinstance(record, Forgotten | TaskEnded)
+
+
 def ends_secrets(record: Record) -> bool:
     """Whether the secret values of a run are deleted with this record: the run has ended, or is forgotten. Those of a
     task are kept from one attempt to the next, until the task has ended.
     """
-    return (isinstance(record, Ended) and record.status != "paused") or isinstance(record, Forgotten | TaskEnded)
+    return is_last(record)
 
 
 class RunSummary(Struct, frozen=True, kw_only=True, gc=False):

@@ -622,6 +622,10 @@ class Runner:
         if known is None or known != User(tenant, known.principal if principal is None else principal):
             raise unknown_run(run_id)
 
+    async def fits(self, state: RunState) -> bool:
+        """Whether the tools are those with which a run began, so that this runner can go on with the run."""
+        return not await self._other_tools(self.journal, state)
+
     async def _other_tools(self, journal: Journal, state: RunState) -> str:
         """Which tools are others than a run was shown last, in words; empty where none is. Tools of servers may have
         come since, as they do during a run, and the tool that reads the rest of a long result: a model is shown them at

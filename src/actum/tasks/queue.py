@@ -28,7 +28,7 @@ from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Clock, Facts, Journal, TaskIndex
 from ..core.json import JsonObject
 from ..core.message import UserMessage
-from ..core.pending import Pending
+from ..core.pending import Pending, over_at
 from ..core.provenance import Source
 from ..core.record import CallsRequested, Ended, Entry, HandedOver, Requester, RunSummary, TaskQueued, new_id
 from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
@@ -39,7 +39,9 @@ from ..runs.recorded import outputs_of
 from ..runs.runner import Runner
 from .attempt import verdict
 from .dispatcher import Dispatcher
-from .waits import TaskWaits, is_settled
+from .ended_waits import WAKE_S
+from .waits import POLL_S as WAIT_POLL_S
+from .waits import TaskWaits
 
 CANCEL_S = 10.0
 """So long a task that another process carries out is waited for after it was cancelled."""
@@ -545,15 +547,27 @@ class TaskQueue:
             UnknownName: there is no such task of this user.
         """
         line = await self._line(run_id, tenant, principal)
-        if seconds > 0 and not is_settled(line.state):
-            limit = self._clock.timeout(seconds)
-            try:
-                async with limit:
-                    await self._waits.until_settled(run_id)
-            except TimeoutError:
-                if not limit.expired():
-                    raise
+        if seconds <= 0 or line.is_finished:
+            return await self.look(run_id, tenant=tenant, principal=principal)
+        limit = self._clock.timeout(seconds)
+        try:
+            async with limit:
+                return await self._settled(run_id, tenant, principal)
+        except TimeoutError:
+            if not limit.expired():
+                raise
         return await self.look(run_id, tenant=tenant, principal=principal)
+
+    async def _settled(self, run_id: str, tenant: str | None, principal: str | None) -> TaskView:
+        """How a task stands when nothing more happens to the task by itself: a wait for a time ends by itself."""
+        while True:
+            await self._waits.until_settled(run_id)
+            view = await self.look(run_id, tenant=tenant, principal=principal)
+            ends = over_at(view.waiting)
+            if view.line.is_finished or (view.line.state == "waiting" and ends is None):
+                return view
+            left = 0.0 if ends is None else ends - self._clock.now()
+            await self._clock.sleep(min(max(left, WAIT_POLL_S), WAKE_S))
 
     async def _states(self, run_ids: Sequence[str]) -> Mapping[str, TaskState]:
         """The states of tasks, for those who wait."""

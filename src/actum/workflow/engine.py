@@ -60,10 +60,18 @@ from .template import TemplateWriter
 POLL_S = 0.5
 """Seconds between two looks for answers that other processes were given."""
 
+FIRST_MOMENT = 1.0
+"""A wait until an earlier time than this is over: 0 stands for no time at all."""
+LAST_MOMENT = 253_402_300_800.0
+"""The end of the year 9999."""
+
 OF_EVENT = From((Origin("event"),))
 OF_PERSON = From((Origin("user"),))
 NODES_WITHOUT_A_BREATH = 64
 """After so many nodes in a row the event loop gets its turn: tools that never wait would keep it busy otherwise."""
+
+_TIMED = ("person", "wait")
+"""Nodes that go on by themselves when their time is over."""
 
 
 class WorkflowEngine:
@@ -306,14 +314,19 @@ class WorkflowEngine:
                 self._hire(len(self._queue))
 
     async def _answered(self) -> bool:
-        """Put what has been answered back into the queue.
+        """Put what has been answered back into the queue, and nodes whose time is over.
 
         Returns:
             Whether there is anything.
         """
-        if self._take_posted is None or not await self._take_posted():
-            return False
-        ready = [path for path, (_, pending) in self._waiting.items() if pending.id in self._run.state.answers]
+        if self._take_posted is not None:
+            await self._take_posted()
+        answers, now = self._run.state.answers, self._run.context.now()
+        ready = [
+            path
+            for path, (due, pending) in self._waiting.items()
+            if pending.id in answers or (due.node.type.needs in _TIMED and 0 < pending.expires <= now)
+        ]
         for path in ready:
             self._queue.append(self._waiting.pop(path)[0])
         return bool(ready)
@@ -515,7 +528,7 @@ class WorkflowEngine:
         asked = self._run.state.asked_by_node(number)
         assert asked is not None
         late = 0 < asked.pending.expires < self._run.state.given_at.get(asked.id, self._run.context.now())
-        if late or answered is EXPIRED:
+        if late or answered.expired:
             outcome = NodeOutcome(value={"output": None, "by": ""}, port="expired", lineage=OF_PERSON)
         elif answered.verdict != "answer":
             value: JsonObject = {"output": answered.text or None, "by": answered.by}
@@ -548,7 +561,7 @@ class WorkflowEngine:
         known = run.state.answers.get(asked.id)
         if known is not None:
             return known
-        if 0 < asked.pending.expires < run.context.now():
+        if 0 < asked.pending.expires <= run.context.now():
             return EXPIRED
         if await run.ask(asked.pending) is not None:
             return run.state.answers[asked.id]
@@ -558,7 +571,7 @@ class WorkflowEngine:
 
     async def _wait(self, due: Due, number: int, given: JsonObject) -> None:
         """Wait for a time or an event. No coroutine waits: the run pauses."""
-        run, settings = self._run, due.node.settings
+        run, settings, began = self._run, due.node.settings, self._run.context.clock.monotonic()
         assert isinstance(settings, WaitNode)
         now = run.context.now()
         asked = run.state.asked_by_node(number)
@@ -566,11 +579,11 @@ class WorkflowEngine:
             try:
                 until, token = _until(given, now), given["event"]
             except ValueError as error:
-                self._end_asking(due, number, now, failed(due, "no_value", str(error)))
+                self._end_asking(due, number, began, failed(due, "no_value", str(error)))
                 return
             ends = until or (0.0 if settings.expires is None else now + seconds_of(settings.expires))
             name = "" if token is None else told(token)
-            message = f"{due.path} waits for the event {name!r}." if name else f"{due.path} waits until {ends:.0f}."
+            message = f"{due.path} waits {f'for the event {name!r}' if name else f'until {_moment(ends)}'}."
             asked = InputRequested(Pending(new_id("wait"), "result", message, expires=ends, name=name), number, 0)
             run.context.write(asked)
         known, ends = run.state.answers.get(asked.id), asked.pending.expires
@@ -582,7 +595,7 @@ class WorkflowEngine:
         else:
             self._waiting[due.path] = (due, asked.pending)
             return
-        self._end_asking(due, number, run.context.clock.monotonic(), outcome)
+        self._end_asking(due, number, began, outcome)
 
     async def _write_template(self, due: Due) -> None:
         settings = due.node.settings
@@ -600,7 +613,7 @@ class WorkflowEngine:
         self._leave(due, outcome, seconds=self._run.context.clock.monotonic() - began)
 
 
-EXPIRED = InputGiven("", "cancel")
+EXPIRED = InputGiven("", "cancel", expired=True)
 """In the place of an answer that did not come in time."""
 
 
@@ -613,16 +626,30 @@ def form(settings: HumanNode) -> JsonObject:
 
 
 def _until(given: JsonObject, now: float) -> float:
-    """When a wait for a time is over, in seconds since 1970; 0 for a wait for an event."""
+    """When a wait for a time is over, in seconds since 1970; 0 for a wait for an event.
+
+    Raises:
+        ValueError: that is no time.
+    """
     if given["for"] is not None:
         return now + seconds_of(given["for"])
     until = given["until"]
     if until is None:
         return 0.0
+    moment: float
     if isinstance(until, int | float) and not isinstance(until, bool):
-        return float(until)
-    when = datetime.fromisoformat(str(until))
-    return (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()
+        moment = until
+    else:
+        when = datetime.fromisoformat(str(until))
+        moment = (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()
+    if not moment < LAST_MOMENT:  # nor is "not a number" below it
+        raise ValueError(f"{str(until)[:100]} is no time that comes")
+    return float(max(moment, FIRST_MOMENT))
+
+
+def _moment(seconds: float) -> str:
+    """A point in time, for people."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(" ", "seconds")
 
 
 def _digest(value: Json) -> str:

@@ -131,6 +131,10 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*")
 
 
+SECONDS_MAX = 1e10
+"""A longer duration, of more than 300 years, is taken for a mistake."""
+
+
 def seconds_of(duration: object) -> float:
     """A duration in seconds: a number, or a text such as `10m`.
 
@@ -140,12 +144,14 @@ def seconds_of(duration: object) -> float:
     >>> seconds_of("1.5h")
     5400.0
     """
-    if isinstance(duration, int | float) and not isinstance(duration, bool) and 0 <= duration < 1e10:
-        return float(duration)
-    found = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
-    if found is None:
-        raise ValueError(f"{duration!r} is no duration: write seconds, or a text such as 90s, 10m, 2h, 3d")
-    return float(found[1]) * _UNITS[found[2]]
+    seconds: float = -1.0
+    if isinstance(duration, int | float) and not isinstance(duration, bool):
+        seconds = duration
+    elif isinstance(duration, str) and (found := _DURATION.fullmatch(duration)) is not None:
+        seconds = float(found[1]) * _UNITS[found[2]]
+    if not 0 <= seconds < SECONDS_MAX:
+        raise ValueError(f"{str(duration)[:100]!r} is no duration: write seconds, or a text such as 90s, 10m, 2h, 3d")
+    return float(seconds)
 
 
 def json_schema() -> JsonObject:

@@ -8,6 +8,7 @@ The workflow is configuration, as an agent is. An execution is a run; its state 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
@@ -31,6 +32,7 @@ from ..core.holder import Holder
 from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, Journal, Model, Peer, Policy, Toolset
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, UserMessage
+from ..core.pending import over_at
 from ..core.provenance import Origin, Source
 from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, child_id, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
@@ -59,8 +61,12 @@ from .text import BadWorkflow, TextProblem
 from .tool_check import check_tools
 from .tool_names import tool_names, workflow_names
 from .tools import WorkflowTools, literal_origin
+from .waiting import WAIT_S, WholeRun, as_stopped, attend, end_waiting, until_over
 
 Modelish = Model | str
+
+POLL_S = 0.2
+"""Seconds between two attempts to go on with a run that somebody else drives."""
 
 
 class WorkflowOptions(TypedDict, total=False):
@@ -221,13 +227,20 @@ class Workflow:
     # Runs -------------------------------------------------------------------------------------------------------------
 
     async def run(
-        self, inputs: JsonObject | None = None, *, emit: Emit | None = None, **options: Unpack[WorkflowOptions]
+        self,
+        inputs: JsonObject | None = None,
+        *,
+        emit: Emit | None = None,
+        wait_s: float | None = WAIT_S,
+        **options: Unpack[WorkflowOptions],
     ) -> RunResult[JsonObject]:
         """Carry out the workflow.
 
         Args:
             inputs: what the workflow is given; it has to fit `inputs` of the definition.
             emit: is told each event as it happens.
+            wait_s: so long this waits along where the run waits for a time alone; None for as long as it takes. A run
+                that waits longer is `paused`: see `attend`.
             options: `given_by` says where the inputs came from: `user` (a person), `client` (a program at a server) or
                 `event` (a trigger). With `conversation` the run belongs to a conversation: it sees the variables of the
                 conversation, and model nodes with `memory` are told earlier turns. The others are those of `Agent.run`.
@@ -245,9 +258,10 @@ class Workflow:
         given = options.get("run_id")
         run_id = new_id("run") if given is None else checked_id(given)
         started = await self._started(inputs, options)
+        told = WholeRun(emit) if emit is not None else None
         setting = self.runner.setting(
             deps=options.get("context"),
-            emit=emit,
+            emit=told.tell if told is not None else None,
             approver=options.get("approver"),
             peer=options.get("peer"),
             holder=options.get("holder"),
@@ -257,7 +271,7 @@ class Workflow:
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             result = await self._begin(run_id, await self._with_variables(started), setting)
-        return await self._with_posted(result, setting)
+        return await self._waited_out(result, setting, wait_s, told)
 
     async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
         """Put a run on record as a task, to be carried out later: by `resume`, in this process or another.
@@ -296,19 +310,21 @@ class Workflow:
         if checked.problems:
             raise InvalidArguments(checked.problems)
 
-    def run_sync(self, inputs: JsonObject | None = None, **options: Unpack[WorkflowOptions]) -> RunResult[JsonObject]:
+    def run_sync(
+        self, inputs: JsonObject | None = None, *, wait_s: float | None = WAIT_S, **options: Unpack[WorkflowOptions]
+    ) -> RunResult[JsonObject]:
         """`run` for programs without an event loop.
 
         Raises:
             UsageError: there is a running event loop.
         """
-        return without_loop(lambda: self.run(inputs, **options), "workflow")
+        return without_loop(lambda: self.run(inputs, wait_s=wait_s, **options), "workflow")
 
     async def stream(
-        self, inputs: JsonObject | None = None, **options: Unpack[WorkflowOptions]
+        self, inputs: JsonObject | None = None, *, wait_s: float | None = WAIT_S, **options: Unpack[WorkflowOptions]
     ) -> AsyncGenerator[Event, None]:
         """`run`, told as it happens. Leaving the loop early cancels the run."""
-        async with aclosing(streamed(lambda emit: self.run(inputs, emit=emit, **options))) as events:
+        async with aclosing(streamed(lambda emit: self.run(inputs, emit=emit, wait_s=wait_s, **options))) as events:
             async for event in events:
                 yield event
 
@@ -327,11 +343,13 @@ class Workflow:
         emit: Emit | None = None,
         begins: Begins | None = None,
         stopping: Stopping | None = None,
+        wait_s: float | None = WAIT_S,
     ) -> RunResult[JsonObject]:
         """Go on with a run that was paused or interrupted, by the definition with which the run began.
 
         Args:
             answers: by the id of what is pending, as for `Agent.resume`; for a choice the name of the choice.
+            wait_s: as for `run`.
             others: as for `Agent.resume`.
 
         Raises:
@@ -339,15 +357,58 @@ class Workflow:
             ReplayDiverged: the tools have changed, or the record does not fit the definition; nothing was done.
         """
         await self.runner.check_user(run_id, principal, tenant)
+        told = WholeRun(emit) if emit is not None else None
         setting = self.runner.setting(
-            deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder, agent=self
+            deps=context,
+            emit=told.tell if told is not None else None,
+            approver=approver,
+            peer=peer,
+            accept=accept,
+            holder=holder,
+            agent=self,
         )
         setting = structs.replace(setting, begins=begins, stopping=stopping)
         shared = self.journal.is_shared
         result = await self._go_on(
             run_id, lambda state: records_of(state, _chosen(state, answers or {}), is_shared=shared), setting
         )
-        return await self._with_posted(result, setting)
+        return await self._waited_out(result, setting, wait_s, told)
+
+    async def wait_along(
+        self, result: RunResult[JsonObject], *, wait_s: float | None = WAIT_S, emit: Emit | None = None
+    ) -> RunResult[JsonObject]:
+        """Wait along with a run that was paused and waits for a time alone, and go on with it then.
+
+        Args:
+            result: how the run stands.
+            wait_s, emit: as for `run`.
+
+        Returns:
+            How the run stands then; `result` itself where the run waits for something else, or longer.
+
+        Raises:
+            WorkflowFailed: as for `run`.
+        """
+        told = WholeRun(emit) if emit is not None else None
+        setting = self.runner.setting(emit=told.tell if told is not None else None, agent=self)
+        return await self._waited_out(result, setting, wait_s, told)
+
+    async def attend(self) -> None:
+        """Go on with the runs of this workflow whose waits are over, until this is cancelled. Runs that an earlier
+        program left waiting are among them, and so are questions that nobody answers in time.
+
+        One look a second is taken at the journal, however many runs wait. Several programs may attend to the same runs;
+        `actum serve` attends to the workflows that it serves.
+
+        Raises:
+            JournalError: the journal can not be read.
+        """
+        await attend(self.journal, self.runner.clock, self._is_own, lambda run_id, _: self.resume(run_id, wait_s=0))
+
+    async def _is_own(self, run_id: str, state: RunState) -> bool:
+        """Whether a run was begun under the name of this workflow, with the same publications."""
+        started = state.beginning()
+        return bool(started.workflow) and started.agent == self.name and started.uses == self.uses
 
     async def fork(
         self,
@@ -520,17 +581,57 @@ class Workflow:
             variables_kept=kept,
         )
 
-    async def _with_posted(self, result: RunResult[JsonObject], setting: Setting) -> RunResult[JsonObject]:
-        """Go on with a run that was answered in the moment in which it was let go of."""
-        while result.status == "paused" and await self.journal.posted(result.run_id):
-            budget = self.runner.budget(self)
-            try:
-                result = await self._go_on(
-                    result.run_id, lambda state: [], structs.replace(setting, budget=budget, begins=None)
-                )
-            except Busy:  # somebody else goes on with it
+    async def _waited_out(
+        self, result: RunResult[JsonObject], setting: Setting, wait_s: float | None, told: WholeRun | None
+    ) -> RunResult[JsonObject]:
+        """Go on with a run that was answered in the moment in which it was let go of, or that waits for a time alone.
+
+        Args:
+            result: how the run stands.
+            setting: of the run.
+            wait_s: so long is waited at most; None for as long as it takes.
+            told: is told the end.
+        """
+        clock, run_id = self.runner.clock, result.run_id
+        give_up = None if wait_s is None else clock.monotonic() + wait_s
+        while result.status == "paused":
+            is_answered = bool(await self.journal.posted(run_id))
+            if not is_answered and not await self._has_waited(result, give_up):
                 break
+            ended = RunState(await self.journal.read(run_id)).ended
+            if ended is not None and ended.status == "stopped":
+                result = as_stopped(result, ended)
+                break
+            setting = structs.replace(setting, budget=self.runner.budget(self), begins=None)
+            try:
+                result = await self._go_on(run_id, lambda state: [], setting)
+            except Busy:  # somebody else goes on with it
+                if is_answered:
+                    break
+                await clock.sleep(POLL_S)
+        if told is not None:
+            told.end(result)
         return result
+
+    async def _has_waited(self, result: RunResult[JsonObject], give_up: float | None) -> bool:
+        """Wait along with a run that waits for a time alone.
+
+        Args:
+            result: how the run stands.
+            give_up: nothing is waited for that comes later than this, by the monotonic clock; None for no end.
+
+        Returns:
+            Whether there is something to go on with.
+        """
+        clock, ends = self.runner.clock, over_at(result.pending)
+        if ends is None or (give_up is not None and clock.monotonic() + max(0.0, ends - clock.now()) > give_up):
+            return False
+        try:
+            await until_over(self.journal, result.run_id, ends, clock)
+        except asyncio.CancelledError:
+            await asyncio.shield(end_waiting(self.journal, result.run_id))
+            raise
+        return True
 
     async def _begin(self, run_id: str, started: Started, setting: Setting) -> RunResult[JsonObject]:
         self._keep_definition(setting.journal)

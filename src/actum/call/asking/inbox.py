@@ -28,14 +28,13 @@ from ...core.json import (
 )
 from ...core.pending import AskedKind, Pending
 from ...core.record import (
-    Ended,
     Entry,
-    Forgotten,
     InputGiven,
     InputRequested,
     OpenQuestion,
     RunSummary,
     Verdict,
+    is_last,
     summary_of,
 )
 from ...core.tool import Tool
@@ -198,10 +197,9 @@ def _waiting_under(asked: OpenQuestion, entries: Sequence[Entry], tenant: str | 
 def _is_over(latest: Entry) -> bool:
     """Whether nothing follows this entry, the latest of its run."""
     try:
-        record = latest.record
+        return is_last(latest.record)
     except JournalError:
         return False
-    return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status != "paused")
 
 
 def waiting_items(run: RunSummary, entries: Sequence[Entry]) -> list[InboxItem]:

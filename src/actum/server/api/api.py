@@ -461,7 +461,9 @@ class Api:
 
             async def carry_out(emit: Emit) -> RunResult:
                 workflow = await self.workflows.of(run_id, started)
-                return await workflow.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit)
+                return await workflow.resume(
+                    run_id, principal=principal, tenant=tenant, accept=accept, emit=emit, wait_s=0
+                )
 
             return self.work.start(run_id, started.request, carry_out)
         agent = self.agent_of(started)

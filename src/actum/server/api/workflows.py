@@ -137,6 +137,7 @@ async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> Ap
             run_id=start.run_id,
             request=start.request,
             emit=emit,
+            wait_s=0,
         ),
     )
     return await api.begun(start.run_id, who)
