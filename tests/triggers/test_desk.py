@@ -225,8 +225,11 @@ def test_a_trigger_that_can_not_be_is_told_at_the_start(hall: Callable[..., Hall
         (TriggerTable(workflow="a", agent="b"), "one of"),
         (TriggerTable(agent="b"), "say ="),
         (TriggerTable(workflow="a", schedule="x"), "five fields"),
-        (TriggerTable(workflow="a", schedule="* * * * *", file="f"), "not both"),
+        (TriggerTable(workflow="a", schedule="* * * * *", file="f"), "one of schedule"),
+        (TriggerTable(workflow="a", resource="notes://a"), "server ="),
+        (TriggerTable(workflow="a", server="notes"), "resource ="),
         (TriggerTable(workflow="a", id="somewhere"), "header:NAME"),
+        (TriggerTable(workflow="a", every_s=0.5), "every_s"),
         (TriggerTable(workflow="a", per_minute=0), "greater than 0"),
     ):
         with pytest.raises(UsageError, match=word):

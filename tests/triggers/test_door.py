@@ -13,11 +13,16 @@ import httpx2
 import pytest
 
 from actum.core.webhook import signature
+from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.server.access import Access
 from actum.server.house import House, HouseSettings
 from actum.server.identity import Identity
+from actum.server.news_signature import NewsSignatures
+from actum.server.trigger_senders import TriggerSenders
 from actum.server.triggers import BODY_BYTES_MAX, TriggerDoor
 from actum.storage.sqlite import SQLiteJournal
+from actum.transport.egress import Egress
+from actum.triggers.desk import TriggerDesk
 from actum.triggers.settings import TriggerTable
 from tests.storage.conftest import Store
 from tests.web import serving
@@ -47,10 +52,16 @@ def hall(shared: Store) -> Callable[..., Hall]:
     return lambda **triggers: Hall(shared, triggers)
 
 
+def senders(desk: TriggerDesk, *secrets: str) -> TriggerSenders:
+    weather = RemoteAgent(url="http://127.0.0.1:1/", name="weather")
+    signatures = NewsSignatures(Egress(), desk.clock)
+    return TriggerSenders(desk, lambda name: secrets or [SECRET], {"weather": weather}, signatures)
+
+
 @asynccontextmanager
 async def opened(hall: Hall) -> AsyncIterator[httpx2.AsyncClient]:
     """The triggers behind a house that wants keys."""
-    house = House([TriggerDoor(hall.desk, lambda name: SECRET)], HouseSettings(access=Access(verifier=Keys())))
+    house = House([TriggerDoor(hall.desk, senders(hall.desk))], HouseSettings(access=Access(verifier=Keys())))
     async with serving(house.app) as url, httpx2.AsyncClient(base_url=f"{url}/v1/triggers", timeout=20) as client:
         yield client
 

@@ -15,7 +15,6 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -64,7 +63,7 @@ from .settings import LoginTable, ServeSettings, Settings
 from .task_queue import open_queue
 from .tasks import open_tasking
 from .tools import with_labels
-from .triggers import open_triggers, trigger_secret
+from .triggers import open_resources, open_senders, open_triggers
 from .workflows import Workflows
 
 try:
@@ -129,7 +128,9 @@ def open_doors(
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
     if workflows is not None:
         desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal)
-        doors.append(TriggerDoor(desk, partial(trigger_secret, settings, os.environ), Watcher(desk, Path.cwd())))
+        watcher = Watcher(desk, Path.cwd(), open_resources(settings, os.environ))
+        senders = open_senders(settings, os.environ, desk, SystemClock())
+        doors.append(TriggerDoor(desk, senders, watcher))
     if settings.serve.public:  # where remote agents can reach this server
         doors.append(NewsDoor(api.api, Egress(settings.egress)))
     if serves_a2a(settings, agents):

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Protocol
 
 from ..agents.agent import Agent
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
-from ..core.interfaces import Journal
+from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.shelf import reference
 from ..core.task import TaskLine, TaskOptions
 from ..core.user import User
+from ..protocols.a2a.remote_agent import RemoteAgent
+from ..server.news_signature import NewsSignatures
+from ..server.trigger_senders import TriggerSenders
 from ..tasks.queue import TaskQueue
+from ..transport.egress import Egress
 from ..triggers.desk import Targets, TriggerDesk, whose
+from ..triggers.mcp_resource import McpResource
 from ..triggers.settings import TriggerTable
+from .mcp import find_servers, open_server
+from .remote_agents import find_remote_agent
 from .secrets import open_secrets
 from .settings import Settings
 from .workflows import Workflows
@@ -93,12 +101,65 @@ def open_triggers(
                 agents.get(table.agent)
         except UsageError as error:
             raise UsageError(f"[triggers.{name}]: {error}") from None
-        if table.is_webhook and table.secret and not trigger_secret(settings, environment, name):
-            log.warning("trigger %s: there is no secret %r yet: actum secrets set %s", name, table.secret, table.secret)
+        if table.is_webhook and table.secrets and not any(trigger_secrets(settings, environment, name)):
+            wanted = table.secrets[0]
+            log.warning("trigger %s: there is no secret %r yet: actum secrets set %s", name, wanted, wanted)
     return desk
 
 
-def trigger_secret(settings: Settings, environment: Mapping[str, str], name: str) -> str:
-    """The value of the secret of a trigger, read anew, since secrets change; empty where there is none."""
+def open_resources(settings: Settings, environment: Mapping[str, str]) -> dict[str, McpResource]:
+    """The resources of MCP servers that triggers watch, by the names of the triggers. Whoever opens them closes them.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+
+    Raises:
+        UsageError: a server is not there, or the package of the protocol is not installed.
+    """
+    found: dict[str, McpResource] = {}
+    for name, table in settings.triggers.items():
+        if table.resource:
+            try:
+                found[name] = _resource(settings, environment, table)
+            except UsageError as error:
+                raise UsageError(f"[triggers.{name}]: {error}") from None
+    return found
+
+
+def _resource(settings: Settings, environment: Mapping[str, str], table: TriggerTable) -> McpResource:
+    servers = find_servers([table.server], environment).servers
+    if len(servers) != 1:
+        raise UsageError(f"server = {table.server!r} means {len(servers)} MCP servers: name one of them")
+    opened = partial(open_server, servers[0], environment, egress=Egress(settings.egress), tenant=table.tenant)
+    return McpResource(table.resource, lambda changed: opened(changed=changed))
+
+
+def open_senders(settings: Settings, environment: Mapping[str, str], desk: TriggerDesk, clock: Clock) -> TriggerSenders:
+    """Who may tell the triggers of events.
+
+    Args:
+        settings: as read.
+        environment: variables, which may hold secrets.
+        desk: knows the triggers.
+        clock: the time.
+
+    Raises:
+        UsageError: a trigger takes news of a remote agent that there is not.
+    """
+    agents: dict[str, RemoteAgent] = {}
+    for name, table in settings.triggers.items():
+        if table.a2a:
+            try:
+                agents[name] = find_remote_agent(table.a2a, settings.a2a)
+            except UsageError as error:
+                raise UsageError(f"[triggers.{name}]: {error}") from None
+    signatures = NewsSignatures(Egress(settings.egress), clock)
+    return TriggerSenders(desk, partial(trigger_secrets, settings, environment), agents, signatures)
+
+
+def trigger_secrets(settings: Settings, environment: Mapping[str, str], name: str) -> list[str]:
+    """The values of the secrets of a trigger, read anew, since secrets change; empty for one that is not there."""
     table = settings.triggers[name]
-    return open_secrets(environment).of(User(table.tenant, "")).get(table.secret, "")
+    found = open_secrets(environment).of(User(table.tenant, ""))
+    return [found.get(secret, "") for secret in table.secrets]

@@ -17,7 +17,7 @@ from msgspec import Struct
 from ..call.asking.inbox import answer_in_run, page_of_waiting
 from ..core.call import TextPart
 from ..core.counts import Rate
-from ..core.errors import TaskRefused, UnknownName, UsageError
+from ..core.errors import InvalidArguments, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Answer, Clock, Journal
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import UserMessage
@@ -180,6 +180,26 @@ class TriggerDesk:
             line = known
         return TakenEvent(event=event.id, run_id=line.run_id)
 
+    async def take_watched(self, event: TriggerEvent) -> None:
+        """Begin what an event begins that nobody told of, so that nobody could be answered. An event for which no run
+        can ever begin is told in the log, and is over.
+
+        Raises:
+            TooManyEvents: the trigger begins no more for now.
+            TaskRefused: too many tasks wait.
+            JournalError: nothing can be written.
+        """
+        try:
+            await self.take(event)
+        except TooManyEvents:
+            raise
+        except TaskRefused as error:
+            if error.code in ("queued_max", "journal"):
+                raise
+            log.error("trigger %s: the event %s begins nothing: %s", event.trigger, event.id, error)
+        except (InvalidArguments, UsageError) as error:
+            log.error("trigger %s: the event %s begins nothing: %s", event.trigger, event.id, error)
+
     async def wait(self, run_id: str, seconds: float) -> TaskView:
         """How a run stands when it has ended, waits for a person, or this time is over."""
         return await self._queue.wait(run_id, seconds)
@@ -248,20 +268,39 @@ def check_trigger(name: str, table: TriggerTable) -> None:
         raise UsageError(f"{where}: say one of workflow, agent and wake")
     if table.agent and not table.say:
         raise UsageError(f'{where}: an agent has to be told something: say = "It happened: ${{event.data}}"')
-    if table.schedule and table.file:
-        raise UsageError(f"{where}: say schedule or file, not both")
+    _check_source(where, table)
     if table.schedule:
         try:
             Schedule(table.schedule, table.zone)
         except UsageError as error:
             raise UsageError(f"{where}: {error}") from None
+    _check_numbers(where, table)
+
+
+def _check_source(where: str, table: TriggerTable) -> None:
+    """Raises:
+    UsageError: what is listened for can not be.
+    """
+    if sum(map(bool, (table.schedule, table.file, table.resource))) > 1:
+        raise UsageError(f"{where}: say one of schedule, file and resource")
+    if bool(table.resource) != bool(table.server):
+        raise UsageError(f'{where}: a resource needs its MCP server: server = "NAME", resource = "ADDRESS"')
+    if table.a2a and (not table.is_webhook or not table.secrets):
+        raise UsageError(f'{where}: news of {table.a2a!r} come over HTTP, with a token: secret = "NAME"')
     place, _, path = table.id.partition(":")
     if table.id and (place not in ("header", "body") or not path):
         raise UsageError(f'{where}: id = "header:NAME" or "body:PATH", such as "body:data.id"')
+
+
+def _check_numbers(where: str, table: TriggerTable) -> None:
+    """Raises:
+    UsageError: a number is out of its bounds.
+    """
     counts, seconds = (table.per_minute, table.queued_max), (table.max_age_s, table.answer_s)
-    if min(counts) < 1 or min(seconds) <= 0 or table.max_retries < 0:
+    if min(counts) < 1 or min(seconds) <= 0 or table.every_s < 1 or table.max_retries < 0:
         raise UsageError(
-            f"{where}: per_minute, queued_max, max_age_s and answer_s are greater than 0, max_retries is not below 0"
+            f"{where}: per_minute, queued_max, max_age_s and answer_s are greater than 0, every_s is at least 1, "
+            "max_retries is not below 0"
         )
 
 
