@@ -60,6 +60,24 @@ def test_what_the_sender_signed_is_let_in_and_what_was_changed_is_not(form: Sign
         assert SECRET not in str(refused.value)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_while_a_secret_is_changed_both_count_and_afterwards_the_new_one_alone(form: SignatureForm) -> None:
+    old, new = signed(form, secret="the-old-one"), signed(form, secret="the-new-one")
+
+    def check(headers: dict[str, str], *secrets: str) -> None:
+        check_signature(form, secrets, headers, BODY, now=NOW, max_age_s=300)
+
+    for headers in (old, new):
+        check(headers, "the-old-one", "the-new-one")
+    check(new, "the-new-one")
+    for headers, secrets in ((old, ["the-new-one"]), (new, ["the-old-one"]), (new, [])):
+        with pytest.raises(BadSignature):
+            check(headers, *secrets)
+    assert TriggerTable(secret="a").secrets == ("a",)
+    assert TriggerTable(secret=("a", "b")).secrets == ("a", "b")
+    assert TriggerTable().secrets == ()
+
+
 def test_the_examples_of_the_senders_fit() -> None:
     """GitHub's documentation gives this secret, payload and signature."""
     headers = {"x-hub-signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"}
