@@ -77,7 +77,13 @@ class Hall:
         principal, tenant = whose(name, table)
         made = self.made(WAITS if table.workflow == "order" else LAMP)
         return await self.queue.accept_workflow(
-            made, inputs, options, given_by="event", principal=principal, tenant=tenant
+            made,
+            inputs,
+            options,
+            given_by="event",
+            principal=principal,
+            tenant=tenant,
+            queued_max=table.queued_max,
         )
 
     async def agent(self, name: str, table: TriggerTable, words: UserMessage, options: TaskOptions) -> TaskLine:
@@ -149,8 +155,9 @@ async def test_what_can_not_begin_is_told_and_limits_hold(hall: Callable[..., Ha
     with pytest.raises(UnknownName, match="no trigger"):
         await desk.desk.fire("gone", {})
     begun = [await desk.desk.fire("press", {"room": "a"}, id="1")]
-    with pytest.raises(TooManyEvents) as refused:  # the inputs that did not fit counted as well
-        await desk.desk.fire("press", {"room": "a"}, id="2")
+    begun += [await desk.desk.fire("press", {"room": "a"}, id=each) for each in "23"]
+    with pytest.raises(TooManyEvents) as refused:  # those that did not fit have not counted
+        await desk.desk.fire("press", {"room": "a"}, id="4")
     assert refused.value.wait_s > 0
     assert (await desk.desk.fire("press", {"room": "a"}, id="1")).run_id == begun[0].run_id  # is known, and not counted
 

@@ -273,10 +273,8 @@ async def test_news_of_a_task_begin_one_run_however_often_and_in_whatever_form_t
     it = hall(weather=TriggerTable(workflow="lamp", a2a="weather", secret="s", with_={"room": "${event.kind}"}))
     artifact: JsonObject = {"taskId": "t1", "contextId": "c", "artifact": {"artifactId": "a", "parts": [{"text": "R"}]}}
     at = "2026-11-23T10:00:00Z"
-    old: JsonObject = DONE | {
-        "kind": "status-update",
-        "status": {"state": "completed", "timestamp": "2026-11-23T10:00"},
-    }
+    later: JsonObject = {"state": "completed", "timestamp": at[:-4]}
+    old: JsonObject = DONE | {"kind": "status-update", "status": later}
     as_task: JsonObject = {"id": "t1", "contextId": "c", "status": DONE["status"], "artifacts": [artifact["artifact"]]}
     failed: JsonObject = DONE | {"status": {"state": "TASK_STATE_FAILED", "timestamp": "2026-11-23T10:00:00Z"}}
     async with opened(it) as client:

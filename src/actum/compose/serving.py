@@ -15,6 +15,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -31,6 +32,7 @@ from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
 from ..server.api.api import AgentsByName, Api, GivenAgents
+from ..server.api.approvals import go_on_with_woken
 from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogDoor
@@ -127,7 +129,8 @@ def open_doors(
     # Before our own API, which answers at all that is left below /v1.
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
     if workflows is not None:
-        desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal)
+        go_on = partial(go_on_with_woken, api.api)
+        desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal, go_on)
         watcher = Watcher(desk, Path.cwd(), open_resources(settings, os.environ))
         senders = open_senders(settings, os.environ, desk, SystemClock())
         doors.append(TriggerDoor(desk, senders, watcher))

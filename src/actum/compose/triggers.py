@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Protocol
 
@@ -51,6 +51,7 @@ def open_triggers(
     agents: NamedAgents,
     queue: TaskQueue,
     journal: Journal,
+    go_on: Callable[[str, str], Awaitable[None]] | None = None,
 ) -> TriggerDesk:
     """The desk of the triggers that the settings name.
 
@@ -61,6 +62,7 @@ def open_triggers(
         agents: by their names.
         queue: accepts tasks.
         journal: where runs are written down.
+        go_on: as for `Targets`.
 
     Raises:
         UsageError: a trigger can not be, or names an agent that there is not.
@@ -85,14 +87,23 @@ def open_triggers(
             principal=principal,
             tenant=tenant,
             roles=table.roles,
+            queued_max=table.queued_max,
         )
 
     async def agent(name: str, table: TriggerTable, words: UserMessage, options: TaskOptions) -> TaskLine:
         principal, tenant = whose(name, table)
         asked = agents.get(table.agent)
-        return await queue.accept_run(asked, words, options, principal=principal, tenant=tenant, roles=table.roles)
+        return await queue.accept_run(
+            asked,
+            words,
+            options,
+            principal=principal,
+            tenant=tenant,
+            roles=table.roles,
+            queued_max=table.queued_max,
+        )
 
-    desk = TriggerDesk(settings.triggers, Targets(workflow, agent), queue, journal, SystemClock())
+    desk = TriggerDesk(settings.triggers, Targets(workflow, agent, go_on), queue, journal, SystemClock())
     for name, table in settings.triggers.items():
         try:
             if table.workflow in workflows.names:
