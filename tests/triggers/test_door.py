@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import httpx2
@@ -256,6 +256,50 @@ async def test_a_header_that_comes_twice_counts_as_missing_and_a_secret_is_chang
     async with opened(it, "", "") as client:
         assert (await client.post("/press", content=BODY, headers=good)).status_code == 401
         assert (await client.post("/told", content=BODY, headers={"x-webhook-token": ""})).status_code == 401
+
+
+@pytest.mark.parametrize("limit", ["per_minute", "queued_max"])
+async def test_of_five_hundred_events_at_once_each_is_on_record_once_or_told_429(
+    hall: Callable[..., Hall], limit: str
+) -> None:
+    """At two servers with one database."""
+    limits = {"per_minute": 10_000, "queued_max": 10_000} | {limit: 150}
+    table = TriggerTable(workflow="lamp", secret="s", signature="token", id="body:id", **limits)  # type: ignore[arg-type]
+    servers = [hall(press=table), hall(press=table)]
+    settings = HouseSettings(access=Access(verifier=Keys()), requests_per_caller_max=1_000)
+    begun: dict[int, str] = {}
+    async with AsyncExitStack() as stack:
+        clients = []
+        for server in servers:
+            url = await stack.enter_async_context(
+                serving(House([TriggerDoor(server.desk, senders(server.desk))], settings).app)
+            )
+            clients.append(await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120)))
+
+        async def press(number: int) -> int:
+            answer = await clients[number % 2].post(
+                "/v1/triggers/press",
+                json={"id": number, "room": f"room {number}"},
+                headers={"x-webhook-token": SECRET},
+            )
+            if answer.status_code == 202:
+                assert begun.setdefault(number, answer.json()["run_id"]) == answer.json()["run_id"]
+            return answer.status_code
+
+        statuses = await asyncio.gather(*(press(number) for number in range(500)))
+        assert set(statuses) == {202, 429}
+        # The rate is counted in the database; how many tasks wait, each server sees a moment later than the other.
+        assert len(begun) == 150 if limit == "per_minute" else 150 <= len(begun) <= 300
+        assert len(await servers[0].journal.runs(limit=None)) == len(begun)
+        for server in servers:
+            server.clock.advance(61.0)
+        if limit == "queued_max":
+            for run_id in [*begun.values()][: len(begun) - 130]:
+                await servers[0].carry_out(run_id)
+        refused = [number for number in range(500) if number not in begun][:20]
+        assert set(await asyncio.gather(*(press(number) for number in refused))) == {202}
+    assert {run.run_id for run in await servers[0].journal.runs(limit=None)} == set(begun.values())
+    assert len(set(begun.values())) == len(begun)
 
 
 # News of remote agents ------------------------------------------------------------------------------------------------

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from ..compose.agents import open_agents
 from ..compose.settings import SETTINGS_FILE, Settings
-from ..compose.task_queue import open_queue
-from ..compose.workflows import open_workflows
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..triggers.settings import TriggerTable
@@ -172,12 +169,7 @@ def _tables(text: str) -> JsonObject:
 
 
 async def _fired(settings: Settings, name: str, value: Json, event: str) -> TakenEvent:
-    from ..compose.triggers import open_triggers  # noqa: PLC0415  # needs actum[server]
+    from ..compose.triggers import trigger_desk  # noqa: PLC0415  # needs actum[server]
 
-    async with (
-        options.journal(settings) as opened,
-        open_agents(settings, os.environ, Path.cwd(), journal=opened) as agents,
-        open_workflows(settings, os.environ, Path.cwd(), journal=opened) as workflows,
-    ):
-        desk = open_triggers(settings, os.environ, workflows, agents, open_queue(settings, opened), opened)
+    async with trigger_desk(settings, os.environ, Path.cwd()) as desk:
         return await desk.fire(name, value, id=event)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from ..agents.agent import Agent
@@ -21,14 +23,18 @@ from ..server.news_signature import NewsSignatures
 from ..server.trigger_senders import TriggerSenders
 from ..tasks.queue import TaskQueue
 from ..transport.egress import Egress
-from ..triggers.desk import Targets, TriggerDesk, whose
+from ..triggers.desk import TargetAway, Targets, TriggerDesk, whose
 from ..triggers.mcp_resource import McpResource
 from ..triggers.settings import TriggerTable
+from ..workflow.workflow import Workflow
+from .agents import open_agents
+from .journals import open_journal
 from .mcp import find_servers, open_server
 from .remote_agents import find_remote_agent
 from .secrets import open_secrets
 from .settings import Settings
-from .workflows import Workflows
+from .task_queue import open_queue
+from .workflows import Workflows, open_workflows
 
 log = logging.getLogger("actum.triggers")
 
@@ -68,16 +74,19 @@ def open_triggers(
         UsageError: a trigger can not be, or names an agent that there is not.
     """
 
+    async def published(tenant: str, name: str) -> Workflow:
+        shelf = await workflows.shelf(tenant)
+        if shelf is None:
+            raise UnknownName(f"no workflow is called {name!r}")
+        return await shelf.open(*reference(name))  # the latest one, at each event
+
     async def workflow(name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions) -> TaskLine:
         principal, tenant = whose(name, table)
         is_published = table.workflow not in workflows.names
-        if is_published:
-            shelf = await workflows.shelf(tenant)
-            if shelf is None:
-                raise UnknownName(f"no workflow is called {table.workflow!r}")
-            made = await shelf.open(*reference(table.workflow))  # the latest one, at each event
-        else:
-            made = workflows.get(table.workflow)
+        try:
+            made = await published(tenant, table.workflow) if is_published else workflows.get(table.workflow)
+        except UsageError as error:
+            raise TargetAway(f"the workflow of this trigger is not there: {error}") from None
         return await queue.accept_workflow(
             made,
             inputs,
@@ -92,7 +101,10 @@ def open_triggers(
 
     async def agent(name: str, table: TriggerTable, words: UserMessage, options: TaskOptions) -> TaskLine:
         principal, tenant = whose(name, table)
-        asked = agents.get(table.agent)
+        try:
+            asked = agents.get(table.agent)
+        except UsageError as error:
+            raise TargetAway(f"the agent of this trigger is not there: {error}") from None
         return await queue.accept_run(
             asked,
             words,
@@ -116,6 +128,31 @@ def open_triggers(
             wanted = table.secrets[0]
             log.warning("trigger %s: there is no secret %r yet: actum secrets set %s", name, wanted, wanted)
     return desk
+
+
+@asynccontextmanager
+async def trigger_desk(settings: Settings, environment: Mapping[str, str], folder: Path) -> AsyncIterator[TriggerDesk]:
+    """The desk of the triggers of the settings, for a program that tells of events itself. The runs are carried out by
+    `actum serve` or `actum worker`.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+        folder: to which the paths in the settings are relative.
+
+    Raises:
+        UsageError: a trigger, an agent or a workflow can not be.
+        JournalError: the journal can not be opened.
+    """
+    journal = open_journal(settings, environment)
+    try:
+        async with (
+            open_agents(settings, environment, folder, journal=journal) as agents,
+            open_workflows(settings, environment, folder, journal=journal) as workflows,
+        ):
+            yield open_triggers(settings, environment, workflows, agents, open_queue(settings, journal), journal)
+    finally:
+        await journal.close()
 
 
 def open_resources(settings: Settings, environment: Mapping[str, str]) -> dict[str, McpResource]:

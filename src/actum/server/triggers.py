@@ -6,8 +6,9 @@
     404   there is no such trigger, or nothing waits for the event
     413   the body is too long                      415   the body is neither JSON nor a text
     422   the inputs do not fit the workflow
+    409   what the trigger begins is not allowed
     429   the trigger begins no more for now, or too many tasks wait
-    503   nothing can be written
+    503   nothing can be written, or what the trigger begins is not there now
 
 Who may tell a trigger of an event is decided in `trigger_senders.py`. The errors have the form of our own API.
 """
@@ -25,9 +26,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
-from ..core.errors import InvalidArguments, JournalError, TaskRefused, UnknownName, UsageError
+from ..core.errors import Busy, CallError, InvalidArguments, JournalError, TaskRefused, UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse
-from ..triggers.desk import TakenEvent, TooManyEvents, TriggerDesk
+from ..triggers.desk import TakenEvent, TargetAway, TooManyEvents, TriggerDesk
 from ..triggers.event import TriggerEvent, event_id, kind_of
 from ..triggers.watch import Watcher
 from .api.problem import Refusal, encoded
@@ -130,11 +131,20 @@ class TriggerDoor:
             return await self._desk.take(event)
         except TooManyEvents as error:
             raise Refusal(429, "too_many", f"{error}.", retry_after=error.wait_s) from None
+        except TargetAway as error:
+            log.error("trigger %s: %s", event.trigger, error)
+            told = "What this trigger begins is not there now: send the event again later."
+            raise Refusal(503, "no_target", told, retry_after=60.0) from None
+        except Busy:
+            raise Refusal(503, "busy", "The event is being taken: send it again.", retry_after=5.0) from None
         except TaskRefused as error:
             status = 429 if error.code == "queued_max" else 503 if error.code == "journal" else 409
             raise Refusal(status, error.code, f"{error}.", retry_after=60.0 if status == 429 else None) from None
         except InvalidArguments as error:
             raise Refusal(422, "invalid_arguments", "The inputs do not fit.", problems=error.problems) from None
+        except CallError as error:
+            log.error("trigger %s: the event %s begins nothing: %s", event.trigger, event.id, error)
+            raise Refusal(409, "refused", "What this trigger begins is not allowed.") from None
         except UnknownName as error:
             raise Refusal(404, "nothing_waits", f"{error}.") from None
         except JournalError:

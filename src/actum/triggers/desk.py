@@ -50,6 +50,12 @@ class TooManyEvents(UsageError):
         self.wait_s = wait_s
 
 
+class TargetAway(UsageError):
+    """What a trigger begins is not there now: the workflow was not published yet, or under another name. The event is
+    not on record: tell of it again.
+    """
+
+
 class TakenEvent(Struct, frozen=True, kw_only=True):
     """What became of an event.
 
@@ -70,8 +76,10 @@ class Targets:
     """What triggers begin.
 
     Args:
-        workflow: accepts a run of a workflow: by the trigger, its inputs and the options of the task.
-        agent: accepts a question to an agent: by the trigger, the question and the options of the task.
+        workflow: accepts a run of a workflow: by the trigger, its inputs and the options of the task. Raises TargetAway
+            where the workflow is not there.
+        agent: accepts a question to an agent: by the trigger, the question and the options of the task. Raises
+            TargetAway where the agent is not there.
         go_on: goes on with a run that an event has woken, by its id and its tenant; None where only tasks go on.
     """
 
@@ -143,6 +151,7 @@ class TriggerDesk:
         Raises:
             UnknownName: there is no such trigger, or nothing waits for the event that it wakes.
             TooManyEvents: the trigger begins no more for now.
+            TargetAway: what the trigger begins is not there now.
             TaskRefused, InvalidArguments, PermissionDenied: the run can not begin.
             UsageError: the event does not have what the trigger needs.
             Busy: somebody else has been taking the event for too long.
@@ -251,13 +260,14 @@ class TriggerDesk:
 
         Raises:
             TooManyEvents: the trigger begins no more for now.
+            TargetAway: what the trigger begins is not there now.
             Busy: somebody else has been taking the event for too long.
             TaskRefused: too many tasks wait.
             JournalError: nothing can be written.
         """
         try:
             await self.take(event)
-        except (TooManyEvents, Busy):
+        except (TooManyEvents, TargetAway, Busy):
             raise
         except TaskRefused as error:
             if error.code in ("queued_max", "journal"):

@@ -43,6 +43,7 @@ class Watcher:
     def __init__(self, desk: TriggerDesk, folder: Path, resources: Mapping[str, WatchedResource] | None = None) -> None:
         self._desk = desk
         self._resources = resources or {}
+        self._problems: dict[str, str] = {}
         self._schedules = {
             name: Schedule(table.schedule, table.zone) for name, table in desk.triggers.items() if table.schedule
         }
@@ -78,9 +79,22 @@ class Watcher:
     async def look(self) -> None:
         """Look once at the clock and at all files. What fails is tried again with the next look."""
         for name in self._schedules:
-            await _guarded(name, self._look_at_clock(name, self._desk.table(name)))
+            await self._guarded(name, self._look_at_clock(name, self._desk.table(name)))
         for name, file in self._files.items():
-            await _guarded(name, self._look_at_file(name, file))
+            await self._guarded(name, self._look_at_file(name, file))
+
+    async def _guarded(self, name: str, looking: Coroutine[None, None, None]) -> None:
+        """One look for one trigger. Its failure is told in the log, once for as long as it stays the same."""
+        problem = ""
+        try:
+            await looking
+        except ActumError as error:
+            problem = str(error) or type(error).__name__
+            if self._problems.get(name) != problem:
+                log.warning("trigger %s: %s", name, problem)
+        except Exception:  # the edge: one trigger that fails does not end the others; the log says how it failed
+            log.exception("trigger %s failed", name)
+        self._problems[name] = problem
 
     # Schedules --------------------------------------------------------------------------------------------------------
 
@@ -131,7 +145,7 @@ class Watcher:
         changed = asyncio.Event()
         while True:
             changed.clear()
-            await _guarded(name, self.look_at_resource(name, resource, changed.set))
+            await self._guarded(name, self.look_at_resource(name, resource, changed.set))
             await self._desk.clock.sleep(LOOK_S)
             limit = self._desk.clock.timeout(self._desk.table(name).every_s)
             try:
@@ -154,13 +168,3 @@ class Watcher:
         """
         await resource.listen(changed)
         await self._changes[name].saw(await resource.read())
-
-
-async def _guarded(name: str, looking: Coroutine[None, None, None]) -> None:
-    """One look for one trigger. Its failure is told in the log."""
-    try:
-        await looking
-    except ActumError as error:
-        log.warning("trigger %s: %s", name, error)
-    except Exception:  # the edge: one trigger that fails does not end the others; the log says how it failed
-        log.exception("trigger %s failed", name)
