@@ -580,6 +580,9 @@ MESSAGES = {
     "there is a trigger {name} already: actum trigger remove {again}": (
         "已有名为 {name} 的触发器：请先运行 actum trigger remove {again}"
     ),
+    "server = {server} means {count} MCP servers: name one of them": (
+        "server = {server} 对应 {count} 个 MCP 服务器：请只写其中一个"
+    ),
     "a trigger can not be called {name}: up to 64 letters, digits, - and _": (
         "触发器不能叫 {name}：最多 64 个字母、数字、- 和 _"
     ),

@@ -32,6 +32,7 @@ from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
 from ..server.api.api import AgentsByName, Api, GivenAgents
+from ..server.api.approvals import go_on_with_woken
 from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogDoor
@@ -64,7 +65,7 @@ from .settings import LoginTable, ServeSettings, Settings
 from .task_queue import open_queue
 from .tasks import open_tasking
 from .tools import with_labels
-from .triggers import open_triggers, trigger_secret
+from .triggers import open_resources, open_senders, open_triggers
 from .workflows import Workflows
 
 try:
@@ -128,8 +129,11 @@ def open_doors(
     # Before our own API, which answers at all that is left below /v1.
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
     if workflows is not None:
-        desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal)
-        doors.append(TriggerDoor(desk, partial(trigger_secret, settings, os.environ), Watcher(desk, Path.cwd())))
+        go_on = partial(go_on_with_woken, api.api)
+        desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal, go_on)
+        watcher = Watcher(desk, Path.cwd(), open_resources(settings, os.environ))
+        senders = open_senders(settings, os.environ, desk, SystemClock())
+        doors.append(TriggerDoor(desk, senders, watcher))
     if settings.serve.public:  # where remote agents can reach this server
         doors.append(NewsDoor(api.api, Egress(settings.egress)))
     if serves_a2a(settings, agents):
