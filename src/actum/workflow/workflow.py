@@ -60,6 +60,8 @@ from .text import BadWorkflow, Place, TextProblem
 from .tools import WorkflowTools, literal_origin
 
 Modelish = Model | str
+NODE_EFFECTS: Mapping[str, Effects] = {"code": "execute", "http": "send"}
+"""The effects of nodes that call no tool of the program."""
 
 
 class WorkflowOptions(TypedDict, total=False):
@@ -630,9 +632,8 @@ class WorkflowTool:
                 bound = catalog.get(name)
                 known = bound.tool.effects if bound is not None else None
                 effects = None if known is None or effects is None else effects | known
-            if node.type.name in ("code", "http") and effects is not None:
-                kinds: dict[str, Effects] = {"code": "execute", "http": "send"}
-                effects.add(kinds[node.type.name])
+            if node.type.name in NODE_EFFECTS and effects is not None:
+                effects.add(NODE_EFFECTS[node.type.name])
         schema = self._workflow.definition.inputs or {"type": "object", "properties": {}}
         return (
             Tool(
