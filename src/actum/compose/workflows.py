@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
 from ..agents.agent import Agent
-from ..agents.identity import Naming
 from ..core.errors import BadTool, UnknownName, UsageError
 from ..core.interfaces import Approver, Journal, Model, Toolset
 from ..core.record import Started
@@ -26,7 +24,7 @@ from ..transport.egress import Egress
 from ..workflow.graph import Definition
 from ..workflow.load import read_definition
 from ..workflow.published import PublishedWorkflows
-from ..workflow.speaker import WorkflowModel
+from ..workflow.speaker import speaking_agent
 from ..workflow.text import BadWorkflow
 from ..workflow.workflow import Workflow
 from .agents import list_tools, open_policy
@@ -175,25 +173,14 @@ class Workflows:
     def agent(self, name: str) -> Agent[object]:
         """An agent that stands for a workflow, for doors that know agents only.
 
-        The call of the workflow itself asks nobody: the policy judges each call that the workflow makes. Rules of the
-        policy that speak of the workflow by its name hold.
-
         Raises:
             UnknownName, UsageError: as for `get`.
         """
         if name not in self._agents:
-            workflow = self.get(name)
             policy = PolicyFile(Path(self._settings.policy).expanduser()) if self._settings.policy else None
-            made: Agent[str] = Agent(
-                WorkflowModel(workflow),
-                [workflow.as_tool(given_by="client")],
-                name=name,
-                policy=policy,
-                limits=self._settings.limits,
-                journal=self._journal,
+            self._agents[name] = speaking_agent(
+                self.get(name), description=self.description(name), policy=policy, limits=self._settings.limits
             )
-            naming = Naming(name=name, description=self.description(name))
-            self._agents[name] = cast("Agent[object]", made.known_as(naming))
         return self._agents[name]
 
     def description(self, name: str) -> str:
