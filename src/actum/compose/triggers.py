@@ -67,7 +67,7 @@ def open_triggers(
                 raise UnknownName(f"no workflow is called {table.workflow!r}")
             made = await shelf.open(*reference(table.workflow))  # the latest one, at each event
         else:
-            made = workflows.get(table.workflow)
+            made = await workflows.opened(table.workflow)
         return await queue.accept_workflow(
             made,
             inputs,

@@ -157,7 +157,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         version: the number of the publication that a workflow carries out; 0 where the definition was not published.
         uses: the publications that the `workflow` nodes stand for, and those of the workflows in them: the number by
             the name as it is written, such as `price` or `price@3`. The run goes on with these. A run that calls a
-            published workflow as a tool, or whose agent stands for one, has the number of this workflow here, too.
+            published workflow as a tool, or whose agent stands for one, has the number of this workflow as the first.
         variables: the variables of the conversation as they were when this run of a workflow began, by their names.
         variables_kept: the digest under which the journal keeps variables that are larger than
             `NODE_VALUE_BYTES_MAX`.

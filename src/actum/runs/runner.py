@@ -208,6 +208,11 @@ class Runner:
         other._catalog, other._generations = None, ()
         return other
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the tools stand for publications, which every process can open."""
+        return bool(self.uses)
+
     def with_uses(self, uses: Mapping[str, int]) -> Runner:
         """The same runner, whose tools stand for certain publications; see `Started.uses`."""
         other = copy.copy(self)

@@ -113,6 +113,7 @@ class PublishedWorkflows:
         self._made = -1
         self._listed: dict[str, ListedWorkflow] | None = None
         self._opened: dict[tuple[str, int | None], Workflow] = {}
+        self._with_used: dict[str, Workflow] = {}
 
     @property
     def tenant(self) -> str:
@@ -134,12 +135,17 @@ class PublishedWorkflows:
             self._listed = made_list
         return self._listed
 
+    async def publications_made(self) -> int:
+        """How often something was published here."""
+        return await self._shelf.publications_made(_KIND, tenant=self._tenant)
+
     async def _look(self) -> None:
         """Forget what was known of the publications in use where something was published since."""
         made = await self._shelf.publications_made(_KIND, tenant=self._tenant)
         if made != self._made:
             self._made, self._listed = made, None
             self._opened.clear()
+            self._with_used.clear()
 
     async def _card(self, line: PublicationInUse) -> WorkflowCard | None:
         """The card of a publication. A publication of an earlier version of the program has none: its text is read."""
@@ -197,17 +203,33 @@ class PublishedWorkflows:
         return await self.open(name, uses[name], began_with=uses)
 
     async def with_used(self, definition: Definition) -> Workflow:
-        """A workflow that is not published itself, with the publications that its nodes name; raises as `open`."""
-        return await self._opening().made(definition, 0)
+        """A workflow that is not published itself, with the publications that its nodes name; raises as `open`. The
+        same workflow is given again as long as nothing is published.
+        """
+        await self._look()
+        if definition.digest not in self._with_used:
+            made = self._made
+            opened = await self._opening().made(definition, 0)
+            if made != self._made:
+                return opened
+            while len(self._with_used) >= WORKFLOWS_MAX:
+                del self._with_used[next(iter(self._with_used))]
+            self._with_used[definition.digest] = opened
+        return self._with_used[definition.digest]
 
-    async def of_run(self, run_id: str) -> Workflow:
+    async def of_run(self, run_id: str, *, tenant: str | None = None) -> Workflow:
         """The workflow of a run that began earlier, to go on with the run: with the definition and the publications
         with which the run began.
+
+        Args:
+            run_id: the run.
+            tenant: whose run it is; None for the tenant whose shelf this is.
 
         Raises:
             UsageError: the run is none of a workflow.
         """
-        entries = (await self._journal.read(run_id, tenant=self._tenant))[:1]
+        whose = self._tenant if tenant is None else tenant
+        entries = (await self._journal.read(run_id, tenant=whose))[:1]
         started = entries[0].record if entries else None
         if not isinstance(started, Started) or not started.workflow:
             raise UsageError(f"run {run_id!r} is none of a workflow")

@@ -22,13 +22,18 @@ from ..core.interfaces import Policy, Request
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from .conversation import SPEAKER
-from .workflow import Workflow
+from .workflow import OpensWorkflow, Workflow
 
 CALL = "workflow"
 
 
 def speaking_agent(
-    workflow: Workflow, *, description: str, policy: Policy | None = None, limits: Limits | None = None
+    workflow: Workflow,
+    *,
+    description: str,
+    policy: Policy | None = None,
+    limits: Limits | None = None,
+    opened: OpensWorkflow | None = None,
 ) -> Agent[object]:
     """An agent that stands for a workflow: its conversation is the workflow's.
 
@@ -40,10 +45,11 @@ def speaking_agent(
         description: what the workflow is good for.
         policy: who may call what.
         limits: of the agent's own runs.
+        opened: as for `Workflow.as_tool`.
     """
     made: Agent[str] = Agent(
         WorkflowModel(workflow),
-        [workflow.as_tool(description=description, given_by="client", answers=True)],
+        [workflow.as_tool(description=description, given_by="client", answers=True, opened=opened)],
         name=workflow.name,
         policy=policy,
         limits=limits,
@@ -51,7 +57,7 @@ def speaking_agent(
     )
     named = made.known_as(Naming(name=workflow.name, description=description))
     if workflow.version:
-        named = named.with_runner(named.runner.with_uses({workflow.name: workflow.version, **workflow.uses}))
+        named = named.with_runner(named.runner.with_uses(workflow.own_uses))
     return cast("Agent[object]", named)
 
 

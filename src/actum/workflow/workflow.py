@@ -9,11 +9,11 @@ The workflow is configuration, as an agent is. An execution is a run; its state 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack, cast
+from typing import Protocol, TypedDict, Unpack, cast
 
 import msgspec
 from msgspec import structs
@@ -88,6 +88,21 @@ class WorkflowOptions(TypedDict, total=False):
     holder: Holder | None
     trace: str
     request: str
+
+
+class OpensWorkflow(Protocol):
+    """Opens a workflow for a call."""
+
+    def __call__(self, run_id: str, context: Context) -> Awaitable[Workflow]:
+        """Open the workflow.
+
+        Args:
+            run_id: the run that the call begins, or goes on with: a run goes on with what it began with.
+            context: of the call.
+
+        Raises:
+            UsageError: the workflow can not be opened.
+        """
 
 
 class Workflow:
@@ -211,6 +226,11 @@ class Workflow:
     def journal(self) -> Journal:
         """Where the runs are written down."""
         return self.runner.journal
+
+    @property
+    def own_uses(self) -> dict[str, int]:
+        """What a run has on record that calls this workflow as a published one; see `Started.uses`."""
+        return {self.name: self.version, **self.uses}
 
     async def check(self, text: str | bytes) -> Sequence[TextProblem]:
         """What is wrong with a text, with the tools and models that are here.
@@ -404,7 +424,13 @@ class Workflow:
         return new
 
     def as_tool(
-        self, name: str | None = None, description: str = "", *, given_by: Source = "agent", answers: bool = False
+        self,
+        name: str | None = None,
+        description: str = "",
+        *,
+        given_by: Source = "agent",
+        answers: bool = False,
+        opened: OpensWorkflow | None = None,
     ) -> Toolset:
         """This workflow as a tool, for an agent or for another workflow. Its parameters are `inputs`.
 
@@ -413,9 +439,10 @@ class Workflow:
             description: what the workflow is good for; by default the definition says so.
             given_by: where the arguments of the calls come from: `client` for a tool that a server offers to programs.
             answers: the agent that has this tool stands for the workflow: its conversation is the workflow's.
+            opened: opens the workflow for a call, where its nodes use publications that may change; None for this one.
         """
         text = description or self.definition.description or f"Run the workflow {self.name!r}."
-        return WorkflowTool(self, name or self.name, text, given_by, answers=answers)
+        return WorkflowTool(self, name or self.name, text, given_by, answers=answers, opened=opened)
 
     async def run_child(
         self, inputs: JsonObject, run_id: str, context: Context, *, given_by: Source = "agent", answers: bool = False
@@ -657,17 +684,25 @@ class WorkflowTool:
         name: the tool's name.
         description: what the workflow is good for.
         given_by: where the arguments of the calls come from.
-        answers: as for `Workflow.as_tool`.
+        answers, opened: as for `Workflow.as_tool`.
     """
 
     generation = 0
     ends_when_cancelled = True
 
     def __init__(
-        self, workflow: Workflow, name: str, description: str, given_by: Source = "agent", *, answers: bool = False
+        self,
+        workflow: Workflow,
+        name: str,
+        description: str,
+        given_by: Source = "agent",
+        *,
+        answers: bool = False,
+        opened: OpensWorkflow | None = None,
     ) -> None:
         self._given_by = given_by
         self._answers = answers
+        self._opened = opened
         self._workflow = workflow
         self._name = name
         self._description = description
@@ -703,7 +738,8 @@ class WorkflowTool:
         """
         run_id = child_id(context.key)
         try:
-            result = await self._workflow.run_child(
+            workflow = self._workflow if self._opened is None else await self._opened(run_id, context)
+            result = await workflow.run_child(
                 call.arguments, run_id, context, given_by=self._given_by, answers=self._answers
             )
         except Busy as busy:
