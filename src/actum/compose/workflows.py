@@ -22,6 +22,7 @@ from ..core.secret_store import SecretSource
 from ..core.shelf import reference
 from ..core.tool import Tool
 from ..journal.recording import RunState
+from ..policy.file import PolicyFile
 from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
 from ..workflow.graph import Definition
@@ -237,11 +238,17 @@ class Workflows:
             self._agents[name] = speaking_agent(
                 self.get(name),
                 description=self.description(name),
-                policy=open_policy(self._settings),
+                policy=self._speakers_policy(),
                 limits=self._settings.limits,
                 opened=partial(self._of_call, name),
             )
         return self._agents[name]
+
+    def _speakers_policy(self) -> PolicyFile | None:
+        """The policy of agents that stand for workflows: where its rules say nothing, the call of a workflow asks
+        nobody. The calls that the workflow makes may ask.
+        """
+        return PolicyFile(Path(self._settings.policy).expanduser()) if self._settings.policy else None
 
     def speaker(self, workflow: Workflow, tenant: str) -> Agent[object]:
         """An agent that stands for a workflow that a tenant has published."""
@@ -252,7 +259,7 @@ class Workflows:
             self._speakers[named] = speaking_agent(
                 workflow,
                 description=workflow.definition.description or f"Run the workflow {workflow.name!r}.",
-                policy=open_policy(self._settings),
+                policy=self._speakers_policy(),
                 limits=self._settings.limits,
             )
         return self._speakers[named]
