@@ -120,6 +120,7 @@ class QueuedWorkflow(Protocol):
         task: TaskQueued,
         *,
         given_by: Source = ...,
+        conversation: str = ...,
         principal: str = ...,
         tenant: str = ...,
         roles: Sequence[str] = ...,
@@ -239,6 +240,7 @@ class TaskQueue:
         options: TaskOptions,
         *,
         conversation: str = "",
+        is_published: bool = False,
         principal: str = "",
         tenant: str = "",
         roles: Sequence[str] = (),
@@ -254,6 +256,7 @@ class TaskQueue:
             options: what was asked for beside the question.
             conversation, principal, tenant, roles, key_id, trace: as for `Agent.run`.
             queued_max: so many tasks of the user may wait, where that is less than the limits of this queue allow.
+            is_published: the agent stands for a published workflow, which every process can open.
 
         Returns:
             The task; the same task for the same unique key.
@@ -269,7 +272,8 @@ class TaskQueue:
                 await agent.reference()
             except UsageError as error:
                 raise TaskRefused("agent", str(error)) from None
-            self._check_buildable(agent.name)
+            if not is_published:
+                self._check_buildable(agent.name)
 
         async def begin(run_id: str, task: TaskQueued) -> None:
             await agent.queue(
@@ -296,6 +300,7 @@ class TaskQueue:
         *,
         given_by: Source = "client",
         is_published: bool = False,
+        conversation: str = "",
         principal: str = "",
         tenant: str = "",
         roles: Sequence[str] = (),
@@ -309,7 +314,7 @@ class TaskQueue:
             workflow: the workflow, which writes to this queue's journal.
             inputs: what the workflow is given; the inputs are judged before anything is written.
             options: what was asked for beside the inputs.
-            given_by, principal, tenant, roles, key_id, trace: as for `Workflow.run`.
+            given_by, conversation, principal, tenant, roles, key_id, trace: as for `Workflow.run`.
             queued_max: as for `accept_run`.
             is_published: the workflow was published, so that other processes build it of the definition that the
                 journal keeps. Otherwise they have to know its name.
@@ -331,6 +336,7 @@ class TaskQueue:
                 inputs,
                 task,
                 given_by=given_by,
+                conversation=conversation,
                 principal=principal,
                 tenant=tenant,
                 roles=roles,
@@ -340,7 +346,7 @@ class TaskQueue:
                 request=task.digest,
             )
 
-        said = ["workflow", workflow.name, inputs]
+        said = ["workflow", workflow.name, inputs, *([conversation] if conversation else [])]
         return await self._accept(User(tenant, principal), workflow.name, options, said, begin, queued_max)
 
     def _check_buildable(self, name: str) -> None:
