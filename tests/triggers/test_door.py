@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from actum.core.clock import SystemClock
 from actum.core.json import Json, JsonObject
 from actum.core.webhook import signature
 from actum.protocols.a2a.remote_agent import RemoteAgent
@@ -33,6 +34,9 @@ from actum.storage.sqlite import SQLiteJournal
 from actum.transport.egress import Egress
 from actum.triggers.desk import TriggerDesk
 from actum.triggers.settings import TriggerTable
+from tests.cli.test_serve import until
+from tests.server.a2a.serving import a2a_server, spoken
+from tests.server.api.house import answering
 from tests.storage.conftest import Store
 from tests.web import serving
 
@@ -382,3 +386,32 @@ async def test_news_that_are_signed_need_a_key_of_the_agent(hall: Callable[..., 
                 headers["content-type"] = "application/json"
                 answer = await client.post("/v1/triggers/weather", content=body, headers=headers)
                 assert answer.status_code == status, said
+
+
+async def test_an_agent_of_ours_elsewhere_pushes_the_news_of_a_task_to_a_trigger_and_signs_them(
+    hall: Callable[..., Hall], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real sender: each piece of news is signed by the key of its server, and tried again when it is refused."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("ACTUM_SECRETS_KEY", "0123456789abcdef" * 4)
+    table = TriggerTable(workflow="lamp", a2a="weather", secret="s", with_={"room": "${event.kind}"})
+    it = hall(weather=table)
+    it.clock.set(SystemClock().now())  # the sender's clock
+    agents: dict[str, RemoteAgent] = {}
+    checks = TriggerSenders(it.desk, lambda name: [SECRET], agents, NewsSignatures(Egress(), it.desk.clock))
+    house = House([TriggerDoor(it.desk, checks)], HouseSettings(access=Access(verifier=Keys())))
+    journal = SQLiteJournal(tmp_path / "far.db")
+    async with serving(house.app) as url, a2a_server(answering("Rain."), journal=journal, private=[url]) as far:
+        agents["weather"] = RemoteAgent(url=f"{far.url}/", name="weather")
+        target = {"url": f"{url}/v1/triggers/weather", "token": SECRET}
+        params = {**spoken("Will it rain?"), "configuration": {"taskPushNotificationConfig": target}}
+        assert "result" in await far.ask("SendMessage", params)
+
+        async def both_came() -> bool:
+            return len(await it.journal.runs(limit=None)) == 2
+
+        await until(both_came)
+    await journal.close()
+    for run in await it.journal.runs(limit=None):
+        await it.carry_out(run.run_id)
+    assert sorted(it.lit) == ["artifact", "status"]

@@ -770,6 +770,7 @@ HELP = {
     "The MCP server of the resource.": "该资源所在的 MCP 服务器。",
     "A resource of the MCP server whose change is the event.": "MCP 服务器的资源，其内容变化即为事件。",
     "The secret by which a webhook's signature is checked.": "用来校验 webhook 签名的密钥的名称。",
+    "The agent elsewhere whose news of a task are events.": "远程智能体，它发来的任务消息即为事件。",
     "How a webhook is signed: standard, github, stripe or token.": (
         "webhook 的签名方式：standard、github、stripe 或 token。"
     ),

@@ -48,6 +48,9 @@ def add(
     secret: Annotated[
         str, typer.Option(metavar="NAME", help="The secret by which a webhook's signature is checked.")
     ] = "",
+    a2a: Annotated[
+        str, typer.Option("--a2a", metavar="AGENT", help="The agent elsewhere whose news of a task are events.")
+    ] = "",
     signature: Annotated[
         str, typer.Option(metavar="FORM", help="How a webhook is signed: standard, github, stripe or token.")
     ] = "",
@@ -67,6 +70,7 @@ def add(
         "server": server,
         "resource": resource,
         "secret": secret,
+        "a2a": a2a,
         "signature": signature,
     }
     table: JsonObject = {key: said(value) for key, value in given.items() if value}

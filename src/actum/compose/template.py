@@ -101,6 +101,12 @@ TEMPLATE = """\
 #secret = "switch"                         # `actum secrets set switch`; two names while it is being changed
 #signature = "standard"                    # github, stripe, token
 
+#[triggers.notes]
+#agent = "desk"
+#say = "The notes have changed: ${event.data.text}"
+#server = "notes"                          # of `actum mcp add`
+#resource = "notes:///today.md"
+
 #[triggers.report]
 #agent = "desk"
 #say = "Write the report of ${event.data.due}."
