@@ -239,3 +239,49 @@ async def test_an_answer_at_the_moment_in_which_its_question_expires_counts_or_t
         assert await journal.posted(run_id) == []
         came[ports[0]] = came.get(ports[0], 0) + 1
     assert min(came.values()) > 10, came
+
+
+async def test_an_answer_to_a_wait_at_the_moment_in_which_its_time_is_over_goes_on_once(store: Store) -> None:
+    clock = FakeClock(auto=True)
+    journal = store.open(clock=clock)
+    flow = Workflow(read_definition(NAP), [], journal=journal, clock=clock)
+    lookers = [EndedWaits(journal, clock, anything) for _ in range(2)]
+    for at in range(40):
+        waiting = await flow.run({})
+        run_id, asked = waiting.run_id, waiting.pending[0]
+        clock.set(asked.expires + (0.0, 0.5)[at % 2])
+
+        async def ends_early(run_id: str = run_id, ask_id: str = asked.id, at: int = at) -> None:
+            for _ in range(at % 11):
+                await asyncio.sleep(0)
+            with suppress(Busy, UnknownName):
+                await flow.resume(run_id, {ask_id: "now"})
+
+        await asyncio.gather(ends_early(), *(waits.look() for waits in lookers))
+        assert (await flow.resume(run_id)).output == {"slept": True}
+        entries = await journal.read(run_id)
+        left = [entry.record.path for entry in entries if isinstance(entry.record, NodeLeft)]
+        answers = [entry for entry in entries if isinstance(entry.record, InputGiven)]
+        assert (left, len(answers)) == (["nap"], 1), at
+
+
+async def test_a_wait_ends_by_the_clock_as_it_is_set_back_and_forward(store: Store) -> None:
+    clock = FakeClock(auto=True)
+    journal = store.open(clock=clock)
+    flow = Workflow(read_definition(NAP), [], journal=journal, clock=clock)
+    waits = EndedWaits(journal, clock, anything)
+
+    async def queued(run_id: str) -> bool:
+        await waits.look()
+        assert journal.tasks is not None
+        return await journal.tasks.find(run_id) is not None
+
+    early = (await flow.run({})).run_id
+    now = clock.now()
+    assert not await queued(early)
+    clock.set(now - 86_400)
+    later = (await flow.run({})).run_id
+    clock.set(now - 86_400 + 601)
+    assert [await queued(later), await queued(later), await queued(early)] == [False, True, False]
+    clock.set(now + 601)
+    assert await queued(early)

@@ -55,7 +55,7 @@ async def test_a_run_that_waits_for_a_time_alone_is_waited_for_a_minute_or_as_lo
         {"for": {"cel": "'9999999999d'"}},
         {"for": {"cel": "1.0e300"}},
         {"until": {"cel": "1.0e300"}},
-        {"until": "tomorrow"},
+        {"until": {"cel": "'tomorrow'"}},
     ],
 )
 async def test_a_time_that_does_not_come_is_an_error_of_its_node(wait: JsonObject) -> None:

@@ -93,10 +93,6 @@ class SourceText(Struct):
         return self.places.get(place, (1, 1))
 
 
-_HALF = re.compile(r"[\ud800-\udfff]")
-_HALVED = "one half of a surrogate pair stands by itself"
-
-
 def read_text(text: str | bytes) -> SourceText:
     """Read YAML 1.2, or JSON where the text begins with a brace.
 
@@ -257,8 +253,6 @@ class _YamlText:
         text, frame = event.value, self._stack[-1] if self._stack else None
         if event.tag is not None and str(event.tag) not in ("!", "tag:yaml.org,2002:str"):
             self._problems.append(TextProblem(f"the tag {event.tag} is not used here", *where))
-        if _HALF.search(text):
-            raise BadWorkflow([TextProblem(_HALVED, *where, "write the character itself")])
         if frame is not None and isinstance(frame.value, dict) and frame.key is None:
             return text  # a name
         return text if not event.implicit[0] else plain_scalar(text)
@@ -352,8 +346,6 @@ class _JsonText:
             text, end = scanstring(self._text, at + 1, True)
         except ValueError as error:
             raise self._bad(str(error).partition(":")[0], at) from None
-        if _HALF.search(text):
-            raise self._bad(_HALVED, at)
         return str(text), int(end)
 
     def _object(self, at: int, place: Place) -> tuple[JsonObject, int]:
