@@ -251,7 +251,7 @@ class _YamlText:
         if event.tag is not None and str(event.tag) not in ("!", "tag:yaml.org,2002:str"):
             self._problems.append(TextProblem(f"the tag {event.tag} is not used here", *where))
         if _HALF.search(text):
-            raise BadWorkflow([TextProblem(_HALVED, *where, "write the character itself")])
+            self._problems.append(TextProblem(_HALVED, *where, "write the character itself"))
         if frame is not None and isinstance(frame.value, dict) and frame.key is None:
             return text  # a name
         return text if not event.implicit[0] else plain_scalar(text)
@@ -346,7 +346,7 @@ class _JsonText:
         except ValueError as error:
             raise self._bad(str(error).partition(":")[0], at) from None
         if _HALF.search(text):
-            raise self._bad(_HALVED, at)
+            self._problems.append(TextProblem(_HALVED, *self._where(at), "write the character itself"))
         return str(text), int(end)
 
     def _object(self, at: int, place: Place) -> tuple[JsonObject, int]:
