@@ -203,6 +203,9 @@ async def test_limits_of_rate_and_queue_answer_429_and_an_answer_waits_for_its_r
         answer = await client.post("/told", content=BODY, headers=standard(it, BODY))
         assert (answer.status_code, answer.json()["run_id"]) == (200, begun.run_id)
         assert (answer.json()["state"], answer.json()["result"]) == ("succeeded", "{}")
+        await it.journal.forget(begun.run_id)
+        answer = await client.post("/told", content=BODY, headers=standard(it, BODY))
+        assert (answer.status_code, answer.json()["how"], "state" in answer.json()) == (202, "known", False)
 
 
 async def test_a_body_that_is_too_long_or_of_another_kind_is_refused_before_anything_is_done(
