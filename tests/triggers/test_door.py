@@ -274,6 +274,7 @@ async def test_of_five_hundred_events_at_once_each_is_on_record_once_or_told_429
     table = TriggerTable(workflow="lamp", secret="s", signature="token", id="body:id", **limits)  # type: ignore[arg-type]
     servers = [hall(press=table), hall(press=table)]
     settings = HouseSettings(access=Access(verifier=Keys()), requests_per_caller_max=1_000)
+    fresh = httpx2.Limits(max_connections=100, max_keepalive_connections=0)  # a server closes idle ones as it likes
     begun: dict[int, str] = {}
     async with AsyncExitStack() as stack:
         clients = []
@@ -281,7 +282,7 @@ async def test_of_five_hundred_events_at_once_each_is_on_record_once_or_told_429
             url = await stack.enter_async_context(
                 serving(House([TriggerDoor(server.desk, senders(server.desk))], settings).app)
             )
-            clients.append(await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120)))
+            clients.append(await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120, limits=fresh)))
 
         async def press(number: int) -> int:
             answer = await clients[number % 2].post(
