@@ -29,7 +29,7 @@ from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
 from actum.tasks.queue import TaskQueue
 from actum.testing import FakeClock, ScriptedModel
-from actum.triggers.desk import Targets, TooManyEvents, TriggerDesk, check_trigger, whose
+from actum.triggers.desk import TargetAway, Targets, TooManyEvents, TriggerDesk, check_trigger, whose
 from actum.triggers.event import TriggerEvent
 from actum.triggers.settings import TriggerTable
 from actum.triggers.watch import Watcher
@@ -64,6 +64,7 @@ class Hall:
         self.place = store.place
         self.clock = FakeClock(auto=True)
         self.lit: list[str] = []
+        self.is_away = True
         self.journal: Journal = store.open(clock=self.clock)
         self.policy = policy
         self.queue = TaskQueue(self.journal, clock=self.clock)
@@ -81,6 +82,8 @@ class Hall:
 
     async def workflow(self, name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions) -> TaskLine:
         principal, tenant = whose(name, table)
+        if table.workflow == "away" and self.is_away:
+            raise TargetAway("it is away")
         made = self.made(WAITS if table.workflow == "order" else LAMP)
         return await self.queue.accept_workflow(
             made,
@@ -379,6 +382,15 @@ async def test_an_event_that_is_told_again_when_its_task_has_left_the_list_finds
     assert desk.journal.tasks is not None
     desk.clock.advance(1e7)
     assert await desk.journal.tasks.drop(desk.clock.now()) == 1
+    again = await desk.desk.fire("press", {"room": "hall"}, id="e1")
+    assert (again.run_id, again.how, desk.lit) == (begun.run_id, "known", ["hall"])
+
+
+async def test_an_event_that_is_told_again_when_its_run_was_forgotten_begins_nothing(hall: Callable[..., Hall]) -> None:
+    desk = hall(press=TriggerTable(workflow="lamp"))
+    begun = await desk.desk.fire("press", {"room": "hall"}, id="e1")
+    await desk.carry_out(begun.run_id)
+    await desk.journal.forget(begun.run_id)
     again = await desk.desk.fire("press", {"room": "hall"}, id="e1")
     assert (again.run_id, again.how, desk.lit) == (begun.run_id, "known", ["hall"])
 

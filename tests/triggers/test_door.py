@@ -203,6 +203,9 @@ async def test_limits_of_rate_and_queue_answer_429_and_an_answer_waits_for_its_r
         answer = await client.post("/told", content=BODY, headers=standard(it, BODY))
         assert (answer.status_code, answer.json()["run_id"]) == (200, begun.run_id)
         assert (answer.json()["state"], answer.json()["result"]) == ("succeeded", "{}")
+        await it.journal.forget(begun.run_id)
+        answer = await client.post("/told", content=BODY, headers=standard(it, BODY))
+        assert (answer.status_code, answer.json()["how"], "state" in answer.json()) == (202, "known", False)
 
 
 async def test_a_body_that_is_too_long_or_of_another_kind_is_refused_before_anything_is_done(
@@ -271,6 +274,7 @@ async def test_of_five_hundred_events_at_once_each_is_on_record_once_or_told_429
     table = TriggerTable(workflow="lamp", secret="s", signature="token", id="body:id", **limits)  # type: ignore[arg-type]
     servers = [hall(press=table), hall(press=table)]
     settings = HouseSettings(access=Access(verifier=Keys()), requests_per_caller_max=1_000)
+    fresh = httpx2.Limits(max_connections=100, max_keepalive_connections=0)  # a server closes idle ones as it likes
     begun: dict[int, str] = {}
     async with AsyncExitStack() as stack:
         clients = []
@@ -278,7 +282,7 @@ async def test_of_five_hundred_events_at_once_each_is_on_record_once_or_told_429
             url = await stack.enter_async_context(
                 serving(House([TriggerDoor(server.desk, senders(server.desk))], settings).app)
             )
-            clients.append(await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120)))
+            clients.append(await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120, limits=fresh)))
 
         async def press(number: int) -> int:
             answer = await clients[number % 2].post(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import resource
 import time
@@ -15,7 +16,9 @@ import pytest
 
 from actum.core.json import Json
 from actum.core.webhook import signature
-from tests.cli.test_serve import Server, served, until
+from actum.server import Folder, McpService
+from tests.cli.test_serve import Server, command, served, until
+from tests.mcp_service import served as mcp_served
 
 pytestmark = pytest.mark.row("A6")
 
@@ -92,7 +95,7 @@ with = {room = "${event.data.text}"}
 
 
 @asynccontextmanager
-async def hall(folder: Path, place: str) -> AsyncIterator[tuple[Server, httpx2.AsyncClient]]:
+async def hall(folder: Path, place: str, more: str = "") -> AsyncIterator[tuple[Server, httpx2.AsyncClient]]:
     for name, text in (
         ("work.py", TOOLS),
         ("clerk.py", CLERK),
@@ -103,7 +106,7 @@ async def hall(folder: Path, place: str) -> AsyncIterator[tuple[Server, httpx2.A
         (folder / name).write_text(text, "utf-8")
     environment = {"ACTUM_JOURNAL": place, "ACTUM_SECRET_SWITCH": SECRET, "PYTHONPATH": str(folder)}
     async with (
-        served(folder, "--tools", "work.py", settings=SETTINGS, **environment) as server,
+        served(folder, "--tools", "work.py", settings=SETTINGS + more, **environment) as server,
         httpx2.AsyncClient(base_url=server.origin, timeout=60) as client,
     ):
         yield server, client
@@ -241,3 +244,30 @@ async def test_on_a_full_disk_an_event_is_told_503_and_begins_once_when_there_is
         for each in answers:
             await ended(client, each)
     assert sorted(lit(tmp_path)) == sorted(told)
+
+
+async def test_a_resource_of_an_mcp_server_begins_runs_as_soon_as_a_person_has_approved_the_server(
+    tmp_path: Path, place: str
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "today.md").write_text("before", "utf-8")
+    async with mcp_served(McpService(resources=[Folder("notes", notes)])) as url:
+        trigger = (
+            f'[triggers.today]\nworkflow = "lamp"\nserver = "{url}"\nresource = "notes:///today.md"\nevery_s = 1\n'
+            'with = {room = "${event.data.text}"}\n'
+        )
+        async with hall(tmp_path, place, trigger) as (server, client):
+            await server.heard("was not approved")
+            assert (await client.post("/v1/triggers/today", json={"room": "hall"})).status_code == 404
+            await asyncio.to_thread(command, tmp_path, "mcp", "approve", url, "--yes")
+            numbers = itertools.count()
+
+            async def changed() -> bool:  # the content that is seen first is no change
+                (notes / "today.md").write_text(f"note-{next(numbers)}", "utf-8")
+                await asyncio.sleep(0.5)
+                return bool(lit(tmp_path))
+
+            async with asyncio.timeout(60):
+                await until(changed)
+            assert all(room.startswith("note-") for room in lit(tmp_path))

@@ -172,6 +172,42 @@ async def test_a_server_that_is_late_tells_no_change_twice(hall: Callable[..., H
     assert sorted(await rooms(it)) == ["A-", "B-", "C-"]
 
 
+# Schedules ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_schedule_asks_the_database_only_when_it_is_due(hall: Callable[..., Hall], tmp_path: Path) -> None:
+    it = hall(daily=TriggerTable(workflow="lamp", with_={"room": "hall"}, schedule="0 7 * * *"))
+    watcher = Watcher(it.desk, tmp_path)
+    it.clock.set(1_790_000_000.0)
+    for _ in range(3):
+        await watcher.look()
+    begins = await it.desk.positions.find("schedule:daily")
+    assert begins is not None
+    assert await it.desk.positions.move("schedule:daily", begins, "0.0")  # nobody looks at it until 7 o'clock
+    await watcher.look()
+    assert await it.journal.runs(limit=None) == []
+    it.clock.advance(86_400.0)
+    await watcher.look()
+    assert len(await it.journal.runs(limit=None)) == 1
+
+
+async def test_an_event_of_a_schedule_waits_while_its_workflow_is_away_and_is_told_in_the_log_once(
+    hall: Callable[..., Hall], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    it = hall(hourly=TriggerTable(workflow="away", with_={"room": "hall"}, schedule="0 * * * *"))
+    watcher = Watcher(it.desk, tmp_path)
+    it.clock.set(1_790_000_000.0)
+    await watcher.look()
+    it.clock.advance(3_600.0)
+    for _ in range(5):
+        await watcher.look()
+    assert [record.message for record in caplog.records] == ["trigger hourly: it is away"]
+    it.is_away = False
+    await watcher.look()
+    await watcher.look()
+    assert await rooms(it) == ["hall"]
+
+
 # Resources ------------------------------------------------------------------------------------------------------------
 
 
@@ -228,6 +264,42 @@ async def test_a_resource_that_a_server_tells_of_begins_one_run_a_change_with_tw
             it.clock.advance(1.0)
             await lit(it, clock, told)
     assert len(await it.journal.runs(limit=None)) == 3
+
+
+class Hasty:
+    """A resource of a server that says all the time that the resource has changed."""
+
+    address = "notes:///today.md"
+
+    def __init__(self) -> None:
+        self.read_times = 0
+
+    async def listen(self, changed: Callable[[], None]) -> None:
+        asyncio.get_running_loop().call_soon(changed)
+
+    async def read(self) -> WatchedContent:
+        self.read_times += 1
+        return WatchedContent.of([b"%d" % self.read_times])
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+async def test_a_server_that_says_all_the_time_that_a_resource_changed_has_it_read_once_a_second(
+    hall: Callable[..., Hall], tmp_path: Path
+) -> None:
+    it, hasty = hall(note=NOTE), Hasty()
+    it.clock.auto = False
+    following = asyncio.create_task(Watcher(it.desk, tmp_path, {"note": hasty}).run())
+    for second in range(1, 4):
+        async with asyncio.timeout(20):
+            while it.clock.slept.count(1.0) < second:  # noqa: ASYNC110  # the clock has no event for it
+                await asyncio.sleep(0.005)
+        assert hasty.read_times == second
+        it.clock.advance(1.0)
+    following.cancel()
+    await asyncio.wait([following])
+    assert len(await it.journal.runs(limit=None)) == 2  # the first content is no change
 
 
 async def test_a_resource_of_a_server_that_tells_nothing_is_read_from_time_to_time_and_may_be_away(

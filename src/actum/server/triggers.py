@@ -119,7 +119,10 @@ class TriggerDoor:
         }
         if not table.answer or not taken.run_id:
             return Response(msgspec.json.encode(told), status_code=202, media_type="application/json")
-        view = await self._desk.wait(taken.run_id, table.answer_s)
+        try:
+            view = await self._desk.wait(taken.run_id, table.answer_s)
+        except UnknownName:  # the list of tasks holds the task no longer, or the run was forgotten
+            return Response(msgspec.json.encode(told), status_code=202, media_type="application/json")
         told |= {"state": view.line.state}
         if view.line.is_finished:
             told |= {"result": view.text if view.line.state == "succeeded" else None}

@@ -518,7 +518,8 @@ class TaskQueue:
         return await self._index().keyed(tenant, principal, key)
 
     async def run_of_key(self, key: str, *, tenant: str, principal: str) -> str:
-        """The run that was accepted for a unique key, also where the list of tasks has dropped the task since.
+        """The run that was accepted for a unique key, also where the list of tasks has dropped the task since, or the
+        run was forgotten.
 
         Args:
             key: the unique key.
@@ -531,7 +532,8 @@ class TaskQueue:
             return known.run_id
         run_id = _run_of_key(User(tenant, principal), key, 0)
         entries = await self._journal.read(run_id)
-        return run_id if any(isinstance(entry.record, TaskQueued) for entry in entries) else ""
+        is_forgotten = bool(entries) and not entries[0].payload
+        return run_id if is_forgotten or any(isinstance(entry.record, TaskQueued) for entry in entries) else ""
 
     async def wait(
         self, run_id: str, seconds: float, *, tenant: str | None = None, principal: str | None = None

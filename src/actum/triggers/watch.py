@@ -44,6 +44,7 @@ class Watcher:
         self._desk = desk
         self._resources = resources or {}
         self._problems: dict[str, str] = {}
+        self._next: dict[str, tuple[float, float]] = {}
         self._schedules = {
             name: Schedule(table.schedule, table.zone) for name, table in desk.triggers.items() if table.schedule
         }
@@ -99,7 +100,17 @@ class Watcher:
     # Schedules --------------------------------------------------------------------------------------------------------
 
     async def _look_at_clock(self, name: str, table: TriggerTable) -> None:
-        now, key = self._desk.clock.now(), f"schedule:{name}"
+        """Begin what is due. Until the next point in time comes, or the clock is set back, nothing is asked of the
+        database.
+        """
+        now = self._desk.clock.now()
+        looked, due = self._next.get(name, (now, now))
+        if not looked <= now < due:
+            await self._begin_due(name, table, now)
+            self._next[name] = (now, self._schedules[name].after(now))
+
+    async def _begin_due(self, name: str, table: TriggerTable, now: float) -> None:
+        key = f"schedule:{name}"
         position = await self._desk.positions.find(key)
         if position is None:  # a schedule begins with the moment in which it is first seen
             await self._desk.positions.move(key, None, repr(now))
