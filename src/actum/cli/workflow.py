@@ -78,7 +78,10 @@ def run_workflow(
     pins = _pinned(said(pin)) if pin else {}
 
     async def command() -> int:
-        async with shelf.open_shelf(settings, terminal, owner, approver, name=name, models=models) as opened:
+        # A workflow of the settings uses what the operator published, whoever runs it.
+        async with shelf.open_shelf(
+            settings, terminal, "" if name else owner, approver, name=name, models=models
+        ) as opened:
             try:
                 workflow = await shelf.workflow_of(file, opened.workflows)
             except UnknownName as error:
@@ -118,11 +121,11 @@ def check_workflow(
     journal: JournalFlag = "",
 ) -> int:
     """Tell everything that is wrong with a workflow, with line, column and a hint."""
-    settings, file, *_ = _meant(options.read(tools=tools, mcp=mcp, journal=journal), said(source))
+    settings, file, name, _ = _meant(options.read(tools=tools, mcp=mcp, journal=journal), said(source))
     terminal = Terminal()
 
     async def command() -> int:
-        async with shelf.open_shelf(settings, terminal, said(tenant)) as opened:
+        async with shelf.open_shelf(settings, terminal, "" if name else said(tenant)) as opened:
             text = await shelf.text_of(file, opened.shelf, said(tenant))
             problems = await opened.workflows.problems_of(text, opened.tools)
         for problem in problems:

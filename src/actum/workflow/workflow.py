@@ -399,9 +399,7 @@ class Workflow:
         )
         setting = structs.replace(setting, begins=begins, stopping=stopping)
         shared = self.journal.is_shared
-        result = await self._go_on(
-            run_id, lambda state: records_of(state, _chosen(state, answers or {}), is_shared=shared), setting
-        )
+        result = await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
         return await self._waited_out(result, setting, wait_s, told)
 
     async def wait_along(
@@ -863,22 +861,6 @@ def _has_memory(definition: Definition) -> bool:
     """Whether a node is told of the conversation."""
     nodes = nodes_in(definition.graph)
     return any(isinstance(node.settings, ModelNode) and node.settings.memory is not None for node in nodes)
-
-
-def _chosen(state: RunState, answers: Mapping[str, Answer | str]) -> dict[str, Answer | str]:
-    """Answers in which the name of a choice stands for the form with this choice."""
-    found: dict[str, Answer | str] = {}
-    for ask_id, given in answers.items():
-        asked = state.question(ask_id)
-        schema = asked.pending.schema if asked is not None else None
-        properties = schema.get("properties", {}) if schema is not None else {}
-        choices = properties.get("choice", {}) if isinstance(properties, dict) else {}
-        names = choices.get("enum", []) if isinstance(choices, dict) else []
-        if isinstance(given, str) and isinstance(names, list) and given in names:
-            found[ask_id] = Answer("answer", arguments={"choice": given})
-        else:
-            found[ask_id] = given
-    return found
 
 
 def _handed_down(answers: Mapping[str, InputGiven], state: RunState) -> list[InputGiven]:
