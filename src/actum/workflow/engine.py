@@ -12,7 +12,6 @@ import asyncio
 import hashlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import cast
 
 import msgspec
@@ -25,15 +24,11 @@ from ..core.interfaces import Model
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, ToolMessage
 from ..core.pending import Pending
-from ..core.provenance import Origin
 from ..core.record import (
     NODE_VALUE_BYTES_MAX,
-    InputGiven,
-    InputRequested,
     NodeBegan,
     NodeError,
     NodeLeft,
-    new_id,
 )
 from ..journal.recording import CallRef
 from ..policy.origins import Lookup
@@ -42,31 +37,21 @@ from .asking import form_of
 from .conversation import ConversationVariables
 from .expression import NoValue
 from .flow import Due, Flow, NodeOutcome
-from .functions import told
 from .graph import Definition, is_foreign
-from .lineage import OF_MODEL, Built, From, Lineage
+from .lineage import OF_MODEL, Built, Lineage
 from .model_answers import ModelAnswers
-from .node_call import OriginsOfCall, asked_for, object_in, outcome_of_call, parsed
-from .nodes import seconds_of
+from .node_call import OriginsOfCall, asked_for, object_in, outcome_of_call
+from .node_questions import OF_EVENT, OF_PERSON, NodeQuestions
 from .pure import NodeFailed, compute, failed
 from .say_order import SayOrder
 from .settings import (
-    HumanNode,
     TemplateNode,
-    WaitNode,
 )
 from .template import TemplateWriter
 
 POLL_S = 0.5
 """Seconds between two looks for answers that other processes were given."""
 
-FIRST_MOMENT = 1.0
-"""A wait until an earlier time than this is over: 0 stands for no time at all."""
-LAST_MOMENT = 253_402_300_800.0
-"""The end of the year 9999."""
-
-OF_EVENT = From((Origin("event"),))
-OF_PERSON = From((Origin("user"),))
 NODES_WITHOUT_A_BREATH = 64
 """After so many nodes in a row the event loop gets its turn: tools that never wait would keep it busy otherwise."""
 
@@ -114,6 +99,7 @@ class WorkflowEngine:
         self._flow = Flow(definition, inputs, given_by, about, self._conversation.values)
         self._say_order = SayOrder(self._flow.root)
         self._answers = ModelAnswers(run, models, earlier)
+        self._questions = NodeQuestions(run)
         self._heard = heard
         self._kept = kept
         self._templates = templates
@@ -417,10 +403,8 @@ class WorkflowEngine:
             await self._make(due, number, call)
         elif needs == "model":
             await self._ask_model(due, number, began)
-        elif needs == "person":
-            await self._ask_person(due, number, began)
         else:
-            await self._wait(due, number, began)
+            await self._ask(due, number, began)
 
     async def _try_again(self, due: Due) -> None:
         assert due.result is not None
@@ -500,8 +484,9 @@ class WorkflowEngine:
             self._end_asking(due, number, began, NodeOutcome(value=found.value, port=found.port, lineage=OF_MODEL))
             return
         message = f"{due.path}: what is {', '.join(found.missing)}?"
-        given_now = await self._asked_person(due, number, message, form_of(due.node, found.missing), (), 0.0)
-        if given_now is None:
+        given_now = await self._questions.asked(due, number, message, form_of(due.node, found.missing))
+        if isinstance(given_now, Pending):
+            self._waiting[due.path] = (due, given_now)
             return
         if given_now.verdict != "answer":
             outcome = failed(due, "missing", f"nobody said: {', '.join(found.missing)}")
@@ -516,86 +501,15 @@ class WorkflowEngine:
 
     # Persons, time and templates --------------------------------------------------------------------------------------
 
-    async def _ask_person(self, due: Due, number: int, given: JsonObject) -> None:
-        settings, began = due.node.settings, self._run.context.clock.monotonic()
-        assert isinstance(settings, HumanNode)
-        approvers = given["approvers"] if isinstance(given["approvers"], list) else [given["approvers"]]
-        expires = 0.0 if settings.expires is None else self._run.context.now() + seconds_of(settings.expires)
-        names = tuple(str(each) for each in approvers)
-        answered = await self._asked_person(due, number, told(given["message"]), form(settings), names, expires)
-        if answered is None:
-            return
-        asked = self._run.state.asked_by_node(number)
-        assert asked is not None
-        late = 0 < asked.pending.expires < self._run.state.given_at.get(asked.id, self._run.context.now())
-        if late or answered.expired:
-            outcome = NodeOutcome(value={"output": None, "by": ""}, port="expired", lineage=OF_PERSON)
-        elif answered.verdict != "answer":
-            value: JsonObject = {"output": answered.text or None, "by": answered.by}
-            outcome = NodeOutcome(value=value, port="denied", lineage=OF_PERSON)
+    async def _ask(self, due: Due, number: int, given: JsonObject) -> None:
+        """Ask a person, or wait for a time or an event."""
+        began = self._run.context.clock.monotonic()
+        is_wait = due.node.type.needs == "wait"
+        outcome = await (self._questions.wait if is_wait else self._questions.person)(due, number, given)
+        if isinstance(outcome, Pending):
+            self._waiting[due.path] = (due, outcome)
         else:
-            filled: JsonObject = answered.arguments or {}
-            chosen = str(filled.get("choice")) if settings.choices else ""
-            value = {"output": chosen if settings.choices else filled, "by": answered.by}
-            outcome = NodeOutcome(value=value, port=chosen, lineage=OF_PERSON)
-        self._end_asking(due, number, began, outcome)
-
-    async def _asked_person(
-        self, due: Due, number: int, message: str, schema: JsonObject, approvers: tuple[str, ...], expires: float
-    ) -> InputGiven | None:
-        """What a person answered; None where nobody has, and the node waits."""
-        run = self._run
-        asked = run.state.asked_by_node(number)
-        if asked is None:
-            pending = Pending(
-                new_id("ask"),
-                "elicitation",
-                message,
-                approvers=approvers,
-                expires=expires,
-                schema=schema,
-                name=due.path,
-            )
-            asked = InputRequested(pending, number, 0)
-            run.context.write(asked)
-        known = run.state.answers.get(asked.id)
-        if known is not None:
-            return known
-        if 0 < asked.pending.expires <= run.context.now():
-            return EXPIRED
-        if await run.ask(asked.pending) is not None:
-            return run.state.answers[asked.id]
-        run.check_cancelled()
-        self._waiting[due.path] = (due, asked.pending)
-        return None
-
-    async def _wait(self, due: Due, number: int, given: JsonObject) -> None:
-        """Wait for a time or an event. No coroutine waits: the run pauses."""
-        run, settings, began = self._run, due.node.settings, self._run.context.clock.monotonic()
-        assert isinstance(settings, WaitNode)
-        now = run.context.now()
-        asked = run.state.asked_by_node(number)
-        if asked is None:
-            try:
-                until, token = _until(given, now), given["event"]
-            except ValueError as error:
-                self._end_asking(due, number, began, failed(due, "no_value", str(error)))
-                return
-            ends = until or (0.0 if settings.expires is None else now + seconds_of(settings.expires))
-            name = "" if token is None else told(token)
-            message = f"{due.path} waits {f'for the event {name!r}' if name else f'until {_moment(ends)}'}."
-            asked = InputRequested(Pending(new_id("wait"), "result", message, expires=ends, name=name), number, 0)
-            run.context.write(asked)
-        known, ends = run.state.answers.get(asked.id), asked.pending.expires
-        is_event = bool(asked.pending.name)
-        if known is not None and is_event and known.verdict != "cancel":
-            outcome = NodeOutcome(value={"output": parsed(known.text)}, lineage=OF_EVENT)
-        elif known is not None or 0 < ends <= now:  # a person may end a wait for a time early
-            outcome = NodeOutcome(value={"output": None}, port="expired" if is_event else "", lineage=OF_EVENT)
-        else:
-            self._waiting[due.path] = (due, asked.pending)
-            return
-        self._end_asking(due, number, began, outcome)
+            self._end_asking(due, number, began, outcome)
 
     async def _write_template(self, due: Due) -> None:
         settings = due.node.settings
@@ -611,45 +525,6 @@ class WorkflowEngine:
         else:
             outcome = NodeOutcome(value={"output": text, "text": text}, lineage=self._lineage_of(due))
         self._leave(due, outcome, seconds=self._run.context.clock.monotonic() - began)
-
-
-EXPIRED = InputGiven("", "cancel", expired=True)
-"""In the place of an answer that did not come in time."""
-
-
-def form(settings: HumanNode) -> JsonObject:
-    """The form that a person fills in."""
-    if settings.choices:
-        choice: JsonObject = {"type": "string", "enum": cast("list[Json]", list(settings.choices))}
-        return {"type": "object", "properties": {"choice": choice}, "required": ["choice"]}
-    return settings.form or {"type": "object", "properties": {}}
-
-
-def _until(given: JsonObject, now: float) -> float:
-    """When a wait for a time is over, in seconds since 1970; 0 for a wait for an event.
-
-    Raises:
-        ValueError: that is no time.
-    """
-    if given["for"] is not None:
-        return now + seconds_of(given["for"])
-    until = given["until"]
-    if until is None:
-        return 0.0
-    moment: float
-    if isinstance(until, int | float) and not isinstance(until, bool):
-        moment = until
-    else:
-        when = datetime.fromisoformat(str(until))
-        moment = (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()
-    if not moment < LAST_MOMENT:  # nor is "not a number" below it
-        raise ValueError(f"{str(until)[:100]} is no time that comes")
-    return float(max(moment, FIRST_MOMENT))
-
-
-def _moment(seconds: float) -> str:
-    """A point in time, for people."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(" ", "seconds")
 
 
 def _digest(value: Json) -> str:
