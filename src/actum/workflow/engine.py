@@ -35,7 +35,7 @@ from ..policy.origins import Lookup
 from ..runs.run import Finish, Run, Stopped
 from .asking import form_of
 from .conversation import ConversationVariables
-from .expression import NoValue
+from .expression import NoValue, check_size
 from .flow import Due, Flow, NodeOutcome
 from .graph import Definition, is_foreign
 from .lineage import OF_MODEL, Built, Lineage
@@ -144,6 +144,7 @@ class WorkflowEngine:
             raise WorkflowFailed(flow.failed.code, flow.failed.message, flow.failed.node)
         try:
             outputs, _ = flow.outputs()
+            check_size(outputs)
         except NoValue as none:
             raise WorkflowFailed("no_value", f"outputs: {none}") from None
         return Finish(status="done", text="\n".join(self._said) or dumps(outputs), output=outputs, outputs=outputs)
@@ -342,7 +343,13 @@ class WorkflowEngine:
         if assigned and (name := self._conversation.conflict(assigned)):
             message = f"another run of the conversation has changed {name} since this run began"
             outcome, assigned = failed(due, "conflict", message), {}
-        value, kept = ({}, "") if is_call or outcome.error is not None else self._kept_apart(outcome.value)
+        value: JsonObject = {}
+        kept = ""
+        if not is_call and outcome.error is None:
+            try:
+                value, kept = self._kept_apart(outcome.value)
+            except NoValue as large:
+                outcome, assigned = failed(due, "too_large", str(large)), {}
         record = NodeLeft(
             path=due.path,
             status="again" if outcome.is_again else "done" if outcome.error is None else "failed",
@@ -376,8 +383,15 @@ class WorkflowEngine:
             self._said.append(text)
 
     def _kept_apart(self, value: JsonObject) -> tuple[JsonObject, str]:
-        """A value for the record; a large value is kept by its digest instead."""
-        text = msgspec.json.encode(value) if _may_be_large(value) else b""
+        """A value for the record; a large value is kept by its digest instead.
+
+        Raises:
+            NoValue: the value is far too large.
+        """
+        text = b""
+        if _may_be_large(value):
+            check_size(value)
+            text = msgspec.json.encode(value)
         if len(text) <= NODE_VALUE_BYTES_MAX:
             return value, ""
         digest = _digest(value)
