@@ -648,9 +648,11 @@ class Workflow:
                     "the workflow with PublishedWorkflows.of_run"
                 )
 
+        first = RunState((await setting.journal.read(checked_id(run_id)))[:1]).started
         async with (
+            # Held first: an attempt at a task that finds its conversation busy has not begun.
+            self._talking(first) if first is not None else nullcontext(),
             self.runner.taken_up(run_id, answers, setting, check) as state,
-            self._talking(state.beginning()),
         ):
             return await self._carry_out(run_id, state, setting)
 
