@@ -710,7 +710,7 @@ class Workflow:
                 )
 
         # The conversation first: the attempt of a task that finds it held is not begun.
-        first = (await setting.journal.read(run_id))[:1]
+        first = (await setting.journal.read(checked_id(run_id)))[:1]
         begun = RunState(first).beginning() if first and first[0].payload else None
         async with (
             self._talking(begun, setting.journal),
