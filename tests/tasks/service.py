@@ -74,12 +74,16 @@ def slow(seconds: float) -> str:
 
 
 def settings_of(journal: str, folder: Path) -> Settings:
-    """The settings of a server whose tools stand in this folder; where none do, those of the tests are put there."""
-    if not (folder / "tools.py").exists():
-        (folder / "tools.py").write_text(TOOLS, "utf-8")
+    """The settings of a server whose tools stand in this folder; where none do, those of the tests are put there. The
+    name `offered` in that file is the list of tools, where the file has one; workflows stand in `actum.toml`.
+    """
+    tools = folder / "tools.py"
+    if not tools.exists():
+        tools.write_text(TOOLS, "utf-8")
+    offered = ":offered" if "\noffered = " in tools.read_text("utf-8") else ""
     (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
     said: dict[str, str | Sequence[str] | JsonObject | None] = {
-        "tools": [str(folder / "tools.py")],
+        "tools": [f"{tools}{offered}"],
         "journal": journal,
         "policy": str(folder / "policy.toml"),
     }

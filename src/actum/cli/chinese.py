@@ -74,6 +74,11 @@ WORDS = {
         "内置模型：只有规则，不是语言模型。`actum doctor` 会说明怎样使用真正的模型。"
     ),
     "The run waits. To go on:": "运行在等待。继续运行请输入：",
+    "waits until {moment}": "等待到 {moment}",
+    "The run waits until {moment}. `actum serve` goes on with the workflows that it serves;": (
+        "运行等待到 {moment}。`actum serve` 到时会继续它所提供的工作流；"
+    ),
+    "to go on yourself, when the time has come:": "也可以到时自己继续：",
     "The run waited for this, and is lost: its journal was in memory. Name a file by --journal": (
         "运行在等待这一项，但它的记录只在内存里，已经丢失。请用 --journal 指定一个文件"
     ),
@@ -332,6 +337,10 @@ HELP = {
         "MCP 服务器：mine（`actum mcp` 里的）、名称、地址、列出服务器的文件，或者 none；可重复。默认 mine。"
     ),
     "How the model says a call; see `actum dialects`.": "模型表达调用的方式，见 `actum dialects`。",
+    "Carry out this node alone, such as book or trips/price.": "只执行这个节点，例如 book 或 trips/price。",
+    "With --only: a JSON file with what the other nodes have given.": (
+        "与 --only 一起用：一个 JSON 文件，写明其他节点给出的结果。"
+    ),
     "Go on with the conversation of this id.": "继续这个编号的对话。",
     "Whose conversation it is, where it is not your own; '' for those of programs that name no principal.": (
         "这次对话属于谁（不是自己的时候）；'' 表示没有写明主体的程序的对话。"

@@ -120,6 +120,11 @@ REASONS = {
 """Why something failed: stands behind a colon in other messages, and alone."""
 
 MESSAGES = {
+    # workflows
+    "--pin goes with --only NODE": "--pin 要与 --only NODE 一起用",
+    "--pin {path} holds no JSON object; write the names of nodes, and what each has given": (
+        "--pin {path} 里不是 JSON 对象：请写明各节点的名称和它给出的结果"
+    ),
     # versions of workflows
     "give a second file or name to compare with": "请给出要比较的第二个文件或名称",
     (

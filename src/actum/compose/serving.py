@@ -51,6 +51,7 @@ from ..server.stored_keys import StoredKeys
 from ..server.task_metrics import TaskMetrics
 from ..server.triggers import TriggerDoor
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
+from ..server.workflows import PublishedOffer
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.egress import Egress
 from ..transport.guard import is_here
@@ -119,11 +120,14 @@ def open_doors(
         journal=journal,
         who=who,
         keys=mcp_keys(settings, os.environ),
+        offer=PublishedOffer(workflows) if workflows is not None else None,
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)
     api = ApiDoor(runner, agents, tasking=tasking, workflows=workflows)
-    executor = AgentExecutor(Api(runner, agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s))
+    executor = AgentExecutor(
+        Api(runner, agents, SystemClock(), workflows=workflows), AgentServing(hold_s=settings.serve.hold_s)
+    )
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
     catalog = [CatalogDoor(catalog_files(os.environ))] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
@@ -139,7 +143,19 @@ def open_doors(
     if serves_a2a(settings, agents):
         from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
 
-        doors.append(open_a2a_door(settings, runner, agents, journal, os.environ, tasking, verifier=verifier, who=who))
+        doors.append(
+            open_a2a_door(
+                settings,
+                runner,
+                agents,
+                journal,
+                os.environ,
+                tasking,
+                verifier=verifier,
+                who=who,
+                workflows=workflows,
+            )
+        )
     return [*doors, models, *catalog, api]
 
 

@@ -84,7 +84,7 @@ def open_triggers(
         principal, tenant = whose(name, table)
         is_published = table.workflow not in workflows.names
         try:
-            made = await published(tenant, table.workflow) if is_published else workflows.get(table.workflow)
+            made = await published(tenant, table.workflow) if is_published else await workflows.opened(table.workflow)
         except UsageError as error:
             raise TargetAway(f"the workflow of this trigger is not there: {error}") from None
         return await queue.accept_workflow(

@@ -36,6 +36,7 @@ from ..protocols.a2a.news import KEPT_S, KIND, OWNER, PATH, AwaitedNews, hash_of
 from ..transport.egress import Egress
 from .api.api import Api
 from .api.approvals import answer_and_go_on
+from .api.problem import Refusal
 from .identity import Identity
 from .news_signature import TOKEN, NewsSignatures, shown_signature
 
@@ -160,7 +161,7 @@ class NewsDoor:
                 if clock.monotonic() >= until:
                     break
                 await clock.sleep(POLL_S)
-            except UsageError as error:
+            except (UsageError, Refusal) as error:
                 log.warning("a run could not go on with news of a remote agent: %s", error)
                 break
         await self._objects.delete(OWNER, kept_id)

@@ -28,7 +28,7 @@ from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Clock, Facts, Journal, TaskIndex
 from ..core.json import JsonObject
 from ..core.message import UserMessage
-from ..core.pending import Pending
+from ..core.pending import Pending, over_at
 from ..core.provenance import Source
 from ..core.record import CallsRequested, Ended, Entry, HandedOver, Requester, RunSummary, TaskQueued, new_id
 from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
@@ -39,7 +39,9 @@ from ..runs.recorded import outputs_of
 from ..runs.runner import Runner
 from .attempt import verdict
 from .dispatcher import Dispatcher
-from .waits import TaskWaits, is_settled
+from .ended_waits import WAKE_S
+from .waits import POLL_S as WAIT_POLL_S
+from .waits import TaskWaits
 
 CANCEL_S = 10.0
 """So long a task that another process carries out is waited for after it was cancelled."""
@@ -118,6 +120,7 @@ class QueuedWorkflow(Protocol):
         task: TaskQueued,
         *,
         given_by: Source = ...,
+        conversation: str = ...,
         principal: str = ...,
         tenant: str = ...,
         roles: Sequence[str] = ...,
@@ -237,6 +240,7 @@ class TaskQueue:
         options: TaskOptions,
         *,
         conversation: str = "",
+        is_published: bool = False,
         principal: str = "",
         tenant: str = "",
         roles: Sequence[str] = (),
@@ -252,6 +256,7 @@ class TaskQueue:
             options: what was asked for beside the question.
             conversation, principal, tenant, roles, key_id, trace: as for `Agent.run`.
             queued_max: so many tasks of the user may wait, where that is less than the limits of this queue allow.
+            is_published: the agent stands for a published workflow, which every process can open.
 
         Returns:
             The task; the same task for the same unique key.
@@ -267,7 +272,8 @@ class TaskQueue:
                 await agent.reference()
             except UsageError as error:
                 raise TaskRefused("agent", str(error)) from None
-            self._check_buildable(agent.name)
+            if not is_published:
+                self._check_buildable(agent.name)
 
         async def begin(run_id: str, task: TaskQueued) -> None:
             await agent.queue(
@@ -294,6 +300,7 @@ class TaskQueue:
         *,
         given_by: Source = "client",
         is_published: bool = False,
+        conversation: str = "",
         principal: str = "",
         tenant: str = "",
         roles: Sequence[str] = (),
@@ -307,7 +314,7 @@ class TaskQueue:
             workflow: the workflow, which writes to this queue's journal.
             inputs: what the workflow is given; the inputs are judged before anything is written.
             options: what was asked for beside the inputs.
-            given_by, principal, tenant, roles, key_id, trace: as for `Workflow.run`.
+            given_by, conversation, principal, tenant, roles, key_id, trace: as for `Workflow.run`.
             queued_max: as for `accept_run`.
             is_published: the workflow was published, so that other processes build it of the definition that the
                 journal keeps. Otherwise they have to know its name.
@@ -329,6 +336,7 @@ class TaskQueue:
                 inputs,
                 task,
                 given_by=given_by,
+                conversation=conversation,
                 principal=principal,
                 tenant=tenant,
                 roles=roles,
@@ -338,7 +346,7 @@ class TaskQueue:
                 request=task.digest,
             )
 
-        said = ["workflow", workflow.name, inputs]
+        said = ["workflow", workflow.name, inputs, *([conversation] if conversation else [])]
         return await self._accept(User(tenant, principal), workflow.name, options, said, begin, queued_max)
 
     def _check_buildable(self, name: str) -> None:
@@ -541,15 +549,27 @@ class TaskQueue:
             UnknownName: there is no such task of this user.
         """
         line = await self._line(run_id, tenant, principal)
-        if seconds > 0 and not is_settled(line.state):
-            limit = self._clock.timeout(seconds)
-            try:
-                async with limit:
-                    await self._waits.until_settled(run_id)
-            except TimeoutError:
-                if not limit.expired():
-                    raise
+        if seconds <= 0 or line.is_finished:
+            return await self.look(run_id, tenant=tenant, principal=principal)
+        limit = self._clock.timeout(seconds)
+        try:
+            async with limit:
+                return await self._settled(run_id, tenant, principal)
+        except TimeoutError:
+            if not limit.expired():
+                raise
         return await self.look(run_id, tenant=tenant, principal=principal)
+
+    async def _settled(self, run_id: str, tenant: str | None, principal: str | None) -> TaskView:
+        """How a task stands when nothing more happens to the task by itself: a wait for a time ends by itself."""
+        while True:
+            await self._waits.until_settled(run_id)
+            view = await self.look(run_id, tenant=tenant, principal=principal)
+            ends = over_at(view.waiting)
+            if view.line.is_finished or (view.line.state == "waiting" and ends is None):
+                return view
+            left = 0.0 if ends is None else ends - self._clock.now()
+            await self._clock.sleep(min(max(left, WAIT_POLL_S), WAKE_S))
 
     async def _states(self, run_ids: Sequence[str]) -> Mapping[str, TaskState]:
         """The states of tasks, for those who wait."""

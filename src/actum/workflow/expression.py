@@ -25,6 +25,7 @@ ROOTS = ("inputs", "vars", "env", "run", "item", "index", "error")
 
 SOURCE_MAX = 4_000
 """A CEL expression may have so many characters,"""
+PATH_SHOWN_MAX = 200
 VALUES_MAX = (1_000_000, 100_000, 2_000)
 """and is given at most so many values, by the number of its loops: two loops go through all pairs."""
 
@@ -81,6 +82,12 @@ class Named(Struct, frozen=True):
     def path(self) -> str:
         """As it is written."""
         return path_of((self.root, *self.steps))
+
+    @property
+    def shown(self) -> str:
+        """As messages show it: the beginning of a long one."""
+        path = path_of((self.root, *self.steps[:20]))
+        return path if len(path) <= PATH_SHOWN_MAX and len(self.steps) <= 20 else path[:PATH_SHOWN_MAX] + "..."
 
 
 class Literal(Struct, frozen=True):
@@ -256,12 +263,16 @@ def compile_value(value: Json, *, secrets: bool = False) -> Expression:
         items = tuple(compile_value(item, secrets=secrets) for item in value)
         return Literal(value) if all(isinstance(item, Literal) for item in items) else ListOf(items)
     if isinstance(value, dict):
-        source = value.get("cel")
-        if len(value) == 1 and isinstance(source, str):
-            return Computed(source)
+        if is_computed(value):
+            return Computed(str(value["cel"]))
         fields = {name: compile_value(item, secrets=secrets) for name, item in value.items()}
         return Literal(value) if all(isinstance(field, Literal) for field in fields.values()) else ObjectOf(fields)
     return Literal(value)
+
+
+def is_computed(value: JsonObject) -> bool:
+    """Whether an object is `{cel: ...}`."""
+    return len(value) == 1 and isinstance(value.get("cel"), str)
 
 
 def _compile_text(text: str, *, secrets: bool) -> Expression:

@@ -127,6 +127,8 @@ NODE_TYPES: dict[str, NodeType] = {
 }
 """Every type of node by its name."""
 
+SECONDS_MAX = 1e10
+"""A duration is shorter than so many seconds, which are 317 years."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*")
 
@@ -140,12 +142,15 @@ def seconds_of(duration: object) -> float:
     >>> seconds_of("1.5h")
     5400.0
     """
-    if isinstance(duration, int | float) and not isinstance(duration, bool) and 0 <= duration < 1e10:
-        return float(duration)
-    found = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
-    if found is None:
-        raise ValueError(f"{duration!r} is no duration: write seconds, or a text such as 90s, 10m, 2h, 3d")
-    return float(found[1]) * _UNITS[found[2]]
+    seconds = -1.0
+    if isinstance(duration, int | float) and not isinstance(duration, bool):
+        seconds = float(duration) if duration < SECONDS_MAX else SECONDS_MAX
+    elif isinstance(duration, str) and (found := _DURATION.fullmatch(duration)):
+        seconds = float(found[1]) * _UNITS[found[2]]
+    if not 0 <= seconds < SECONDS_MAX:
+        shown = repr(duration)[:40]
+        raise ValueError(f"{shown} is no duration: write seconds, or a text such as 90s, 10m, 2h, 3d")
+    return seconds
 
 
 def json_schema() -> JsonObject:

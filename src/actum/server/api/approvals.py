@@ -46,7 +46,9 @@ async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
 
 
 async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiReply:
-    """Answer something that waits, and go on with its run where that was all that it waited for."""
+    """Answer something that waits, and go on with its run where that was all that it waited for. A workflow
+    goes on with the branch that was answered.
+    """
     ask_id, who, body = asked.names["id"], asked.who, asked.body
     item = await api.records.waiting_under(ask_id, who)
     if item.asked.kind not in OF_THE_USER and not allows(who, ("approve",)):
@@ -62,7 +64,8 @@ async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiR
 
 
 async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: Identity) -> tuple[bool, bool]:
-    """Put an answer on record, and go on with the run where that was all that it waited for.
+    """Put an answer on record, and go on with the run where that was all that it waited for, or with the branch of a
+    workflow that waited for it.
 
     Args:
         api: the runs.
@@ -79,7 +82,8 @@ async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: I
     """
     state = await _answer(api, item, given)
     is_complete = item.asked.id in state.answers
-    return is_complete, is_complete and not state.waiting() and await _go_on(api, item.run.run_id, who)
+    goes_on = is_complete and (bool(state.beginning().workflow) or not state.waiting())
+    return is_complete, goes_on and await _go_on(api, item.run.run_id, who)
 
 
 def _check_person(pending: Pending, by: str, verdict: Verdict) -> None:
