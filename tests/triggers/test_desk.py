@@ -202,6 +202,30 @@ async def test_an_event_that_comes_before_the_run_waits_is_refused_and_wakes_it_
         await desk.desk.fire("go", paid, id="p2")
 
 
+async def test_what_an_event_says_to_a_node_that_waits_is_never_the_users_word(hall: Callable[..., Hall]) -> None:
+    rules = Rules(Rule("allow", when="trusted(room)"), Rule("ask"))
+    desk = hall(rules, begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
+    run_id = (await desk.desk.fire("begin", {})).run_id
+    await desk.carry_out(run_id)
+    await desk.desk.fire("go", {"room": "office"})
+    await desk.carry_out(run_id)
+    view = await desk.queue.look(run_id)
+    assert (view.line.state, [asked.kind for asked in view.waiting], desk.lit) == ("waiting", ["approval"], [])
+
+
+async def test_an_event_that_is_told_again_when_the_run_that_it_woke_was_forgotten_wakes_nothing(
+    hall: Callable[..., Hall],
+) -> None:
+    desk = hall(begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
+    run_id = (await desk.desk.fire("begin", {})).run_id
+    await desk.carry_out(run_id)
+    woken = await desk.desk.fire("go", {"room": "office"}, id="p1")
+    await desk.carry_out(run_id)
+    await desk.journal.forget(run_id)
+    again = await desk.desk.fire("go", {"room": "office"}, id="p1")
+    assert (again.woken, again.how, desk.lit) == (woken.woken, "known", ["office"])
+
+
 async def test_of_two_events_for_one_node_at_two_servers_one_wakes_it_and_the_other_hears_that_nothing_waits(
     hall: Callable[..., Hall],
 ) -> None:
