@@ -16,7 +16,7 @@ from ..core.shelf import PublicationInUse
 from ..core.tool import Effects, Tool
 from .graph import Definition, nodes_in
 from .tool_names import tool_names, workflow_names
-from .workflow import NODE_EFFECTS
+from .workflow_tool import NODE_EFFECTS
 
 
 class WorkflowCard(Struct, frozen=True, kw_only=True, omit_defaults=True):
