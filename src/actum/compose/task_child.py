@@ -26,6 +26,7 @@ from ..core.record import Started
 from ..journal.recording import RunState
 from ..runs.run import Stopping
 from ..runs.runner import Begins, Emit, Runner
+from ..server.workflows import PublishedOffer
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
 from ..tasks.child import main
@@ -84,6 +85,7 @@ class SettingsBuilder:
         self._journal = journal
         self._agents = agents
         self._workflows = workflows or Workflows(settings, environment, folder, journal=journal)
+        self._published = PublishedOffer(self._workflows)
         self._runner: Runner | None = None
 
     def can_build(self, name: str) -> bool:
@@ -107,9 +109,11 @@ class SettingsBuilder:
             if started.workflow:
                 return WorkflowOfRun(self._workflows, started)
             if not started.model and started.agent in DIRECT:
-                return self._direct().known_as(started.agent)
+                return await self._published.runner_of(self._direct().known_as(started.agent), started)
             if not started.model:
                 return self._agents.direct(started.agent)
+            if (published := await self._published.agent_of(started)) is not None:
+                return published
             speaks = started.agent in self._workflows.names
             agent = self._workflows.agent(started.agent) if speaks else self._agents.get(started.agent)
             reference = await agent.reference()

@@ -156,7 +156,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         given_by: where the inputs came from.
         version: the number of the publication that a workflow carries out; 0 where the definition was not published.
         uses: the publications that the `workflow` nodes stand for, and those of the workflows in them: the number by
-            the name as it is written, such as `price` or `price@3`. The run goes on with these.
+            the name as it is written, such as `price` or `price@3`. The run goes on with these. A run that calls a
+            published workflow as a tool, or whose agent stands for one, has the number of this workflow as the first.
         variables: the variables of the conversation as they were when this run of a workflow began, by their names.
         variables_kept: the digest under which the journal keeps variables that are larger than
             `NODE_VALUE_BYTES_MAX`.
@@ -676,6 +677,21 @@ class NodeLeft(Struct, frozen=True, kw_only=True, tag="node_left", omit_defaults
     assigned: dict[str, int] = {}
 
 
+class ConversationRead(Struct, frozen=True, kw_only=True, tag="conversation_read", omit_defaults=True):
+    """A run of a workflow that was queued begins: how its conversation stands now. The fields stand for those of
+    `Started`, which was written when the run was queued.
+
+    Attributes:
+        previous, seen, open_runs, variables, variables_kept: as in `Started`.
+    """
+
+    previous: str = ""
+    seen: int = 0
+    open_runs: tuple[str, ...] = ()
+    variables: dict[str, Remembered] = {}
+    variables_kept: str = ""
+
+
 class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):
     """The payloads of all entries before this one were deleted; their digests stay, so the chain still checks.
 
@@ -790,6 +806,7 @@ Record = (
     | Compacted
     | NodeBegan
     | NodeLeft
+    | ConversationRead
     | Forgotten
     | Ended
     | TaskQueued
@@ -916,7 +933,7 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
                 agent=record.agent,
                 model=record.model,
                 question=record.question,
-                conversation=record.conversation,
+                conversation="" if record.parent else record.conversation,  # a run that works for a turn is no turn
                 parent=record.parent,
                 principal=record.principal,
                 owner=record.belongs_to,

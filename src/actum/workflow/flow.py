@@ -27,6 +27,7 @@ from .graph import Definition, Graph, GraphNode
 from .lineage import DEVELOPER, OF_ERROR, REMEMBERED, Built, From, Lineage, Mixed, part_of
 from .nodes import ERROR, OUT
 from .settings import Default, EachNode, LoopNode, OnError
+from .size import CHARS_MAX, TooLarge, size_of
 
 ITEMS_MAX = 100_000
 """An `each` node goes through so many items at most."""
@@ -78,6 +79,10 @@ class Scope:
         roots: the values of the roots that this scope has itself, with their lineages.
         holder: the container.
         index: the number of the pass.
+
+    Attributes:
+        passes: of the containers in which something is said, the passes whose turn to speak has not come; see
+            `say_order.py`.
     """
 
     __slots__ = (
@@ -90,6 +95,7 @@ class Scope:
         "index",
         "lineages",
         "outer",
+        "passes",
         "prefix",
         "roots",
         "states",
@@ -119,6 +125,7 @@ class Scope:
         self.lineages: dict[str, Lineage] = {}
         self.waiting: dict[str, int] = {}
         self.taken: set[str] = set()
+        self.passes: dict[str, deque[Scope]] = {}
         self.active = 0
         self.failed: NodeError | None = None
         self.held = False
@@ -178,7 +185,19 @@ _UNKNOWN: JsonObject = {}
 class OpenContainer:
     """A container that is under way."""
 
-    __slots__ = ("due", "ends", "failed", "items", "lineage", "lineages", "next", "open", "outputs", "variables")
+    __slots__ = (
+        "due",
+        "ends",
+        "failed",
+        "items",
+        "lineage",
+        "lineages",
+        "next",
+        "open",
+        "outputs",
+        "room",
+        "variables",
+    )
 
     def __init__(self, due: Due) -> None:
         self.due = due
@@ -187,6 +206,7 @@ class OpenContainer:
         self.next = 0
         self.open = 0
         self.outputs: dict[int, Json] = {}
+        self.room = CHARS_MAX
         self.lineages: dict[int, Lineage] = {}
         self.failed: NodeError | None = None
         self.ends = ""
@@ -433,7 +453,11 @@ class Flow:
             self._open(scope)
 
     def _pass(self, container: OpenContainer, body: Graph, index: int, roots: dict[str, tuple[Json, Lineage]]) -> Scope:
-        return Scope(body, f"{container.due.path}[{index}]/", container.due.scope, roots, container, index)
+        outer = container.due.scope
+        scope = Scope(body, f"{container.due.path}[{index}]/", outer, roots, container, index)
+        if body.speakers:
+            outer.passes.setdefault(container.due.node.name, deque()).append(scope)
+        return scope
 
     def _end_pass(self, container: OpenContainer, scope: Scope) -> None:
         settings = container.due.node.settings
@@ -442,6 +466,8 @@ class Flow:
             container.ends = "break"
         output, lineage, error = self._pass_output(container.due.node, scope)
         if isinstance(settings, EachNode):
+            if error is None and isinstance(output, str | list | dict):
+                error = self._takes_room(container, output)
             if error is None:
                 container.outputs[scope.index] = output
                 container.lineages[scope.index] = lineage
@@ -453,6 +479,14 @@ class Flow:
             return
         assert isinstance(settings, LoopNode)
         self._end_loop_pass(container, settings, scope, output, lineage, error)
+
+    def _takes_room(self, container: OpenContainer, output: Json) -> NodeError | None:
+        """What the passes of a container give is bounded together, as the value of any node."""
+        try:
+            container.room -= size_of(output, chars_max=container.room).chars
+        except TooLarge:
+            return NodeError("too_large", f"the passes give more than {CHARS_MAX} characters", container.due.path)
+        return None
 
     def _pass_output(self, node: GraphNode, scope: Scope) -> tuple[Json, Lineage, NodeError | None]:
         """What one pass of a container came to."""

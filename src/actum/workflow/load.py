@@ -10,6 +10,9 @@ import difflib
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from functools import cache
+from itertools import chain, islice
 from typing import cast
 
 import msgspec
@@ -17,11 +20,12 @@ from msgspec import Struct, structs
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
+from ..core.model_settings import ModelSettings
 from ..core.redaction import DEFAULT_REDACTION
 from ..core.secret_values import secret_paths
 from ..core.shelf import reference
 from ..schema.schema import compile_schema
-from .expression import ROOTS, Expression, Named, compile_value
+from .expression import ROOTS, Expression, ListOf, Named, ObjectOf, compile_value, is_computed
 from .graph import Definition, Edge, Graph, GraphNode
 from .nodes import ERROR, NODE_TYPES, NodeType, seconds_of
 from .settings import (
@@ -34,6 +38,9 @@ from .settings import (
     ListNode,
     LoopNode,
     MergeNode,
+    ModelNode,
+    PromptMessage,
+    WaitNode,
     WorkflowLimits,
     WorkflowNode,
     WorkflowText,
@@ -47,6 +54,8 @@ NODES_MAX = 5_000
 _NAME = re.compile(r"[A-Za-z_][\w]{0,63}")
 _SECRET_HINT = "keep the value with `actum secrets set`, and write ${secret:NAME} in an http node"
 _EDGE = re.compile(r"\s*([A-Za-z_]\w*)(?:\.([\w-]+))?\s*>\s*([A-Za-z_]\w*)\s*")
+_REFERENCE = re.compile(r"\$\{[^{}]*\}")
+_HALF = re.compile("[\ud800-\udfff]")
 _VIEW_FIELDS = frozenset({"view"})
 _NO_VARS = frozenset[str]()
 
@@ -84,6 +93,10 @@ def check_text(text: str | bytes) -> CheckedText:
         BadWorkflow: the text can not be read at all.
     """
     source = read_text(text)
+    halves = [place for place, each in _texts(source.value, ()) if _HALF.search(each)]
+    if halves:
+        told = "this is no text: it holds half of a character, \\ud800 to \\udfff"
+        raise BadWorkflow([TextProblem(told, *source.at(place)) for place in halves])
     return _Check(source).checked()
 
 
@@ -94,6 +107,8 @@ class _Check:
         self.source = source
         self.problems = list(source.problems)
         self._left = NODES_MAX
+        self._nearest = _Nearest()
+        self._names: set[str] = set()
         self._workflows: dict[str, dict[str, Place]] = {}
 
     def checked(self) -> CheckedText:
@@ -111,7 +126,7 @@ class _Check:
         if not isinstance(value, dict):
             self.say("a definition is an object", (), "begin with the line 'actum: workflow/1'")
             return None
-        fields = {each.encode_name: each for each in structs.fields(WorkflowText)}
+        fields = _fields_of(WorkflowText)
         self._unknown(value, fields, ())
         for name, each in fields.items():
             if name not in value and each.required:
@@ -132,10 +147,12 @@ class _Check:
         self._inputs(inputs)
         self._keys_in_plain_text(value)
         nodes = value.get("nodes")
-        outside = _Outside(set(ROOTS) - {"item", "index"}, frozenset(variables | remembered), inputs, env)
+        self._names = _names_in(nodes)
+        roots = frozenset(ROOTS) - {"item", "index"}
+        outside = _Outside(roots, frozenset(variables | remembered), inputs, env)
         edges = list(cast("list[str]", found.get("edges", [])))
         graph = self._graph(nodes if isinstance(nodes, dict) else {}, edges, (), outside)
-        if nodes is not None and not isinstance(nodes, dict):
+        if "nodes" in value and not isinstance(nodes, dict):
             self.say("nodes is an object: each node by its name", ("nodes",))
         outputs = self._outputs(cast("dict[str, Json]", found.get("outputs", {})), graph, outside)
         self._two_versions()
@@ -171,18 +188,13 @@ class _Check:
     def _unknown(self, value: JsonObject, known: Collection[str], place: Place) -> None:
         for name in value:
             if name not in known:
-                self.say(f"there is no field {name!r}", (*place, name), _nearest(name, known))
+                self.say(f"there is no field {name!r}", (*place, name), self._nearest.to(name, known))
 
-    def _keys_in_plain_text(self, value: Json, place: Place = ()) -> None:
-        if isinstance(value, str):
-            if len(value) >= 16 and "${" not in value and DEFAULT_REDACTION.value(value) != value:
+    def _keys_in_plain_text(self, whole: Json) -> None:
+        for place, text in _texts(whole, ()):
+            own = _REFERENCE.sub("", text)
+            if len(own) >= 16 and DEFAULT_REDACTION.value(own) != own:
                 self.say("a key stands here in plain text", place, "write ${secret:NAME} in an http node")
-        elif isinstance(value, dict):
-            for name, item in value.items():
-                self._keys_in_plain_text(item, (*place, name))
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                self._keys_in_plain_text(item, (*place, index))
 
     # Graphs -----------------------------------------------------------------------------------------------------------
 
@@ -194,7 +206,7 @@ class _Check:
         notes: set[str] = set()
         for name, given in nodes.items():
             at = (*place, "nodes", name)
-            if not _NAME.fullmatch(name) or name in ROOTS or name in outside.nodes:
+            if not _NAME.fullmatch(name) or name in ROOTS or outside.node(name) is not None:
                 hint = "letters, digits and _, none of the names " + ", ".join(ROOTS) + ", and no name twice"
                 self.say(f"a node can not be called {name!r}", at, hint)
             node = self._node(name, given, at, outside)
@@ -222,7 +234,7 @@ class _Check:
         row = NODE_TYPES.get(kind) if isinstance(kind, str) else None
         if row is None:
             what = "has no type" if kind is None else f"there is no type {kind!r}"
-            self.say(f"{name}: {what}", (*place, "type"), _nearest(str(kind), NODE_TYPES))
+            self.say(f"{name}: {what}", (*place, "type"), self._nearest.to(str(kind), NODE_TYPES))
             return None
         settings = self._settings(row, given, place)
         if settings is None:
@@ -234,7 +246,7 @@ class _Check:
         return GraphNode(name, row, settings, {}, (*ports, ERROR) if settings.on_error == "branch" else ports)
 
     def _settings(self, row: NodeType, given: JsonObject, place: Place) -> AnySettings | None:
-        fields = {each.encode_name: each for each in structs.fields(row.settings)}
+        fields = _fields_of(row.settings)
         before = len(self.problems)
         self._unknown(given, {*fields, "type"}, place)
         for name, each in fields.items():
@@ -250,10 +262,13 @@ class _Check:
         if len(self.problems) > before:
             return None
         try:
-            return cast(AnySettings, msgspec.convert(given, row.settings))
+            settings = cast(AnySettings, msgspec.convert(given, row.settings))
         except (msgspec.ValidationError, RecursionError) as error:
             self.say(f"{place[-1]}: {_plain(error)}", place)
             return None
+        for problem, field in _contradictions(row, settings):
+            self.say(f"{place[-1]}: {problem}", (*place, field))
+        return settings
 
     def _durations_and_schemas(self, row: NodeType, given: JsonObject, place: Place) -> None:
         """Say which durations and which JSON Schemas of a node can not be read."""
@@ -264,6 +279,12 @@ class _Check:
                         seconds_of(given[name])
                 except ValueError as error:
                     self.say(f"{place[-1]}.{name}: {error}", (*place, name))
+        until = given.get("until")
+        if row.name == "wait" and isinstance(until, str) and "${" not in until:
+            try:
+                datetime.fromisoformat(until)
+            except ValueError:
+                self.say(f"{place[-1]}.until: {_short(until)} is no time: write it as in ISO 8601", (*place, "until"))
         for name in ("outputs", "output_schema", "schema", "form"):
             schema = given.get(name)
             if isinstance(schema, dict) and name not in row.settings.TEMPLATES:
@@ -276,33 +297,38 @@ class _Check:
         self, edges: list[str], nodes: dict[str, GraphNode], notes: set[str], place: Place, given: JsonObject
     ) -> Iterable[Edge]:
         found: dict[Edge, None] = {}
+        ports = {name: dict.fromkeys(node.ports) for name, node in nodes.items()}
+        main = {name: [port for port in of if port not in (ERROR, "denied", "expired")] for name, of in ports.items()}
         for index, text in enumerate(edges):
             at = (*place, index)
             read = _EDGE.fullmatch(text)
             if read is None:
-                self.say(f"{text!r} is no edge", at, "write node > node, or node.port > node")
+                self.say(f"{_short(text)} is no edge", at, "write node > node, or node.port > node")
                 continue
             source, port, target = read[1], read[2] or "", read[3]
             ends = [name for name in (source, target) if name not in given]
             for name in ends:
-                hint = _nearest(name, given) or "an edge joins nodes of the same list of nodes, and crosses no border"
-                self.say(f"the edge {text!r}: there is no node {name!r} here", at, hint)
+                self.say(f"the edge {_short(text)}: there is no node {name!r} here", at, self._no_end(name, given))
             if ends or source in notes or target in notes:
                 continue
-            ports = nodes[source].ports
             if not port:
-                main = [each for each in ports if each not in (ERROR, "denied", "expired")]
-                if len(main) != 1:
-                    several = f"has the ports {', '.join(ports)}" if ports else "has no port"
-                    self.say(f"the edge {text!r}: {source} {several}", at, f"write {source}.PORT > {target}")
+                if len(main[source]) != 1:
+                    several = f"has the ports {listed(ports[source])}" if ports[source] else "has no port"
+                    hint = f"write {source}.PORT > {target}" if ports[source] else "nothing comes behind such a node"
+                    self.say(f"the edge {_short(text)}: {source} {several}", at, hint)
                     continue
-                port = main[0]
-            if port not in ports:
-                hint = "on_error: branch" if port == ERROR else _nearest(port, ports)
-                self.say(f"the edge {text!r}: {source} has no port {port!r}", at, hint)
+                port = main[source][0]
+            if port not in ports[source]:
+                hint = "on_error: branch" if port == ERROR else self._nearest.to(port, ports[source])
+                self.say(f"the edge {_short(text)}: {source} has no port {port!r}", at, hint)
                 continue
             found[Edge(source, port, target)] = None
         return tuple(found)
+
+    def _no_end(self, name: str, given: Collection[str]) -> str:
+        """What the writer of an edge may have meant, where the edge ends nowhere."""
+        border = "an edge joins nodes of the same list of nodes, and crosses no border"
+        return border if name in self._names else self._nearest.to(name, given) or border
 
     def _has_cycle(self, graph: Graph, place: Place, edges: Iterable[Edge]) -> bool:
         if len(graph.ranks) == len(graph.nodes):
@@ -327,7 +353,7 @@ class _Check:
         if isinstance(settings, EachNode | LoopNode):
             inner = known.within(settings)
             body = self._graph(settings.nodes, settings.edges, place, inner)
-        names = {each.name: each.encode_name for each in structs.fields(type(settings))}
+        names = {each.name: each.encode_name for each in _fields_of(type(settings)).values()}
         for field in settings.TEMPLATES:
             value = getattr(settings, field)
             scope = known
@@ -400,7 +426,7 @@ class _Check:
             names = getattr(node.settings, field)
             for name in names if isinstance(names, dict | tuple) else ():
                 if name not in known.vars:
-                    hint = _nearest(name, known.vars) or "declare the variable under vars"
+                    hint = self._nearest.to(name, known.vars) or "declare the variable under vars"
                     self.say(f"{node.name}: there is no variable {name!r}", (*place, field), hint)
 
     def _compile_nothing(self, value: Json, place: Place) -> None:
@@ -410,43 +436,28 @@ class _Check:
     def _compile(self, value: Json, place: Place, known: _Outside, *, secrets: bool = False) -> Expression | None:
         try:
             compiled = compile_value(value, secrets=secrets)
-        except UsageError as error:
-            self.say(str(error), self._inner_place(value, place, secrets=secrets))
+        except UsageError:
+            self._say_each(value, place, secrets=secrets)
             return None
         except RecursionError:
             self.say("this value is too deep", place)
             return None
-        for name in compiled.named():
+        for at, name in _named_in(compiled, place):
             problem = known.problem_of(name)
             if problem:
-                self.say(problem, self._naming_place(value, place, name), known.hint_of(name))
+                self.say(problem, at, known.hint_of(name, self._nearest))
         return compiled
 
-    def _inner_place(self, value: Json, place: Place, *, secrets: bool) -> Place:
-        """The place inside a value at which an expression is wrong."""
-        items: Iterable[tuple[str | int, Json]] = ()
-        if isinstance(value, dict):
-            items = value.items()
-        elif isinstance(value, list):
-            items = enumerate(value)
-        for step, item in items:
-            try:
-                compile_value(item, secrets=secrets)
-            except UsageError:
-                return self._inner_place(item, (*place, step), secrets=secrets)
-        return place
-
-    def _naming_place(self, value: Json, place: Place, name: Named) -> Place:
-        """The place inside a value at which something is named."""
-        items: Iterable[tuple[str | int, Json]] = ()
-        if isinstance(value, dict):
-            items = value.items()
-        elif isinstance(value, list):
-            items = enumerate(value)
-        for step, item in items:
-            if name.root in str(item):
-                return self._naming_place(item, (*place, step), name)
-        return place
+    def _say_each(self, value: Json, place: Place, *, secrets: bool) -> None:
+        """Say which expressions inside a value are none."""
+        if isinstance(value, list) or (isinstance(value, dict) and not is_computed(value)):
+            for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+                self._say_each(item, (*place, step), secrets=secrets)
+            return
+        try:
+            compile_value(value, secrets=secrets)
+        except UsageError as error:
+            self.say(str(error), place)
 
     def _outputs(self, outputs: dict[str, Json], graph: Graph | None, outside: _Outside) -> dict[str, Expression]:
         known = outside.inside(graph, -1) if graph is not None else outside
@@ -458,6 +469,18 @@ class _Check:
         return compiled
 
 
+class _Level(Struct, frozen=True):
+    """The nodes of one list that an expression may speak of.
+
+    Attributes:
+        graph: all nodes of the list.
+        above: the nodes upstream, as a set of bits by their ranks; -1 for all.
+    """
+
+    graph: Graph
+    above: int
+
+
 class _Outside(Struct, frozen=True):
     """What expressions at one place of a definition may speak of.
 
@@ -466,17 +489,15 @@ class _Outside(Struct, frozen=True):
         vars: the names of the variables.
         inputs: the schema of the inputs.
         env: the constants.
-        nodes: the nodes upstream, by name, with those around a container.
-        later: the nodes that are there and not upstream.
+        levels: the nodes, those around a container first.
         container: the place is inside of a container.
     """
 
-    roots: set[str]
+    roots: frozenset[str]
     vars: frozenset[str]
     inputs: JsonObject
     env: JsonObject
-    nodes: dict[str, GraphNode] = {}
-    later: frozenset[str] = frozenset()
+    levels: tuple[_Level, ...] = ()
     container: bool = False
 
     def inside(self, graph: Graph, above: int) -> _Outside:
@@ -485,12 +506,7 @@ class _Outside(Struct, frozen=True):
         Args:
             above: the nodes upstream, as a set of bits by their ranks; -1 for all.
         """
-        upstream = {
-            name: node for name, node in graph.nodes.items() if above == -1 or above >> graph.ranks.get(name, 0) & 1
-        }
-        return structs.replace(
-            self, nodes={**self.nodes, **upstream}, later=self.later | (graph.nodes.keys() - upstream.keys())
-        )
+        return structs.replace(self, levels=(*self.levels, _Level(graph, above)))
 
     def within(self, settings: EachNode | LoopNode) -> _Outside:
         """What the nodes inside of a container may speak of."""
@@ -503,10 +519,23 @@ class _Outside(Struct, frozen=True):
         """The same, for the conditions of a `list` node."""
         return structs.replace(self, roots=self.roots | {"item", "index"})
 
+    def node(self, name: str) -> GraphNode | None:
+        """The node upstream that has a name; None where there is none."""
+        for level in reversed(self.levels):
+            node = level.graph.nodes.get(name)
+            if node is not None:
+                return node if level.above >> level.graph.ranks.get(name, 0) & 1 else None
+        return None
+
+    def is_later(self, name: str) -> bool:
+        """Whether a node of this name is there, and not upstream."""
+        return any(name in level.graph.nodes for level in self.levels) and self.node(name) is None
+
     def problem_of(self, name: Named) -> str:
         """What is wrong with what an expression names; empty where nothing is."""
-        if name.root in self.later:
-            return f"{name.path}: the node {name.root} is not upstream"
+        node = self.node(name.root)
+        if node is None and self.is_later(name.root):
+            return f"{name.shown}: the node {name.root} is not upstream"
         first = name.steps[0] if name.steps else None
         if name.root in self.roots:
             known: Collection[str] | None = None
@@ -517,30 +546,33 @@ class _Outside(Struct, frozen=True):
             elif name.root == "inputs" and isinstance(properties := self.inputs.get("properties"), dict):
                 known = properties
             if known is not None and isinstance(first, str) and first not in known:
-                return f"{name.path}: there is no {first!r} in {name.root}"
+                return f"{name.shown}: there is no {_short(first)} in {name.root}"
             return ""
-        if name.root not in self.nodes:
-            return f"{name.path}: there is no node {name.root!r}"
-        node = self.nodes[name.root]
+        if node is None:
+            return f"{name.shown}: there is no node {_short(name.root)}"
         gives: Collection[str] = node.type.gives
         if isinstance(node.settings, MergeNode):
             gives = node.settings.groups
-        if isinstance(first, str) and first not in {*gives, ERROR} and not isinstance(node.settings.on_error, Default):
-            return f"{name.path}: the node {name.root} gives {', '.join(gives) or 'nothing'}"
+        is_given = first in gives or first == ERROR or isinstance(node.settings.on_error, Default)
+        if isinstance(first, str) and not is_given:
+            return f"{name.shown}: the node {name.root} gives {listed(gives) or 'nothing'}"
         return ""
 
-    def hint_of(self, name: Named) -> str:
+    def hint_of(self, name: Named, nearest: _Nearest) -> str:
         """What the writer may have meant."""
-        if name.root in self.later:
+        node = self.node(name.root)
+        if node is None and self.is_later(name.root):
             return f"add an edge that leads from {name.root} here"
         first = name.steps[0] if name.steps and isinstance(name.steps[0], str) else ""
         if name.root == "vars":
-            return _nearest(first, self.vars)
+            return nearest.to(first, self.vars)
+        if name.root == "env":
+            return nearest.to(first, self.env)
         if name.root == "inputs" and isinstance(properties := self.inputs.get("properties"), dict):
-            return _nearest(first, properties)
-        if name.root in self.nodes:
-            return _nearest(first, self.nodes[name.root].type.gives)
-        return _nearest(name.root, [*self.nodes, *self.roots])
+            return nearest.to(first, properties)
+        if node is not None:
+            return nearest.to(first, node.type.gives)
+        return nearest.to(name.root, chain(self.roots, *(level.graph.nodes for level in self.levels)))
 
 
 def _conditions(settings: AnySettings) -> Iterator[tuple[str, str, Place]]:
@@ -564,10 +596,117 @@ def _ancestors(graph: Graph) -> dict[str, int]:
     return above
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6) or (names if len(names) == 1 else [])
-    return f"do you mean {near[0]!r}?" if near else ""
+class _Nearest:
+    """Finds the name that somebody may have meant.
+
+    Names are compared with at most `COMPARED_MAX` others in one text: a text with thousands of wrong names gets no more
+    hints in the end, and does not keep the process busy.
+    """
+
+    COMPARED_MAX = 50_000
+
+    def __init__(self) -> None:
+        self._left = self.COMPARED_MAX
+
+    def to(self, name: str, known: Iterable[str]) -> str:
+        """A hint; empty where no name is near.
+
+        Args:
+            name: what is written.
+            known: the names that there are.
+        """
+        names = list(islice(known, self._left))
+        self._left -= len(names)
+        if not self._left or len(name) > SHOWN_MAX:
+            return ""
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.6) or (names if len(names) == 1 else [])
+        return f"do you mean {near[0]!r}?" if near else ""
+
+
+def _contradictions(row: NodeType, settings: AnySettings) -> Iterator[tuple[str, str]]:
+    """What is wrong with the fields of a node together: the problem, and the field."""
+    if isinstance(settings, ModelNode) and isinstance(settings.messages, list):
+        for each in settings.messages:
+            if not isinstance(each, str) or "${" not in each:
+                try:
+                    msgspec.convert(each, PromptMessage)
+                except msgspec.ValidationError as error:
+                    yield f"messages: {_plain(error)}", "messages"
+    if isinstance(settings, WaitNode):
+        given = [settings.for_, settings.until, settings.event]
+        if sum(each is not None for each in given) != 1:
+            yield "a node waits for one of for, until and event", "type"
+    if isinstance(settings, HumanNode) and settings.choices and settings.form is not None:
+        yield "a person chooses, or fills in a form: leave choices or form out", "form"
+    if isinstance(settings, ModelNode):
+        try:
+            msgspec.convert(settings.settings, ModelSettings)
+        except (msgspec.ValidationError, UsageError) as error:
+            yield f"settings: {_plain(error)}", "settings"
+    ports = row.ports(settings)
+    names = {"human": "choices", "classify": "classes", "if": "cases"}
+    if row.name in names:
+        own = [each.port for each in settings.cases] if isinstance(settings, IfNode) else list(ports)
+        taken = {"else"} if isinstance(settings, IfNode) else {each for each in own if own.count(each) > 1}
+        taken |= {ERROR} if settings.on_error == "branch" else set()
+        for name in dict.fromkeys(each for each in own if each in taken):
+            yield f"the port {name!r} stands for something else already", names[row.name]
+
+
+def _named_in(compiled: Expression, place: Place) -> Iterator[tuple[Place, Named]]:
+    """What an expression names, each with its place."""
+    if isinstance(compiled, ObjectOf):
+        for step, field in compiled.fields.items():
+            yield from _named_in(field, (*place, step))
+    elif isinstance(compiled, ListOf):
+        for index, item in enumerate(compiled.items):
+            yield from _named_in(item, (*place, index))
+    else:
+        for name in compiled.named():
+            yield place, name
+
+
+def _texts(value: Json, place: Place) -> Iterator[tuple[Place, str]]:
+    """Each text in a value, and each name, with its place."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield (*place, name), name
+            yield from _texts(item, (*place, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, (*place, index))
+
+
+def _names_in(nodes: Json) -> set[str]:
+    """The names of all nodes, those in containers with them."""
+    found: set[str] = set()
+    lists = [nodes]
+    for each in lists:
+        if isinstance(each, dict):
+            found |= each.keys()
+            lists += [node["nodes"] for node in each.values() if isinstance(node, dict) and "nodes" in node]
+    return found
+
+
+@cache
+def _fields_of(settings: type[Struct]) -> dict[str, structs.FieldInfo]:
+    return {each.encode_name: each for each in structs.fields(settings)}
+
+
+SHOWN_MAX = 100
+"""A problem shows so many characters of what is written."""
+
+
+def _short(text: str) -> str:
+    return repr(text) if len(text) <= SHOWN_MAX else repr(text[:SHOWN_MAX]) + "..."
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a line, the first of them where they are many."""
+    first = list(islice(names, 11))
+    return ", ".join(first[:10]) + (" and more" if len(first) > 10 else "")
 
 
 def _plain(error: Exception) -> str:

@@ -127,12 +127,10 @@ NODE_TYPES: dict[str, NodeType] = {
 }
 """Every type of node by its name."""
 
+SECONDS_MAX = 1e10
+"""A duration is shorter than so many seconds, which are 317 years."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*")
-
-
-SECONDS_MAX = 1e10
-"""A longer duration, of more than 300 years, is taken for a mistake."""
 
 
 def seconds_of(duration: object) -> float:
@@ -144,14 +142,15 @@ def seconds_of(duration: object) -> float:
     >>> seconds_of("1.5h")
     5400.0
     """
-    seconds: float = -1.0
+    seconds = -1.0
     if isinstance(duration, int | float) and not isinstance(duration, bool):
-        seconds = duration
-    elif isinstance(duration, str) and (found := _DURATION.fullmatch(duration)) is not None:
+        seconds = float(duration) if duration < SECONDS_MAX else SECONDS_MAX
+    elif isinstance(duration, str) and (found := _DURATION.fullmatch(duration)):
         seconds = float(found[1]) * _UNITS[found[2]]
     if not 0 <= seconds < SECONDS_MAX:
-        raise ValueError(f"{str(duration)[:100]!r} is no duration: write seconds, or a text such as 90s, 10m, 2h, 3d")
-    return float(seconds)
+        shown = repr(duration)[:40]
+        raise ValueError(f"{shown} is no duration: write seconds, or a text such as 90s, 10m, 2h, 3d")
+    return seconds
 
 
 def json_schema() -> JsonObject:

@@ -164,7 +164,7 @@ class ClassifyNode(NodeSettings, frozen=True, kw_only=True, tag="classify"):
     TEMPLATES = ("text", "instructions")
     model: str
     text: Expressible
-    classes: dict[str, str]
+    classes: Annotated[dict[str, str], Meta(min_length=1)]
     instructions: Expressible = ""
     retry: RetryRule | None = None
 

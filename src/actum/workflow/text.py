@@ -20,7 +20,9 @@ from ..core.json import Json, JsonObject
 BYTES_MAX = 1_000_000
 DEPTH_MAX = 64
 VALUES_MAX = 400_000
-"""A text may have so many bytes, values so deep in each other, and so many values with those that aliases repeat."""
+REPEATED_BYTES_MAX = 4 * BYTES_MAX
+"""A text may have so many bytes, values so deep in each other, and so many values and bytes with those that aliases
+repeat."""
 
 Place = tuple[str | int, ...]
 """The names and indices that lead to a value."""
@@ -166,31 +168,36 @@ def _safe_events(events: Iterable[_YamlEvent]) -> Iterator[_YamlEvent]:
     Raises:
         BadWorkflow: the text is too deep, or stands for too many values.
     """
-    sizes: dict[str, int] = {}
-    open_: list[list[object]] = []
-    total = 0
+    sizes: dict[str, tuple[int, int]] = {}
+    open_: list[tuple[str | None, int, int]] = []
+    total = size = 0
     for event in events:
         kind = _kind(event)
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         if kind in ("MappingStart", "SequenceStart"):
-            open_.append([event.anchor, total])
+            open_.append((event.anchor, total, size))
             total += 1
             if len(open_) > DEPTH_MAX:
                 raise BadWorkflow([TextProblem(f"the text is more than {DEPTH_MAX} deep", line, column)])
         elif kind in ("MappingEnd", "SequenceEnd"):
-            anchor, before = open_.pop()
-            if isinstance(anchor, str) and isinstance(before, int):
-                sizes[anchor] = total - before
+            anchor, values_before, size_before = open_.pop()
+            if anchor:
+                sizes[anchor] = (total - values_before, size - size_before)
         elif kind == "Scalar":
             total += 1
+            size += len(event.value)
             if event.anchor:
-                sizes[event.anchor] = 1
+                sizes[event.anchor] = (1, len(event.value))
         elif kind == "Alias":
             if event.anchor not in sizes:
                 raise BadWorkflow([TextProblem(f"the alias *{event.anchor} stands for nothing", line, column)])
-            total += sizes[event.anchor]
+            total += sizes[event.anchor][0]
+            size += sizes[event.anchor][1]
         if total > VALUES_MAX:
             raise BadWorkflow([TextProblem(f"the text stands for more than {VALUES_MAX} values", line, column)])
+        if size > REPEATED_BYTES_MAX:
+            told = f"the text stands for more than {REPEATED_BYTES_MAX} bytes"
+            raise BadWorkflow([TextProblem(told, line, column)])
         yield event
 
 
@@ -337,9 +344,9 @@ class _JsonText:
     def _string(self, at: int) -> tuple[str, int]:
         try:
             text, end = scanstring(self._text, at + 1, True)
-            return str(text), int(end)
         except ValueError as error:
             raise self._bad(str(error).partition(":")[0], at) from None
+        return str(text), int(end)
 
     def _object(self, at: int, place: Place) -> tuple[JsonObject, int]:
         value: JsonObject = {}

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack, cast
+from typing import Protocol, TypedDict, Unpack, cast
 
 import msgspec
 from msgspec import structs
@@ -25,8 +25,8 @@ from ..call.asking.posted import take_posted
 from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import TextPart, ToolCall, ToolResult
-from ..core.claim import claim_of_conversation
-from ..core.errors import Busy, InvalidArguments, ToolError, UsageError, WorkflowFailed, tell_problem
+from ..core.claim import claim_of_conversation, claim_of_variables
+from ..core.errors import Busy, InvalidArguments, ToolError, Unavailable, UsageError, WorkflowFailed
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, Journal, Model, Peer, Policy, Toolset
@@ -50,19 +50,29 @@ from ..runs.streaming import streamed, without_loop
 from ..sandbox.jail import Jail
 from ..schema.schema import compile_schema
 from ..transport.egress import Egress
-from .conversation import ConversationVariables, earlier_turns, remembered_by, state_of
+from .conversation import (
+    ConversationState,
+    ConversationVariables,
+    earlier_turns,
+    remembered_by,
+    state_after,
+    state_of,
+)
 from .engine import WorkflowEngine
-from .expression import Literal
-from .graph import Definition, Graph, GraphNode, is_foreign, nodes_in
+from .graph import Definition, is_foreign, nodes_in
 from .lineage import From
-from .load import CheckedText, check_text, read_definition
-from .settings import AgentNode, ClassifyNode, ExtractNode, HttpNode, KnowledgeNode, ModelNode, ToolNode, WorkflowNode
+from .load import check_text, read_definition
+from .settings import HttpNode, ModelNode
 from .template import TemplateWriter
-from .text import BadWorkflow, Place, TextProblem
+from .text import BadWorkflow, TextProblem
+from .tool_check import check_tools
+from .tool_names import tool_names, workflow_names
 from .tools import WorkflowTools, literal_origin
 from .waiting import WAIT_S, WholeRun, as_stopped, attend, end_waiting, until_over
 
 Modelish = Model | str
+NODE_EFFECTS: Mapping[str, Effects] = {"code": "execute", "http": "send"}
+"""The effects of nodes that call no tool of the program."""
 
 POLL_S = 0.2
 """Seconds between two attempts to go on with a run that somebody else drives."""
@@ -85,6 +95,21 @@ class WorkflowOptions(TypedDict, total=False):
     holder: Holder | None
     trace: str
     request: str
+
+
+class OpensWorkflow(Protocol):
+    """Opens a workflow for a call."""
+
+    def __call__(self, run_id: str, context: Context) -> Awaitable[Workflow]:
+        """Open the workflow.
+
+        Args:
+            run_id: the run that the call begins, or goes on with: a run goes on with what it began with.
+            context: of the call.
+
+        Raises:
+            UsageError: the workflow can not be opened.
+        """
 
 
 class Workflow:
@@ -209,6 +234,11 @@ class Workflow:
         """Where the runs are written down."""
         return self.runner.journal
 
+    @property
+    def own_uses(self) -> dict[str, int]:
+        """What a run has on record that calls this workflow as a published one; see `Started.uses`."""
+        return {self.name: self.version, **self.uses}
+
     async def check(self, text: str | bytes) -> Sequence[TextProblem]:
         """What is wrong with a text, with the tools and models that are here.
 
@@ -266,14 +296,15 @@ class Workflow:
             holder=options.get("holder"),
             agent=self,
         )
-        async with self.journal.claim(run_id), self._talking(started):
+        async with self.journal.claim(run_id), self._talking(started, self.journal):
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             result = await self._begin(run_id, await self._with_variables(started), setting)
         return await self._waited_out(result, setting, wait_s, told)
 
     async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
-        """Put a run on record as a task, to be carried out later: by `resume`, in this process or another.
+        """Put a run on record as a task, to be carried out later: by `resume`, in this process or another. The run sees
+        the variables of its conversation as they are when the run begins.
 
         Args:
             inputs: what the workflow is given.
@@ -285,17 +316,17 @@ class Workflow:
 
         Raises:
             InvalidArguments: the inputs do not fit.
-            UsageError: a run of this id exists.
-            Busy: somebody is beginning a run of this id, or another run of this conversation is under way.
+            UsageError: a run of this id exists, or too many runs of the conversation are open.
+            Busy: somebody is beginning a run of this id.
         """
         given = options.get("run_id")
         run_id = new_id("run") if given is None else checked_id(given)
         started = await self._started(inputs, options)
-        async with self.journal.claim(run_id), self._talking(started):
+        async with self.journal.claim(run_id):
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             self._keep_definition(self.journal)
-            started = await self._with_variables(started)
+            await self._with_variables(started)  # or nothing is queued: too many runs are open
             await self.runner.start(run_id, started, self.runner.setting(agent=self))
             self.journal.append(run_id, task)
             await self.journal.sync(run_id)
@@ -368,9 +399,7 @@ class Workflow:
         )
         setting = structs.replace(setting, begins=begins, stopping=stopping)
         shared = self.journal.is_shared
-        result = await self._go_on(
-            run_id, lambda state: records_of(state, _chosen(state, answers or {}), is_shared=shared), setting
-        )
+        result = await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
         return await self._waited_out(result, setting, wait_s, told)
 
     async def wait_along(
@@ -454,19 +483,29 @@ class Workflow:
             await self.journal.sync(new)
         return new
 
-    def as_tool(self, name: str | None = None, description: str = "", *, given_by: Source = "agent") -> Toolset:
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str = "",
+        *,
+        given_by: Source = "agent",
+        answers: bool = False,
+        opened: OpensWorkflow | None = None,
+    ) -> Toolset:
         """This workflow as a tool, for an agent or for another workflow. Its parameters are `inputs`.
 
         Args:
             name: the tool's name; by default the workflow's.
             description: what the workflow is good for; by default the definition says so.
             given_by: where the arguments of the calls come from: `client` for a tool that a server offers to programs.
+            answers: the agent that has this tool stands for the workflow: its conversation is the workflow's.
+            opened: opens the workflow for a call, where its nodes use publications that may change; None for this one.
         """
         text = description or self.definition.description or f"Run the workflow {self.name!r}."
-        return WorkflowTool(self, name or self.name, text, given_by)
+        return WorkflowTool(self, name or self.name, text, given_by, answers=answers, opened=opened)
 
     async def run_child(
-        self, inputs: JsonObject, run_id: str, context: Context, *, given_by: Source = "agent"
+        self, inputs: JsonObject, run_id: str, context: Context, *, given_by: Source = "agent", answers: bool = False
     ) -> RunResult[JsonObject]:
         """Start the run of this id on behalf of a call, or go on with it.
 
@@ -475,9 +514,11 @@ class Workflow:
             run_id: the id of the run.
             context: of the call.
             given_by: where the inputs came from.
+            answers: the conversation of the run that calls is the workflow's.
 
         Raises:
             UsageError: the context belongs to no run.
+            Busy: another run changes the variables of the conversation.
         """
         journal = context.journal
         if journal is None:
@@ -505,7 +546,9 @@ class Workflow:
             parent=context.run_id,
             bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
         )
-        async with journal.claim(run_id):
+        if answers:
+            started = await self._of_turn(started, context, journal)
+        async with journal.claim(run_id), self._talking(started, journal):
             return await self._begin(run_id, started, setting)
 
     async def aclose(self) -> None:
@@ -555,29 +598,47 @@ class Workflow:
             uses=self.uses,
         )
 
-    def _talking(self, started: Started) -> AbstractAsyncContextManager[None]:
-        """Hold the conversation of a run: two runs at once would overwrite each other's variables."""
-        if not started.conversation:
-            return nullcontext()
-        owner = started.owning_user
-        return self.journal.claim(claim_of_conversation(owner.principal, started.conversation, owner.tenant))
+    @asynccontextmanager
+    async def _talking(self, started: Started | None, journal: Journal) -> AsyncIterator[None]:
+        """Hold the conversation of a run: two runs at once would overwrite each other's variables. A run that works for
+        another run may find the conversation held by that run.
+        """
+        async with AsyncExitStack() as stack:
+            if started is not None and started.conversation:
+                named = (started.owning_user.principal, started.conversation, started.owning_user.tenant)
+                if not started.parent:
+                    await stack.enter_async_context(journal.claim(claim_of_conversation(*named)))
+                await stack.enter_async_context(journal.claim(claim_of_variables(*named)))
+            yield
 
     async def _with_variables(self, started: Started) -> Started:
         """The first record of a run, with the conversation as it stands now."""
         if not started.conversation:
             return started
         state = await state_of(self.journal, started.owning_user, started.conversation)
-        text, kept = msgspec.json.encode(state.variables), ""
-        if len(text) > NODE_VALUE_BYTES_MAX:
-            kept = hashlib.sha256(text).hexdigest()
-            self.journal.keep(kept, text)
+        state.check_room(started.conversation)
+        return state.within(started, self.journal)
+
+    async def _of_turn(self, started: Started, context: Context, journal: Journal) -> Started:
+        """The first record of a run that answers in a conversation on behalf of the run that calls it: the conversation
+        is that of the caller. Where the caller's conversation has no id, its runs name the run before them.
+        """
+        if not self.definition.conversation and not _has_memory(self.definition):
+            return started
+        above = RunState((await journal.read(context.run_id, tenant=context.tenant))[:1]).beginning()
+        state = ConversationState()
+        if above.conversation:
+            state = await state_of(journal, above.owning_user, above.conversation)
+            state.check_room(above.conversation)
+        if above.previous and not state.variables:
+            state = await state_after(journal, above.owning_user, above.previous)
         return structs.replace(
-            started,
-            previous=state.previous,
-            seen=state.seen,
-            open_runs=state.open_runs,
-            variables={} if kept else state.variables,
-            variables_kept=kept,
+            state.within(started, journal),
+            conversation=above.conversation or f"after {context.run_id}",
+            owner=above.owner,
+            history=above.history,
+            previous=above.previous,
+            seen=above.seen,
         )
 
     async def _waited_out(
@@ -648,13 +709,23 @@ class Workflow:
                     "the workflow with PublishedWorkflows.of_run"
                 )
 
-        first = RunState((await setting.journal.read(checked_id(run_id)))[:1]).started
+        # The conversation first: the attempt of a task that finds it held is not begun.
+        first = (await setting.journal.read(run_id))[:1]
+        begun = RunState(first).beginning() if first and first[0].payload else None
         async with (
-            # Held first: an attempt at a task that finds its conversation busy has not begun.
-            self._talking(first) if first is not None else nullcontext(),
+            self._talking(begun, setting.journal),
             self.runner.taken_up(run_id, answers, setting, check) as state,
         ):
+            if not state.has_read_conversation and state.beginning().conversation:
+                await self._read_conversation(run_id, state, setting.journal)
             return await self._carry_out(run_id, state, setting)
+
+    async def _read_conversation(self, run_id: str, state: RunState, journal: Journal) -> None:
+        """Put on record how the conversation of a run that was queued stands, now that the run begins."""
+        started = state.beginning()
+        found = await state_of(journal, started.owning_user, started.conversation, but=run_id)
+        record = found.read(journal)
+        state.take(journal.append(run_id, record), record)
 
     async def _carry_out(self, run_id: str, state: RunState, setting: Setting) -> RunResult[JsonObject]:
         started, journal = state.beginning(), setting.journal
@@ -713,13 +784,25 @@ class WorkflowTool:
         name: the tool's name.
         description: what the workflow is good for.
         given_by: where the arguments of the calls come from.
+        answers, opened: as for `Workflow.as_tool`.
     """
 
     generation = 0
     ends_when_cancelled = True
 
-    def __init__(self, workflow: Workflow, name: str, description: str, given_by: Source = "agent") -> None:
+    def __init__(
+        self,
+        workflow: Workflow,
+        name: str,
+        description: str,
+        given_by: Source = "agent",
+        *,
+        answers: bool = False,
+        opened: OpensWorkflow | None = None,
+    ) -> None:
         self._given_by = given_by
+        self._answers = answers
+        self._opened = opened
         self._workflow = workflow
         self._name = name
         self._description = description
@@ -733,9 +816,8 @@ class WorkflowTool:
                 bound = catalog.get(name)
                 known = bound.tool.effects if bound is not None else None
                 effects = None if known is None or effects is None else effects | known
-            if node.type.name in ("code", "http") and effects is not None:
-                kinds: dict[str, Effects] = {"code": "execute", "http": "send"}
-                effects.add(kinds[node.type.name])
+            if node.type.name in NODE_EFFECTS and effects is not None:
+                effects.add(NODE_EFFECTS[node.type.name])
         schema = self._workflow.definition.inputs or {"type": "object", "properties": {}}
         return (
             Tool(
@@ -756,151 +838,29 @@ class WorkflowTool:
         """
         run_id = child_id(context.key)
         try:
-            result = await self._workflow.run_child(call.arguments, run_id, context, given_by=self._given_by)
+            workflow = self._workflow if self._opened is None else await self._opened(run_id, context)
+            result = await workflow.run_child(
+                call.arguments, run_id, context, given_by=self._given_by, answers=self._answers
+            )
+        except Busy as busy:
+            raise Unavailable(f"{busy}. Nothing was done.") from None
         except WorkflowFailed as failure:
             raise ToolError(f"{call.name} failed: {failure}", reference=run_id) from None
         if result.status == "paused":
             raise InputRequired(result.pending[0], run_id)
         if result.status != "done":
             raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
-        return ToolResult(call.id, structured=result.output)
+        told = dumps(result.output)
+        if result.text == told:
+            return ToolResult(call.id, structured=result.output)
+        said = (TextPart(result.text), *([TextPart(told)] if result.output else ()))
+        return ToolResult(call.id, said, structured=result.output)
 
 
 def _has_memory(definition: Definition) -> bool:
     """Whether a node is told of the conversation."""
     nodes = nodes_in(definition.graph)
     return any(isinstance(node.settings, ModelNode) and node.settings.memory is not None for node in nodes)
-
-
-def tool_names(settings: object) -> tuple[str, ...]:
-    """The tools that a node names."""
-    match settings:
-        case ToolNode(tool=name) | KnowledgeNode(tool=name) | AgentNode(agent=name):
-            return (name,)
-        case WorkflowNode(workflow=name):
-            return (name.partition("@")[0],)
-        case _:
-            return ()
-
-
-def workflow_names(definition: Definition) -> list[str]:
-    """The workflows that the nodes of a definition name, as they are written: `name` or `name@3`."""
-    nodes = nodes_in(definition.graph)
-    names = (node.settings.workflow for node in nodes if isinstance(node.settings, WorkflowNode))
-    return list(dict.fromkeys(names))
-
-
-def model_names(settings: object) -> tuple[str, ...]:
-    """The models that a node names."""
-    return (settings.model,) if isinstance(settings, ModelNode | ClassifyNode | ExtractNode) else ()
-
-
-def check_tools(checked: CheckedText, tools: Sequence[Tool]) -> list[TextProblem]:
-    """What is wrong with a definition by the tools that are there: tools that are missing, and arguments that they do
-    not take.
-    """
-    assert checked.definition is not None
-    known = {tool.name: tool for tool in tools}
-    problems: list[TextProblem] = []
-
-    def look(graph_nodes: Mapping[str, object], place: Place) -> None:
-        for name, value in graph_nodes.items():
-            at = (*place, "nodes", name)
-            node = found.get(at)
-            if node is not None:
-                for problem, where, hint in _of_tool(node, known):
-                    problems.append(
-                        TextProblem(problem, *checked.source.at((*at, *where)), hint, ".".join(map(str, at)))
-                    )
-            if isinstance(value, dict) and isinstance(value.get("nodes"), dict):
-                look(cast(JsonObject, value["nodes"]), at)
-
-    found = _by_place(checked.definition)
-    source = checked.source.value
-    assert isinstance(source, dict)
-    look(cast(JsonObject, source["nodes"]), ())
-    return problems
-
-
-def _by_place(definition: Definition) -> dict[Place, GraphNode]:
-    found: dict[Place, GraphNode] = {}
-    graphs: list[tuple[Place, Graph]] = [((), definition.graph)]
-    for place, graph in graphs:
-        for name, node in graph.nodes.items():
-            at = (*place, "nodes", name)
-            found[at] = node
-            if node.body is not None:
-                graphs.append((at, node.body))
-    return found
-
-
-def _of_tool(node: GraphNode, known: Mapping[str, Tool]) -> list[tuple[str, Place, str]]:
-    problems: list[tuple[str, Place, str]] = []
-    for name in tool_names(node.settings):
-        tool = known.get(name)
-        field = (
-            "workflow"
-            if isinstance(node.settings, WorkflowNode)
-            else "agent"
-            if isinstance(node.settings, AgentNode)
-            else "tool"
-        )
-        if tool is None:
-            problems.append(
-                (
-                    f"{node.name}: there is no {_said(node, name)}",
-                    (field,),
-                    f"there are: {', '.join(sorted(known))[:200]}",
-                )
-            )
-            continue
-        given = getattr(node.settings, "with_", None)
-        if not isinstance(given, dict) or "cel" in given or isinstance(node.settings, KnowledgeNode):
-            continue
-        properties = tool.property_schemas()
-        required = tool.parameters.get("required", [])
-        problems += [
-            (f"{node.name}: {name} needs {missing!r}", ("with",), f"add {missing}")
-            for missing in (required if isinstance(required, list) else ())
-            if missing not in given
-        ]
-        problems += [
-            (f"{node.name}: {name} takes no {argument!r}", ("with", argument), f"it takes {', '.join(properties)}")
-            for argument in given
-            if properties and argument not in properties
-        ]
-        fields = node.expressions["with"]
-        constant = fields.constant if isinstance(fields, Literal) else {}
-        if isinstance(constant, dict) and constant:
-            checks = compile_schema(tool.parameters, where=name, foreign=True).check(constant)
-            problems += [
-                (f"{node.name}: {tell_problem(each)}", ("with",), "")
-                for each in checks.problems
-                if each.rule != "required"
-            ]
-    return problems
-
-
-def _said(node: GraphNode, name: str) -> str:
-    """What a node names, in the words of an error."""
-    settings = node.settings
-    return f"workflow {settings.workflow!r}" if isinstance(settings, WorkflowNode) else f"tool {name!r}"
-
-
-def _chosen(state: RunState, answers: Mapping[str, Answer | str]) -> dict[str, Answer | str]:
-    """Answers in which the name of a choice stands for the form with this choice."""
-    found: dict[str, Answer | str] = {}
-    for ask_id, given in answers.items():
-        asked = state.question(ask_id)
-        schema = asked.pending.schema if asked is not None else None
-        properties = schema.get("properties", {}) if schema is not None else {}
-        choices = properties.get("choice", {}) if isinstance(properties, dict) else {}
-        names = choices.get("enum", []) if isinstance(choices, dict) else []
-        if isinstance(given, str) and isinstance(names, list) and given in names:
-            found[ask_id] = Answer("answer", arguments={"choice": given})
-        else:
-            found[ask_id] = given
-    return found
 
 
 def _handed_down(answers: Mapping[str, InputGiven], state: RunState) -> list[InputGiven]:

@@ -6,6 +6,8 @@ scope `approve`. What is asked of the user of a run is answered by that user.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ...call.asking.inbox import InboxItem, answer_in_run
 from ...core.call import Problem
 from ...core.errors import Busy, ReplayDiverged, UnknownName, UsageError
@@ -119,6 +121,18 @@ async def _answer(api: Api, item: InboxItem, given: GivenAnswer) -> RunState:
             raise
         problem = Problem("arguments", "schema", str(error))
         raise Refusal(422, "invalid", f"The arguments do not fit: {error}.", problems=(problem,)) from None
+
+
+async def go_on_with_woken(api: Api, run_id: str, tenant: str) -> None:
+    """Go on with a run of a tenant that an event has woken.
+
+    Args:
+        api: the runs.
+        run_id: the run.
+        tenant: whose run it is.
+    """
+    with suppress(Refusal):  # it has ended or was forgotten meanwhile
+        await _go_on(api, run_id, Identity(principal="event", tenant=tenant, scopes=("approve",)))
 
 
 async def _go_on(api: Api, run_id: str, who: Identity) -> bool:

@@ -30,7 +30,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     if body.execute_async:
         return await tasks.accept_run(api, asked)
     tasks.check_no_task(body)
-    agent = api.agent(who, body.agent)
+    agent = await api.agent(who, body.agent)
     start = api.start(asked)
     # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
     question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
@@ -126,7 +126,7 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
     """Begin a run that branches off from another, and go on with it."""
     who, body = asked.who, asked.body
     recorded = await api.records.run(asked.names["id"], who)
-    agent = api.agent_of(recorded.started)
+    agent = await api.agent_of(recorded.started)
     if agent is None and not recorded.started.workflow:
         raise no_agent(recorded)
     await api.check_go_on(who, recorded)

@@ -89,11 +89,12 @@ async def call_tool(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
     if asked.body.execute_async:
         return await tasks.accept_call(api, asked)
     tasks.check_no_task(asked.body)
+    runner = await api.runner_for(who, name)
     start = api.start(asked)
     calls = [ToolCall(CALL, name, asked.body.arguments)]
     job = await api.begin(
         start,
-        lambda emit: api.runner.call(
+        lambda emit: runner.call(
             calls,
             by="client",
             speaks_for="user" if who.speaks_for == "user" else "",
