@@ -44,7 +44,7 @@ OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
 counted: to open them takes time."""
 DEFINITIONS_MAX = 500
 """So many definitions are kept parsed."""
-WORKFLOWS_MAX = 200
+WORKFLOWS_MAX = 50
 """So many workflows are kept opened."""
 
 

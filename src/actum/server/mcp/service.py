@@ -184,7 +184,7 @@ class McpService:
         self._shown = ListedTools(())
         self._offer = offer or PublishedOffer(GivenWorkflows({}))
         self._published: dict[str, tuple[object, ListedTools]] = {}
-        self._is_up = False
+        self._is_up = self._is_hanging_up = False
         self._changes: dict[str, Changes] = {"": self._changes_of("")}
         self._server = SourceServer(
             self,
@@ -263,7 +263,7 @@ class McpService:
 
     async def start(self) -> None:
         """Look after what changes."""
-        self._is_up = True
+        self._is_up, self._is_hanging_up = True, False
         for changes in self._changes.values():
             changes.start()
         await self._tools()
@@ -277,6 +277,7 @@ class McpService:
 
     def hang_up(self) -> None:
         """End the streams of those who only listen."""
+        self._is_hanging_up = True
         for changes in self._changes.values():
             changes.hang_up()
 
@@ -289,14 +290,17 @@ class McpService:
         """What tells the caller of changes: a tenant is told of its own publications only."""
         tenant = self.who().tenant
         if tenant not in self._changes:
-            self._changes[tenant] = self._changes_of(tenant)
+            changes = self._changes[tenant] = self._changes_of(tenant)
             if self._is_up:
-                self._changes[tenant].start()
+                changes.start()
+            if self._is_hanging_up:
+                changes.hang_up()
         return self._changes[tenant]
 
     def _changes_of(self, tenant: str) -> Changes:
         def left() -> None:
-            if tenant and not self._changes[tenant].listeners:
+            changes = self._changes.get(tenant)
+            if tenant and changes is not None and not changes.listeners:
                 self._changes.pop(tenant).end()
 
         return Changes(self.clock, partial(self._look, tenant), left)
