@@ -26,6 +26,7 @@ from .lists import lists_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .mcp import gateway_table, server_table
 from .tasks import tasks_kill_table, tasks_table
+from .workflow import workflow_nodes_table
 from .workflow_many import workflow_many_table
 
 Rows = list[Row]
@@ -46,6 +47,10 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "decode-characters": ("a streamed call in single characters", characters_table),
     "decode-growth": ("a streamed call as it grows", growth_table),
     "kill": ("kill -9 at random moments", kill_table),
+    "workflow-nodes": (
+        "CPU of a node of a workflow in memory (each: 100, 1,000 and 10,000 items)",
+        workflow_nodes_table,
+    ),
     "workflow-many": ("a thousand runs of a workflow at once", workflow_many_table),
     "kill-workflow": ("kill -9 of workflows at random moments", kill_workflow_table),
     "parallel": ("parallel calls of 50 ms", parallel_table),

@@ -8,6 +8,7 @@ most.
     python -m bench.tasks                         the figures
     python -m bench.tasks 200                     the kill loop: local dispatcher, SQLite
     python -m bench.tasks 200 celery postgres     the kill loop: a worker of Celery, PostgreSQL
+    python -m bench.tasks 30 local sqlite workflows      the kill loop, with workflows in the place of single calls
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -33,7 +35,7 @@ from actum.core.clock import SystemClock
 from actum.core.errors import ActumError
 from actum.core.interfaces import Journal
 from actum.core.record import CallsRequested, Started
-from actum.core.task import Backoff, TaskOptions
+from actum.core.task import Backoff, TaskOptions, TaskState
 from actum.runs.runner import Runner
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.children import LocalSettings
@@ -42,9 +44,13 @@ from tests.broker import BrokerServer, broker_server
 from tests.postgres import postgres_server
 
 from .loop import Row
+from .tasks_workflow import TOOLS as WORKFLOW_TOOLS
+from .tasks_workflow import KilledWorkflows, write_workflows
 
 WRITERS = 32
 QUEUED = 10_000
+GOING_ON: tuple[TaskState, ...] = ("queued", "running", "retrying")
+"""The states of tasks that somebody goes on with."""
 TOOLS = """
 import fcntl, time
 from pathlib import Path
@@ -94,10 +100,11 @@ class Place:
 
     def __init__(self, folder: Path, journal: str = "") -> None:
         self.folder = folder
-        (folder / "tools.py").write_text(TOOLS, "utf-8")
+        write_workflows(folder)
+        (folder / "tools.py").write_text(TOOLS + WORKFLOW_TOOLS, "utf-8")
         (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
         said = {
-            "tools": [str(folder / "tools.py")],
+            "tools": [f"{folder / 'tools.py'}:offered"],
             "journal": journal or str(folder / "journal.db"),
             "policy": str(folder / "policy.toml"),
         }
@@ -238,13 +245,16 @@ def _cpu_of_child() -> float:
 # Servers that are killed ----------------------------------------------------------------------------------------------
 
 
-def tasks_kill_table(rounds: int, dispatcher: str = "local", database: str = "sqlite") -> list[Row]:
+def tasks_kill_table(
+    rounds: int, dispatcher: str = "local", database: str = "sqlite", work: str = "calls"
+) -> list[Row]:
     """What becomes of tasks whose server or worker is killed at random moments.
 
     Args:
         rounds: how many kills.
         dispatcher: `local`, or `celery` with a broker of its own, which forgets all at every tenth kill.
         database: `sqlite`, or `postgres` with a server of its own.
+        work: what the tasks are: single `calls`, or `workflows`.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -254,7 +264,8 @@ def tasks_kill_table(rounds: int, dispatcher: str = "local", database: str = "sq
         journal = ""
         if database == "postgres":
             journal = stack.enter_context(postgres_server()).new_database()
-        return [asyncio.run(_kills(Place(folder, journal), rounds, dispatcher, broker))]
+        kills = _kills_of_workflows if work == "workflows" else _kills
+        return [asyncio.run(kills(Place(folder, journal), rounds, dispatcher, broker))]
 
 
 async def _kills(place: Place, rounds: int, dispatcher: str, broker: BrokerServer | None) -> Row:
@@ -272,7 +283,7 @@ async def _kills(place: Place, rounds: int, dispatcher: str, broker: BrokerServe
             broker.empty()
     for _ in range(60):
         counts = await place.queue.counts()
-        if not any(counts.get(state) for state in ("queued", "running", "retrying")):
+        if not any(counts.get(state) for state in GOING_ON):
             break
         await _serve_for(place, dispatcher, 10.0)
     done = Counter(line.partition(" ")[0] + line.split()[1] for line in _ledger(place))
@@ -298,13 +309,38 @@ async def _kills(place: Place, rounds: int, dispatcher: str, broker: BrokerServe
     }
 
 
+async def _kills_of_workflows(place: Place, rounds: int, dispatcher: str, broker: BrokerServer | None) -> Row:
+    chance = random.Random(7)
+    options = TaskOptions(max_retries=100, backoff=Backoff(base=0.02, cap=0.05))
+    killed = KilledWorkflows(place.settings, place.environment, place.folder, place.journal, place.queue)
+    for number in range(rounds):
+        for _ in range(3):
+            await killed.accept(options)
+        await _serve_for(place, dispatcher, 1.5 + chance.random() * 2.0)
+        await killed.answer()
+        if broker is not None and number % 10 == 9:
+            broker.empty()
+    for _ in range(60):
+        if not await killed.answer():
+            break
+        await _serve_for(place, dispatcher, 10.0, (*GOING_ON, "waiting"))  # what waits for a time goes on, too
+    found = await killed.judge(_ledger(place))
+    await place.journal.close()
+    database = "postgres" if "://" in place.settings.journal else "sqlite"
+    return {"dispatcher": dispatcher, "database": database, "kills": rounds, **found}
+
+
 def _ledger(place: Place) -> list[str]:
     path = place.folder / "ledger"
     return path.read_text("utf-8").splitlines() if path.exists() else []
 
 
-async def _serve_for(place: Place, dispatcher: str, seconds: float) -> None:
-    """A server or worker of tasks, killed after a while from when it says that it is ready."""
+async def _serve_for(
+    place: Place, dispatcher: str, seconds: float, open_states: Sequence[TaskState] = GOING_ON
+) -> None:
+    """A server or worker of tasks, killed after a while from when it says that it is ready; where the while is long,
+    also when no task is in one of these states.
+    """
     process = subprocess.Popen(  # noqa: ASYNC220 - it starts at once
         [sys.executable, "-m", "tests.tasks.service", dispatcher, place.settings.journal, str(place.folder)],
         env=place.environment,
@@ -321,7 +357,7 @@ async def _serve_for(place: Place, dispatcher: str, seconds: float) -> None:
             if seconds > 5:
                 with suppress(ActumError):
                     counts = await place.queue.counts()
-                    if not any(counts.get(state) for state in ("queued", "running", "retrying")):
+                    if not any(counts.get(state) for state in open_states):
                         break
     finally:
         process.kill()
@@ -332,5 +368,5 @@ async def _serve_for(place: Place, dispatcher: str, seconds: float) -> None:
 
 if __name__ == "__main__":
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    for row in tasks_kill_table(kills, *sys.argv[2:4]) if kills else tasks_table(5):
+    for row in tasks_kill_table(kills, *sys.argv[2:5]) if kills else tasks_table(5):
         sys.stdout.write(f"{row}\n")

@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from actum.compose.settings import read_settings
+from actum.compose.workflows import open_workflows
+from actum.core.call import ToolCall
+from actum.core.event import RunResult
 from actum.core.shelf import shelf_of
+from actum.runs.runner import Runner
+from actum.server.workflows import PublishedOffer
 from actum.storage.place import open_journal
 
 Run = Callable[..., Result]
@@ -202,3 +208,78 @@ def test_wrong_inputs_of_a_workflow_are_told_like_wrong_arguments_of_a_tool(run:
     result = run("workflow", "run", "desk.workflow.yaml", "a=many", "--tools", "tools.py", *RECORD)
     assert (result.exit_code, result.stderr) == (2, 'actum: desk: a: expected integer, not "many" (string)\n')
     assert json.loads(told(run("runs", "list", "--json", *RECORD))) == []
+
+
+def test_a_name_of_the_settings_is_no_name_for_a_publication(run: Run, desk: Path) -> None:
+    for number, (name, table, means) in enumerate(
+        (
+            ("clerk", '[agents.clerk]\ninstructions = "x"', "an agent"),
+            (
+                "flow",
+                '[workflows.flow]\nfile = "desk.workflow.yaml"\ntools = ["tools.py"]',
+                "a workflow of the settings",
+            ),
+            ("gpt-9", '[models."gpt-*"]\nupstreams = ["openai:gpt-5"]', "a model"),
+            ("add", "", "a tool"),
+            ("mcp", "", "a name that this program uses itself"),
+        )
+    ):
+        (desk / "actum.toml").write_text(table + "\n", "utf-8")
+        file = desk / f"w{number}.workflow.yaml"
+        file.write_text(DESK.replace("name: desk", f"name: {name}"), "utf-8")
+        refused = publish(run, file.name)
+        assert refused.exit_code == 2, refused.output
+        assert f"{name!r} is {means} here" in " ".join(refused.stderr.split()), refused.stderr
+        assert run("workflow", "show", f"{name}@draft", *RECORD).exit_code == 2, "not even a draft is saved"
+    (desk / "actum.toml").write_text("", "utf-8")
+    assert told(publish(run)) == "desk@1 is published."
+    (desk / "actum.toml").write_text('[agents.desk]\ninstructions = "x"\n', "utf-8")
+    late = run("workflow", "rollback", "desk", "1", "--tools", "tools.py", *RECORD)
+    assert (late.exit_code, "an agent" in late.stderr) == (2, True)
+
+
+ASKS = """\
+actum: workflow/1
+name: asks
+inputs: {type: object, required: [a], properties: {a: {type: string}}}
+nodes:
+  sure: {type: human, message: Sure?, choices: [yes, no]}
+  word: {type: workflow, workflow: word}
+edges: [sure.yes > word]
+outputs: {said: "${word.output.said} ${inputs.a}"}
+"""
+
+
+def test_a_run_that_a_door_began_with_a_publication_is_gone_on_with_by_the_command(run: Run, desk: Path) -> None:
+    (desk / "asks.workflow.yaml").write_text(ASKS, "utf-8")
+    (desk / "actum.toml").write_text('tools = ["none"]\n[workflows.own]\nfile = "asks.workflow.yaml"\n', "utf-8")
+
+    def words(word: str) -> None:
+        file = desk / "word.workflow.yaml"
+        file.write_text(f"actum: workflow/1\nname: word\nnodes: {{}}\noutputs: {{said: {word}}}\n", "utf-8")
+        told(run("workflow", "publish", file.name, *RECORD))
+
+    words("old")
+    told(run("workflow", "publish", "asks.workflow.yaml", *RECORD))
+
+    async def begin() -> dict[str, RunResult]:
+        journal = open_journal(desk / "runs.db")
+        async with open_workflows(read_settings(desk, {}, {}), {}, desk, journal=journal) as workflows:
+            offer = PublishedOffer(workflows)
+            agents = {"asks": await offer.agent("", "asks"), "own": workflows.agent("own")}
+            waiting: dict[str, RunResult] = {
+                name: await agent.run("x") for name, agent in agents.items() if agent is not None
+            }
+            runner = await offer.runner(Runner(name="api", journal=journal), "", "asks")
+            assert runner is not None
+            waiting["call"] = await runner.call([ToolCall("1", "asks", {"a": "x"})], by="client")
+        await journal.close()
+        return waiting
+
+    waiting = asyncio.run(begin())
+    words("new")
+    assert sorted(waiting) == ["asks", "call", "own"]
+    for name, result in waiting.items():
+        yes = json.dumps({"choice": "yes"})
+        done = run("resume", result.run_id, "--answer", f"{result.pending[0].id}={yes}", *RECORD)
+        assert (done.exit_code, "old x" in done.stdout) == (0, True), (name, done.output)

@@ -60,6 +60,10 @@ def test_run_check_and_resume_find_a_workflow_of_the_settings_by_its_name(
     ask = text.split('"id": "')[1].split('"')[0]
     code, text = said("resume", "last", "--approve", ask)
     assert (code, "Hello, Oslo!" in text) == (0, True)
+    code, text = said("workflow", "run", "desk", "city=Rome", "--only", "greet", "--json")  # one node, likewise
+    ask = text.split('"id": "')[1].split('"')[0]
+    code, text = said("resume", "last", "--approve", ask)
+    assert (code, '{"output":"Hello, Rome!"' in text) == (0, True)
     code, text = said("workflow", "run", "dsk", "city=Oslo")
     assert code == 2
     assert "Did you mean `desk`?" in text

@@ -13,13 +13,14 @@ import msgspec
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from actum import Agent, Rule, Rules
+from actum import Agent, Answer, Rule, Rules
 from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import ServeSettings, Settings
 from actum.core.clock import SystemClock
+from actum.core.interfaces import Clock
 from actum.core.json import Json, JsonObject
 from actum.core.kept_object import objects_of
 from actum.core.record import Ended, InputGiven
@@ -30,7 +31,7 @@ from actum.server.a2a.signing import CardKey
 from actum.server.api.api import GivenAgents
 from actum.server.scopes import ALL_SCOPES
 from actum.storage.sqlite import SQLiteJournal
-from actum.testing import ScriptedModel
+from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.a2a.toolset import A2AToolset
 from tests.toolsets.a2a.remote_servers import ScriptedAgent, scripted_agent
 from tests.toolsets.a2a.test_toolset import asking
@@ -97,12 +98,14 @@ class Near:
 
 
 @asynccontextmanager
-async def near(far: Far, place: Path, *, key_hosts: tuple[str, ...] = ()) -> AsyncIterator[Near]:
+async def near(
+    far: Far, place: Path, *, key_hosts: tuple[str, ...] = (), clock: Clock | None = None
+) -> AsyncIterator[Near]:
     listener = listening()
     here = f"http://127.0.0.1:{listener.getsockname()[1]}"
     journal = SQLiteJournal(place)
     remote = RemoteAgent(url=far.agent.origin, name="weather", wait_s=0.2, key_hosts=key_hosts)
-    async with A2AToolset(remote, public=here) as toolset:
+    async with A2AToolset(remote, public=here, clock=clock) as toolset:
         model = ScriptedModel(asking("Will it rain?"))
         agent = Agent(model, [toolset], name="desk", journal=journal, policy=ALLOWED)
         serve = ServeSettings(public=here)
@@ -254,3 +257,43 @@ async def test_signed_news_need_a_key_of_the_agents_own_host_or_of_one_that_a_pe
             signed = key.sign_claims(good, f"{trusted}/keys.json")
             assert await far.sends(body, authorization=f"Bearer {signed}") == 202
             assert await our.ended(waits.run_id) == "done"
+
+
+async def test_a_task_has_one_address_for_news_and_none_when_its_call_is_over(tmp_path: Path) -> None:
+    async with scripted_agent() as scripted:
+        far = Far(scripted)
+        async with near(far, tmp_path / "journal.db") as our:
+            waits = await our.agent.run("Will it rain?")
+            objects, ids = objects_of(our.journal), set()
+            for _ in range(3):
+                (kept,) = await objects.find(OWNER, KIND)
+                ids.add((kept.id, str(far.config["id"])))
+                waits = await our.agent.resume(waits.run_id, {waits.pending[0].id: Answer("answer", arguments={})})
+                assert waits.status == "paused"
+            assert (len(ids), len({name for _, name in ids})) == (3, 1)
+            far.is_done = True
+            await our.agent.resume(waits.run_id, {waits.pending[0].id: Answer("answer", arguments={})})
+            assert await objects.find(OWNER, KIND) == []
+
+
+async def test_an_agent_that_hangs_when_it_is_told_where_news_go_does_not_hold_the_call_up(tmp_path: Path) -> None:
+    clock, is_over = FakeClock(), asyncio.Event()
+    async with scripted_agent() as scripted:
+        far = Far(scripted)
+
+        async def silence() -> AsyncIterator[bytes]:
+            await is_over.wait()
+            yield b"{}"
+
+        scripted.says["CreateTaskPushNotificationConfig"] = lambda params: StreamingResponse(silence())
+        async with near(far, tmp_path / "journal.db", clock=clock) as our:
+            run = asyncio.ensure_future(our.agent.run("Will it rain?"))
+            began = clock.monotonic()
+            async with asyncio.timeout(20):
+                while not run.done():
+                    await asyncio.sleep(0.02)
+                    clock.advance(0.5)
+            assert (await run).status == "paused"
+            assert clock.monotonic() - began < 30
+            assert await objects_of(our.journal).find(OWNER, KIND) == []
+            is_over.set()

@@ -132,8 +132,9 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
             connection.execute(
                 "DROP TABLE actum.objects, actum.posted, actum.drafts, actum.publications, actum.positions"
             )
+            connection.execute("DROP TABLE actum.in_use, actum.publications_made")
             connection.execute("ALTER TABLE actum.asked DROP COLUMN expires")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 13,))
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 14,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript("DROP TABLE keys; DROP TABLE key_changes")
@@ -142,9 +143,9 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
             )
             file.executescript("DROP TABLE run_names; DROP TABLE tasks; DROP TABLE webhooks; DROP TABLE objects")
             file.executescript("DROP TABLE counted; DROP TABLE posted; DROP TABLE drafts; DROP TABLE publications")
-            file.executescript("DROP TABLE positions")
+            file.executescript("DROP TABLE positions; DROP TABLE in_use; DROP TABLE publications_made")
             file.executescript("DROP INDEX asked_by_end; ALTER TABLE asked DROP COLUMN expires")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 13}")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 14}")
         file.close()
     again = shared.open()
     keys = keys_of(again)

@@ -75,6 +75,8 @@ async def test_a_journal_of_a_version_without_sessions_gets_them_when_it_is_open
         "drafts",
         "publications",
         "positions",
+        "in_use",
+        "publications_made",
     )
     if "://" in shared.place:
         with psycopg.connect(shared.place, autocommit=True) as connection:
@@ -82,13 +84,13 @@ async def test_a_journal_of_a_version_without_sessions_gets_them_when_it_is_open
                 connection.execute(f"DROP TABLE actum.{table}".encode())
             connection.execute("DROP TABLE actum.counted")
             connection.execute("ALTER TABLE actum.asked DROP COLUMN expires")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 12,))
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 13,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript(";".join(f"DROP TABLE {table}" for table in tables))
             file.execute("DROP TABLE counted")
             file.executescript("DROP INDEX asked_by_end; ALTER TABLE asked DROP COLUMN expires")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 12}")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 13}")
         file.close()
     again = shared.open()
     await sessions_of(again).add(session("a"), idle_since=0, began_since=0)

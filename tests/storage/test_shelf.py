@@ -266,16 +266,53 @@ async def test_a_journal_of_before_there_was_a_shelf_gets_one(shared: Store) -> 
     await shared.open().close()
     if shared.place.startswith("postgresql:"):
         with psycopg.connect(shared.place, autocommit=True) as connection:
-            connection.execute("DROP TABLE actum.drafts, actum.publications")
+            connection.execute("DROP TABLE actum.drafts, actum.publications, actum.in_use, actum.publications_made")
             connection.execute("ALTER TABLE actum.asked DROP COLUMN expires")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 2,))
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 3,))
     else:
         with sqlite3.connect(shared.place) as file:
-            file.executescript("DROP TABLE drafts; DROP TABLE publications")
+            file.executescript("DROP TABLE drafts; DROP TABLE publications; DROP TABLE in_use")
+            file.executescript("DROP TABLE publications_made")
             file.executescript("DROP INDEX asked_by_end; ALTER TABLE asked DROP COLUMN expires")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 2}")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 3}")
         file.close()
     assert (await shelf_of(shared.open()).save("agent", "clerk", "x", 0)).revision == 1
+
+
+async def test_lists_of_publications_read_no_text_and_an_older_journal_has_them_too(shared: Store) -> None:
+    journal = shared.open()
+    shelf = shelf_of(journal)
+    assert (await shelf.in_use("workflow"), await shelf.publications_made("workflow")) == ([], 0)
+    for name, about in (("b", "two\x00"), ("a", "one")):
+        await shelf.save("workflow", name, f"text of {name}", 0, tenant="north")
+        await shelf.publish("workflow", name, tenant="north", about=about)
+    await shelf.publish("workflow", "a", tenant="north", about="again")  # the same text: nothing new
+    found = await shelf.in_use("workflow", tenant="north")
+    assert [(each.name, each.number, each.about) for each in found] == [("a", 1, "one"), ("b", 1, "two\x00")]
+    assert await shelf.publications_made("workflow", tenant="north") == 2
+    await shelf.save("workflow", "a", "other", 1, tenant="north")
+    await shelf.publish("workflow", "a", tenant="north", about="other")
+    await shelf.rollback("workflow", "a", 1, tenant="north", about="back")
+    found = await shelf.in_use("workflow", tenant="north")
+    assert [(each.name, each.number, each.about) for each in found] == [("a", 3, "back"), ("b", 1, "two\x00")]
+    assert await shelf.publications_made("workflow", tenant="north") == 4
+    for kind, tenant in (("workflow", ""), ("agent", "north")):
+        assert await shelf.in_use(kind, tenant=tenant) == []  # type: ignore[arg-type]
+        assert await shelf.publications_made(kind, tenant=tenant) == 0  # type: ignore[arg-type]
+    await journal.close()
+    if shared.place.startswith("postgresql:"):
+        with psycopg.connect(shared.place, autocommit=True) as connection:
+            connection.execute("DROP TABLE actum.in_use, actum.publications_made")
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 1,))
+    else:
+        with sqlite3.connect(shared.place) as file:
+            file.executescript("DROP TABLE in_use; DROP TABLE publications_made")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 1}")
+        file.close()
+    shelf = shelf_of(shared.open())
+    found = await shelf.in_use("workflow", tenant="north")
+    assert [(each.name, each.number, each.about) for each in found] == [("a", 3, ""), ("b", 1, "")]
+    assert await shelf.publications_made("workflow", tenant="north") == 4
 
 
 async def test_a_prompt_and_an_agent_are_published_like_a_workflow_and_a_run_keeps_what_it_began_with(

@@ -34,8 +34,8 @@ from tests.compose.test_agents import SETTINGS, written
 from tests.postgres import postgres_server
 from tests.storage.conftest import Store
 from tests.tasks.desk import Desk
+from tests.tasks.office import WAIT_S, Office, is_gone, until
 from tests.tasks.service import environment_of
-from tests.tasks.test_dispatchers import WAIT_S, Office, is_gone, until
 from tests.transport.wire_servers import certificate
 from tests.web import serving
 

@@ -33,7 +33,7 @@ from actum.tasks.waits import POLL_S, TaskWaits
 from actum.testing import FakeClock
 from tests.storage.conftest import Store
 from tests.tasks.desk import Desk
-from tests.tasks.test_dispatchers import until
+from tests.tasks.office import until
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from actum.transport.guard import Guard
 from tests.storage.conftest import Store
 
 from .desk import Desk
-from .test_dispatchers import until
+from .office import until
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
+import json
 import os
 import signal
 import sys
@@ -14,9 +16,10 @@ import pytest
 
 from actum import Agent, tool
 from actum.core.call import TextPart, ToolCall
+from actum.core.clock import SystemClock
 from actum.core.errors import InvalidArguments, UnknownName, UsageError
 from actum.core.interfaces import Journal
-from actum.core.json import JsonObject
+from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, UserMessage
 from actum.core.record import Started
 from actum.core.task import TaskLine, TaskOptions
@@ -26,7 +29,7 @@ from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
 from actum.tasks.queue import TaskQueue
 from actum.testing import FakeClock, ScriptedModel
-from actum.triggers.desk import Targets, TooManyEvents, TriggerDesk, check_trigger, whose
+from actum.triggers.desk import TargetAway, Targets, TooManyEvents, TriggerDesk, check_trigger, whose
 from actum.triggers.event import TriggerEvent
 from actum.triggers.settings import TriggerTable
 from actum.triggers.watch import Watcher
@@ -51,6 +54,9 @@ edges: [paid > light]
 """
 
 
+read_once = functools.cache(read_definition)
+
+
 class Hall:
     """A journal, a light, and a desk of triggers."""
 
@@ -58,6 +64,7 @@ class Hall:
         self.place = store.place
         self.clock = FakeClock(auto=True)
         self.lit: list[str] = []
+        self.is_away = True
         self.journal: Journal = store.open(clock=self.clock)
         self.policy = policy
         self.queue = TaskQueue(self.journal, clock=self.clock)
@@ -71,13 +78,21 @@ class Hall:
             return room
 
         policy = self.policy or Rules(Rule("allow"))
-        return Workflow(read_definition(text), [set_light], journal=self.journal, policy=policy, clock=self.clock)
+        return Workflow(read_once(text), [set_light], journal=self.journal, policy=policy, clock=self.clock)
 
     async def workflow(self, name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions) -> TaskLine:
         principal, tenant = whose(name, table)
+        if table.workflow == "away" and self.is_away:
+            raise TargetAway("it is away")
         made = self.made(WAITS if table.workflow == "order" else LAMP)
         return await self.queue.accept_workflow(
-            made, inputs, options, given_by="event", principal=principal, tenant=tenant
+            made,
+            inputs,
+            options,
+            given_by="event",
+            principal=principal,
+            tenant=tenant,
+            queued_max=table.queued_max,
         )
 
     async def agent(self, name: str, table: TriggerTable, words: UserMessage, options: TaskOptions) -> TaskLine:
@@ -149,8 +164,9 @@ async def test_what_can_not_begin_is_told_and_limits_hold(hall: Callable[..., Ha
     with pytest.raises(UnknownName, match="no trigger"):
         await desk.desk.fire("gone", {})
     begun = [await desk.desk.fire("press", {"room": "a"}, id="1")]
-    with pytest.raises(TooManyEvents) as refused:  # the inputs that did not fit counted as well
-        await desk.desk.fire("press", {"room": "a"}, id="2")
+    begun += [await desk.desk.fire("press", {"room": "a"}, id=each) for each in "23"]
+    with pytest.raises(TooManyEvents) as refused:  # those that did not fit have not counted
+        await desk.desk.fire("press", {"room": "a"}, id="4")
     assert refused.value.wait_s > 0
     assert (await desk.desk.fire("press", {"room": "a"}, id="1")).run_id == begun[0].run_id  # is known, and not counted
 
@@ -166,6 +182,143 @@ async def test_a_node_that_waits_for_an_event_is_woken_once(hall: Callable[..., 
     await desk.carry_out(run_id)
     assert (await desk.desk.take(event)).how == "known"
     assert ((await desk.queue.look(run_id)).line.state, desk.lit) == ("succeeded", ["office"])
+
+
+async def test_an_event_that_comes_before_the_run_waits_is_refused_and_wakes_it_when_it_comes_again(
+    hall: Callable[..., Hall],
+) -> None:
+    desk = hall(begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order ${event.data.number}", per_minute=1))
+    run_id = (await desk.desk.fire("begin", {})).run_id
+    paid: JsonObject = {"number": 7, "room": "office"}
+    for _ in range(3):  # has not counted
+        with pytest.raises(UnknownName, match="nothing waits"):
+            await desk.desk.fire("go", paid, id="p1")
+    await desk.carry_out(run_id)
+    assert (await desk.desk.fire("go", paid, id="p1")).how == "begun"
+    await desk.carry_out(run_id)
+    assert desk.lit == ["office"]
+    desk.clock.advance(61.0)
+    with pytest.raises(UnknownName, match="nothing waits"):  # nor is anything kept for a later run
+        await desk.desk.fire("go", paid, id="p2")
+
+
+async def test_what_an_event_says_to_a_node_that_waits_is_never_the_users_word(hall: Callable[..., Hall]) -> None:
+    rules = Rules(Rule("allow", when="trusted(room)"), Rule("ask"))
+    desk = hall(rules, begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
+    run_id = (await desk.desk.fire("begin", {})).run_id
+    await desk.carry_out(run_id)
+    await desk.desk.fire("go", {"room": "office"})
+    await desk.carry_out(run_id)
+    view = await desk.queue.look(run_id)
+    assert (view.line.state, [asked.kind for asked in view.waiting], desk.lit) == ("waiting", ["approval"], [])
+
+
+async def test_an_event_that_is_told_again_when_the_run_that_it_woke_was_forgotten_wakes_nothing(
+    hall: Callable[..., Hall],
+) -> None:
+    desk = hall(begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
+    run_id = (await desk.desk.fire("begin", {})).run_id
+    await desk.carry_out(run_id)
+    woken = await desk.desk.fire("go", {"room": "office"}, id="p1")
+    await desk.carry_out(run_id)
+    await desk.journal.forget(run_id)
+    again = await desk.desk.fire("go", {"room": "office"}, id="p1")
+    assert (again.woken, again.how, desk.lit) == (woken.woken, "known", ["office"])
+
+
+async def test_of_two_events_for_one_node_at_two_servers_one_wakes_it_and_the_other_hears_that_nothing_waits(
+    hall: Callable[..., Hall],
+) -> None:
+    tables = {"begin": TriggerTable(workflow="order"), "go": TriggerTable(wake="order 7")}
+    servers = [hall(**tables), hall(**tables)]
+    for server in servers:
+        server.desk.clock = SystemClock()
+    run_id = (await servers[0].desk.fire("begin", {})).run_id
+    await servers[0].carry_out(run_id)
+
+    async def fire(server: Hall, room: str) -> str:
+        try:
+            taken = await server.desk.fire("go", {"room": room}, id=room)
+        except UnknownName:
+            return ""
+        assert taken.woken == (run_id,)
+        return room
+
+    events = [(server, f"room {number}") for number, server in enumerate(servers * 4)]
+    (won,) = filter(None, await asyncio.gather(*(fire(server, room) for server, room in events)))
+    await servers[0].carry_out(run_id)
+    assert servers[0].lit == [won]
+    again = await asyncio.gather(*(fire(server, room) for server, room in reversed(events)))
+    assert list(filter(None, again)) == [won]  # told again, each hears the same
+
+
+async def test_the_rate_counts_what_began_at_two_servers_within_a_minute(hall: Callable[..., Hall]) -> None:
+    table = TriggerTable(workflow="lamp", per_minute=3)
+    servers = [hall(press=table, other=table), hall(press=table, other=table)]
+    for server in servers:
+        server.desk.clock = SystemClock()  # a server really waits while the other one takes an event
+
+    async def begins(server: Hall, id: str, data: Json) -> bool:
+        try:
+            return bool((await server.desk.fire("press", data, id=id)).run_id)
+        except (TooManyEvents, InvalidArguments):
+            return False
+
+    assert not await begins(servers[0], "bad", {"lamp": 7})  # does not count
+    at_once = [begins(server, "e1", {"room": "a"}) for server in servers * 5]  # counts once
+    assert all(await asyncio.gather(*at_once))
+    told = await asyncio.gather(*(begins(server, f"e{n}", {"room": "a"}) for n in range(2, 9) for server in servers))
+    assert sum(told) == 4  # two more, each at both servers
+    assert len(await servers[0].journal.runs(limit=None)) == 3
+    assert (await servers[1].desk.fire("other", {"room": "a"})).run_id  # each trigger has a rate of its own
+    refused = next(f"e{n}" for n, began in zip(range(2, 9), told[::2], strict=True) if not began)
+    for server in servers:
+        server.clock.advance(61.0)
+    assert await begins(servers[1], refused, {"room": "a"})
+
+
+async def test_events_that_two_processes_are_told_at_the_same_moment_begin_one_run_each_and_count_once(
+    shared: Store, tmp_path: Path
+) -> None:
+    number = 25
+    script = tmp_path / "press.py"
+    script.write_text(
+        "import asyncio, json, sys\n"
+        "from actum.core.clock import SystemClock\n"
+        "from tests.triggers.test_desk import Hall, Store, TriggerTable\n"
+        "async def main():\n"
+        f"    hall = Hall(Store(sys.argv[1]), {{'press': TriggerTable(workflow='lamp', per_minute={number})}})\n"
+        "    hall.desk.clock = SystemClock()\n"
+        "    await hall.journal.runs(limit=1)\n"
+        "    print('ready', flush=True)\n"
+        "    sys.stdin.readline()\n"
+        f"    events = [(f'e{{n}}', {{'room': f'room {{n}}'}}) for n in range({number})]\n"
+        "    taken = await asyncio.gather(*(hall.desk.fire('press', data, id=id) for id, data in events))\n"
+        "    print(json.dumps([each.run_id for each in taken]))\n"
+        "    await hall.journal.close()\n"
+        "asyncio.run(main())\n",
+        "utf-8",
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    pipe = asyncio.subprocess.PIPE
+    await shared.open().runs(limit=1)
+    processes = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, str(script), shared.place, env=environment, stdin=pipe, stdout=pipe
+        )
+        for _ in range(3)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"ready\n"
+    told = [json.loads(out) for out, _ in await asyncio.gather(*(each.communicate(b"\n") for each in processes))]
+    assert told[0] == told[1] == told[2]
+    desk = Hall(shared, {})
+    runs = [run.run_id for run in await desk.journal.runs(limit=None)]
+    assert sorted(runs) == sorted(told[0])
+    for run_id in runs:
+        await desk.carry_out(run_id)
+    assert sorted(desk.lit) == sorted(f"room {n}" for n in range(number))
 
 
 async def test_a_schedule_comes_once_with_two_servers_and_makes_up_for_what_was_missed(
@@ -225,8 +378,11 @@ def test_a_trigger_that_can_not_be_is_told_at_the_start(hall: Callable[..., Hall
         (TriggerTable(workflow="a", agent="b"), "one of"),
         (TriggerTable(agent="b"), "say ="),
         (TriggerTable(workflow="a", schedule="x"), "five fields"),
-        (TriggerTable(workflow="a", schedule="* * * * *", file="f"), "not both"),
+        (TriggerTable(workflow="a", schedule="* * * * *", file="f"), "one of schedule"),
+        (TriggerTable(workflow="a", resource="notes://a"), "server ="),
+        (TriggerTable(workflow="a", server="notes"), "resource ="),
         (TriggerTable(workflow="a", id="somewhere"), "header:NAME"),
+        (TriggerTable(workflow="a", every_s=0.5), "every_s"),
         (TriggerTable(workflow="a", per_minute=0), "greater than 0"),
     ):
         with pytest.raises(UsageError, match=word):
@@ -250,6 +406,15 @@ async def test_an_event_that_is_told_again_when_its_task_has_left_the_list_finds
     assert desk.journal.tasks is not None
     desk.clock.advance(1e7)
     assert await desk.journal.tasks.drop(desk.clock.now()) == 1
+    again = await desk.desk.fire("press", {"room": "hall"}, id="e1")
+    assert (again.run_id, again.how, desk.lit) == (begun.run_id, "known", ["hall"])
+
+
+async def test_an_event_that_is_told_again_when_its_run_was_forgotten_begins_nothing(hall: Callable[..., Hall]) -> None:
+    desk = hall(press=TriggerTable(workflow="lamp"))
+    begun = await desk.desk.fire("press", {"room": "hall"}, id="e1")
+    await desk.carry_out(begun.run_id)
+    await desk.journal.forget(begun.run_id)
     again = await desk.desk.fire("press", {"room": "hall"}, id="e1")
     assert (again.run_id, again.how, desk.lit) == (begun.run_id, "known", ["hall"])
 

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import hashlib
 import hmac
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import httpx2
+import msgspec
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
+from actum.core.clock import SystemClock
+from actum.core.json import Json, JsonObject
 from actum.core.webhook import signature
+from actum.protocols.a2a.remote_agent import RemoteAgent
+from actum.server.a2a.signing import CardKey
 from actum.server.access import Access
 from actum.server.house import House, HouseSettings
 from actum.server.identity import Identity
+from actum.server.news_signature import NewsSignatures
+from actum.server.trigger_senders import TriggerSenders
 from actum.server.triggers import BODY_BYTES_MAX, TriggerDoor
 from actum.storage.sqlite import SQLiteJournal
+from actum.transport.egress import Egress
+from actum.triggers.desk import TriggerDesk
 from actum.triggers.settings import TriggerTable
+from tests.cli.test_serve import until
+from tests.server.a2a.serving import a2a_server, spoken
+from tests.server.api.house import answering
 from tests.storage.conftest import Store
 from tests.web import serving
 
@@ -47,10 +65,16 @@ def hall(shared: Store) -> Callable[..., Hall]:
     return lambda **triggers: Hall(shared, triggers)
 
 
+def senders(desk: TriggerDesk, *secrets: str) -> TriggerSenders:
+    weather = RemoteAgent(url="http://127.0.0.1:1/", name="weather")
+    signatures = NewsSignatures(Egress(), desk.clock)
+    return TriggerSenders(desk, lambda name: secrets or [SECRET], {"weather": weather}, signatures)
+
+
 @asynccontextmanager
-async def opened(hall: Hall) -> AsyncIterator[httpx2.AsyncClient]:
+async def opened(hall: Hall, *secrets: str) -> AsyncIterator[httpx2.AsyncClient]:
     """The triggers behind a house that wants keys."""
-    house = House([TriggerDoor(hall.desk, lambda name: SECRET)], HouseSettings(access=Access(verifier=Keys())))
+    house = House([TriggerDoor(hall.desk, senders(hall.desk, *secrets))], HouseSettings(access=Access(verifier=Keys())))
     async with serving(house.app) as url, httpx2.AsyncClient(base_url=f"{url}/v1/triggers", timeout=20) as client:
         yield client
 
@@ -179,3 +203,219 @@ async def test_limits_of_rate_and_queue_answer_429_and_an_answer_waits_for_its_r
         answer = await client.post("/told", content=BODY, headers=standard(it, BODY))
         assert (answer.status_code, answer.json()["run_id"]) == (200, begun.run_id)
         assert (answer.json()["state"], answer.json()["result"]) == ("succeeded", "{}")
+        await it.journal.forget(begun.run_id)
+        answer = await client.post("/told", content=BODY, headers=standard(it, BODY))
+        assert (answer.status_code, answer.json()["how"], "state" in answer.json()) == (202, "known", False)
+
+
+async def test_a_body_that_is_too_long_or_of_another_kind_is_refused_before_anything_is_done(
+    hall: Callable[..., Hall],
+) -> None:
+    it = hall(press=TriggerTable(workflow="lamp", secret="s", signature="token"))
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(160):
+            yield bytes(65_536)
+
+    async with opened(it) as client:
+        token = {"x-webhook-token": SECRET}
+        for content in (bytes(10 << 20), pieces()):
+            try:
+                answer = await client.post("/press", content=content, headers=token)
+            except httpx2.TransportError:  # it was answered, and the connection closed, before all was sent
+                continue
+            assert answer.status_code == 413
+        for kind, status in (
+            ("application/x-www-form-urlencoded", 415),
+            ("image/png", 415),
+            ("application/octet-stream", 415),
+            ("application/json; charset=utf-16", 202),
+            ("application/problem+json", 202),
+            ("", 202),
+        ):
+            answer = await client.post("/press", content=BODY, headers=token | {"content-type": kind})
+            assert answer.status_code == status, kind
+        in_utf_16 = BODY.decode().encode("utf-16")
+        assert (await client.post("/press", content=in_utf_16, headers=token)).status_code == 400
+        packed = token | {"content-encoding": "gzip"}
+        assert (await client.post("/press", content=gzip.compress(BODY), headers=packed)).status_code == 400
+    assert len(await it.journal.runs(limit=None)) == 3
+
+
+async def test_a_header_that_comes_twice_counts_as_missing_and_a_secret_is_changed_without_a_gap(
+    hall: Callable[..., Hall],
+) -> None:
+    it = hall(
+        press=TriggerTable(workflow="lamp", secret=("new", "old")),
+        told=TriggerTable(workflow="lamp", secret="new", signature="token", id="header:x-id"),
+    )
+    async with opened(it, "the-new-one", SECRET) as client:
+        good = standard(it, BODY)
+        for name in good:
+            twice = [*good.items(), (name, good[name])]
+            assert (await client.post("/press", content=BODY, headers=twice)).status_code == 401, name
+        by_new = good | {"webhook-signature": signature(["the-new-one"], "msg_1", int(it.clock.now()), BODY)}
+        told = [await client.post("/press", content=BODY, headers=headers) for headers in (good, by_new)]
+        assert [each.json()["how"] for each in told] == ["begun", "known"]
+        ids = [("x-webhook-token", SECRET), ("x-id", "1"), ("x-id", "2")]
+        assert (await client.post("/told", content=BODY, headers=ids)).status_code == 400
+        assert (await client.post("/told", content=BODY, headers=[*ids[:2], ids[0]])).status_code == 401
+    async with opened(it, "", "") as client:
+        assert (await client.post("/press", content=BODY, headers=good)).status_code == 401
+        assert (await client.post("/told", content=BODY, headers={"x-webhook-token": ""})).status_code == 401
+
+
+@pytest.mark.parametrize("limit", ["per_minute", "queued_max"])
+async def test_of_five_hundred_events_at_once_each_is_on_record_once_or_told_429(
+    hall: Callable[..., Hall], limit: str
+) -> None:
+    """At two servers with one database."""
+    limits = {"per_minute": 10_000, "queued_max": 10_000} | {limit: 150}
+    table = TriggerTable(workflow="lamp", secret="s", signature="token", id="body:id", **limits)  # type: ignore[arg-type]
+    servers = [hall(press=table), hall(press=table)]
+    settings = HouseSettings(access=Access(verifier=Keys()), requests_per_caller_max=1_000)
+    fresh = httpx2.Limits(max_connections=100, max_keepalive_connections=0)  # a server closes idle ones as it likes
+    begun: dict[int, str] = {}
+    async with AsyncExitStack() as stack:
+        clients = []
+        for server in servers:
+            url = await stack.enter_async_context(
+                serving(House([TriggerDoor(server.desk, senders(server.desk))], settings).app)
+            )
+            clients.append(await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120, limits=fresh)))
+
+        async def press(number: int) -> int:
+            answer = await clients[number % 2].post(
+                "/v1/triggers/press",
+                json={"id": number, "room": f"room {number}"},
+                headers={"x-webhook-token": SECRET},
+            )
+            if answer.status_code == 202:
+                assert begun.setdefault(number, answer.json()["run_id"]) == answer.json()["run_id"]
+            return answer.status_code
+
+        statuses = await asyncio.gather(*(press(number) for number in range(500)))
+        assert set(statuses) == {202, 429}
+        # The rate is counted in the database; how many tasks wait, each server sees a moment later than the other.
+        assert len(begun) == 150 if limit == "per_minute" else 150 <= len(begun) <= 300
+        assert len(await servers[0].journal.runs(limit=None)) == len(begun)
+        for server in servers:
+            server.clock.advance(61.0)
+        if limit == "queued_max":
+            for run_id in [*begun.values()][: len(begun) - 130]:
+                await servers[0].carry_out(run_id)
+        refused = [number for number in range(500) if number not in begun][:20]
+        assert set(await asyncio.gather(*(press(number) for number in refused))) == {202}
+    assert {run.run_id for run in await servers[0].journal.runs(limit=None)} == set(begun.values())
+    assert len(set(begun.values())) == len(begun)
+
+
+# News of remote agents ------------------------------------------------------------------------------------------------
+
+DONE: JsonObject = {
+    "taskId": "t1",
+    "contextId": "c",
+    "status": {"state": "TASK_STATE_COMPLETED", "timestamp": "2026-11-23T10:00:00Z"},
+}
+
+
+async def test_news_of_a_task_begin_one_run_however_often_and_in_whatever_form_they_come(
+    hall: Callable[..., Hall],
+) -> None:
+    it = hall(weather=TriggerTable(workflow="lamp", a2a="weather", secret="s", with_={"room": "${event.kind}"}))
+    artifact: JsonObject = {"taskId": "t1", "contextId": "c", "artifact": {"artifactId": "a", "parts": [{"text": "R"}]}}
+    at = "2026-11-23T10:00:00Z"
+    later: JsonObject = {"state": "completed", "timestamp": at[:-4]}
+    old: JsonObject = DONE | {"kind": "status-update", "status": later}
+    as_task: JsonObject = {"id": "t1", "contextId": "c", "status": DONE["status"], "artifacts": [artifact["artifact"]]}
+    failed: JsonObject = DONE | {"status": {"state": "TASK_STATE_FAILED", "timestamp": "2026-11-23T10:00:00Z"}}
+    async with opened(it) as client:
+
+        async def news(body: Json, **headers: str) -> httpx2.Response:
+            return await client.post("/weather", json=body, headers=headers or {"x-a2a-notification-token": SECRET})
+
+        first = await asyncio.gather(*(news({"statusUpdate": DONE}) for _ in range(8)))
+        again = [await news(old), await news(as_task), await news({"task": as_task})]
+        (run_id,) = {each.json()["run_id"] for each in (*first, *again)}
+        assert [each.json()["how"] for each in again] == ["known"] * 3
+        others = [await news({"artifactUpdate": artifact}), await news({"statusUpdate": failed})]
+        by_bearer = await news({"statusUpdate": DONE}, authorization=f"Bearer {SECRET}")
+        assert (by_bearer.status_code, by_bearer.json()["run_id"]) == (202, run_id)
+        assert len({run_id, *(each.json()["run_id"] for each in others)}) == 3
+        for body, headers, status in (
+            ({"statusUpdate": DONE}, {"x-a2a-notification-token": "wrong"}, 401),
+            ({"statusUpdate": DONE}, {"authorization": "Bearer north"}, 401),  # a key of the server is no token
+            ({"statusUpdate": DONE}, {"x-none": ""}, 401),
+            # A signature that nobody can check is worse than none.
+            ({"statusUpdate": DONE}, {"x-a2a-notification-token": SECRET, "authorization": "Bearer a.b.c"}, 401),
+            ({"room": "hall"}, {}, 400),
+            ({"statusUpdate": {"status": DONE["status"]}}, {}, 400),
+            ([], {}, 400),
+        ):
+            assert (await news(body, **headers)).status_code == status, (body, headers)  # type: ignore[arg-type]
+    runs = await it.journal.runs(limit=None)
+    assert len(runs) == 3
+    for run in runs:
+        await it.carry_out(run.run_id)
+    assert sorted(it.lit) == ["artifact", "status", "status"]
+
+
+async def test_news_that_are_signed_need_a_key_of_the_agent(hall: Callable[..., Hall]) -> None:
+    it = hall(weather=TriggerTable(workflow="lamp", a2a="weather", secret="s", with_={"room": "hall"}))
+    key, stranger = CardKey.of_secret(b"one"), CardKey.of_secret(b"other")
+
+    async def keys(request: Request) -> Response:
+        return JSONResponse(key.jwks)
+
+    body = msgspec.json.encode({"statusUpdate": DONE})
+    claims: JsonObject = {
+        "iat": int(it.clock.now()),
+        "request_body_sha256": hashlib.sha256(body).hexdigest(),
+    }
+    async with serving(Starlette(routes=[Route("/keys.json", keys)])) as origin:
+        agent = RemoteAgent(url=f"{origin}/", name="weather")
+        checks = TriggerSenders(
+            it.desk, lambda name: [SECRET], {"weather": agent}, NewsSignatures(Egress(), it.desk.clock)
+        )
+        house = House([TriggerDoor(it.desk, checks)], HouseSettings(access=Access(verifier=Keys())))
+        async with serving(house.app) as url, httpx2.AsyncClient(base_url=url, timeout=20) as client:
+            for signer, said, status in (
+                (stranger, claims, 401),
+                (key, claims | {"iat": 7}, 401),
+                (key, claims | {"request_body_sha256": "0" * 64}, 401),
+                (key, claims, 202),
+            ):
+                signed = signer.sign_claims(said, f"{origin}/keys.json")
+                headers = {"x-a2a-notification-token": SECRET, "authorization": f"Bearer {signed}"}
+                headers["content-type"] = "application/json"
+                answer = await client.post("/v1/triggers/weather", content=body, headers=headers)
+                assert answer.status_code == status, said
+
+
+async def test_an_agent_of_ours_elsewhere_pushes_the_news_of_a_task_to_a_trigger_and_signs_them(
+    hall: Callable[..., Hall], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real sender: each piece of news is signed by the key of its server, and tried again when it is refused."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("ACTUM_SECRETS_KEY", "0123456789abcdef" * 4)
+    table = TriggerTable(workflow="lamp", a2a="weather", secret="s", with_={"room": "${event.kind}"})
+    it = hall(weather=table)
+    it.clock.set(SystemClock().now())  # the sender's clock
+    agents: dict[str, RemoteAgent] = {}
+    checks = TriggerSenders(it.desk, lambda name: [SECRET], agents, NewsSignatures(Egress(), it.desk.clock))
+    house = House([TriggerDoor(it.desk, checks)], HouseSettings(access=Access(verifier=Keys())))
+    journal = SQLiteJournal(tmp_path / "far.db")
+    async with serving(house.app) as url, a2a_server(answering("Rain."), journal=journal, private=[url]) as far:
+        agents["weather"] = RemoteAgent(url=f"{far.url}/", name="weather")
+        target = {"url": f"{url}/v1/triggers/weather", "token": SECRET}
+        params = {**spoken("Will it rain?"), "configuration": {"taskPushNotificationConfig": target}}
+        assert "result" in await far.ask("SendMessage", params)
+
+        async def both_came() -> bool:
+            return len(await it.journal.runs(limit=None)) == 2
+
+        await until(both_came)
+    await journal.close()
+    for run in await it.journal.runs(limit=None):
+        await it.carry_out(run.run_id)
+    assert sorted(it.lit) == ["artifact", "status"]

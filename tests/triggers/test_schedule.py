@@ -34,6 +34,26 @@ def test_an_hour_that_does_not_exist_or_comes_twice_follows_the_written_rule() -
     assert [len(hourly.between(*both, most=99)) for both in (spring, autumn)] == [47, 49]
 
 
+def test_several_times_in_a_missing_hour_are_one_and_a_step_follows_the_time_that_passes() -> None:
+    spring, autumn = (at("2026-03-29T00:30"), at("2026-03-29T05:00")), (at("2026-10-25T00:30"), at("2026-10-25T04:00"))
+    for expression, in_spring, in_autumn in (
+        ("0,30 2 * * *", ["03:00+02:00"], ["02:00+02:00", "02:30+02:00"]),
+        ("30 2,3 * * *", ["03:00+02:00", "03:30+02:00"], ["02:30+02:00", "03:30+01:00"]),
+        ("*/30 2 * * *", [], ["02:00+02:00", "02:30+02:00", "02:00+01:00", "02:30+01:00"]),
+        ("30 */2 * * *", ["04:30+02:00"], ["02:30+02:00", "02:30+01:00"]),
+    ):
+        schedule = Schedule(expression, "Europe/Berlin")
+        found = [told(schedule.between(*both, most=9)) for both in (spring, autumn)]
+        assert [[each[11:] for each in moments] for moments in found] == [in_spring, in_autumn], expression
+    # Lord Howe Island puts its clocks by half an hour: from 2:00 to 2:30, and from 2:00 back to 1:30.
+    zone, half = "Australia/Lord_Howe", Schedule("15 2 * * *", "Australia/Lord_Howe")
+    assert told(half.between(at("2026-10-04T00:00", zone), at("2026-10-05T00:00", zone), most=9), zone) == [
+        "2026-10-04T02:30+11:00"
+    ]
+    twice = Schedule("45 1 * * *", zone)
+    assert len(twice.between(at("2026-04-05T00:00", zone), at("2026-04-06T00:00", zone), most=9)) == 1
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["*/7 * * * *", "0 7 * * MON-FRI", "30 2 1 * *", "15 */3 * * *", "30 2 * * *"]),

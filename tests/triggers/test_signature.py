@@ -38,7 +38,7 @@ FORMS: tuple[SignatureForm, ...] = ("standard", "github", "stripe", "token")
 @pytest.mark.parametrize("form", FORMS)
 def test_what_the_sender_signed_is_let_in_and_what_was_changed_is_not(form: SignatureForm) -> None:
     def check(headers: dict[str, str], body: bytes = BODY, now: float = NOW) -> None:
-        check_signature(form, SECRET, headers, body, now=now, max_age_s=300)
+        check_signature(form, [SECRET], headers, body, now=now, max_age_s=300)
 
     check(signed(form))
     wrong: list[tuple[dict[str, str], bytes, float]] = [
@@ -60,10 +60,28 @@ def test_what_the_sender_signed_is_let_in_and_what_was_changed_is_not(form: Sign
         assert SECRET not in str(refused.value)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_while_a_secret_is_changed_both_count_and_afterwards_the_new_one_alone(form: SignatureForm) -> None:
+    old, new = signed(form, secret="the-old-one"), signed(form, secret="the-new-one")
+
+    def check(headers: dict[str, str], *secrets: str) -> None:
+        check_signature(form, secrets, headers, BODY, now=NOW, max_age_s=300)
+
+    for headers in (old, new):
+        check(headers, "the-old-one", "the-new-one")
+    check(new, "the-new-one")
+    for headers, secrets in ((old, ["the-new-one"]), (new, ["the-old-one"]), (new, [])):
+        with pytest.raises(BadSignature):
+            check(headers, *secrets)
+    assert TriggerTable(secret="a").secrets == ("a",)
+    assert TriggerTable(secret=("a", "b")).secrets == ("a", "b")
+    assert TriggerTable().secrets == ()
+
+
 def test_the_examples_of_the_senders_fit() -> None:
     """GitHub's documentation gives this secret, payload and signature."""
     headers = {"x-hub-signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"}
-    check_signature("github", "It's a Secret to Everybody", headers, b"Hello, World!", now=NOW, max_age_s=300)
+    check_signature("github", ["It's a Secret to Everybody"], headers, b"Hello, World!", now=NOW, max_age_s=300)
 
 
 def test_the_id_of_an_event_stands_where_the_trigger_says() -> None:

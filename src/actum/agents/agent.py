@@ -449,6 +449,7 @@ class Agent(Generic[Output]):
                 request=options.get("request", ""),
                 client_tools=self.runner.client_tools,
                 answer_schema=self._client_schema,
+                uses=dict(self.runner.uses),
                 names=tuple(options.get("names", ())),
                 door=options.get("door") or {},
                 **await self._recorded(),

@@ -24,6 +24,10 @@ class CallOrigins:
         """Take the origins of one call from somebody who knows them."""
         self._known[place] = lookup
 
+    def forget(self, place: CallRef) -> None:
+        """The call is over: what knew its origins may hold much of the run that made it."""
+        self._known.pop(place, None)
+
     def of(self, place: CallRef | None) -> Lookup:
         """What tells the origins of the arguments of a call."""
         return self._known.get(place, self.said.of) if place is not None else self.said.of

@@ -41,6 +41,7 @@ from ..core.event import CallFinished, CallProgress, CallStarted
 from ..core.interfaces import Ancestor, Context, Facts, InputRequired, ProbeResult, Probing, Requirement, Toolset
 from ..core.json import Json, JsonObject, same
 from ..core.pending import Pending
+from ..core.process_limits import NO_PROCESS_LIMITS
 from ..core.provenance import Origins
 from ..core.record import CallCompleted, CallRefused, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
@@ -215,6 +216,9 @@ class CallPath:
                 return await self._carry_out(call, place, self._plan(call, place))
         except CallError as error:
             return await self._turn_away(call, place, error)
+        finally:
+            if origins is not None:
+                self._origins.forget(place)
 
     async def _carry_out(self, call: ToolCall, place: CallRef, plan: Plan) -> ToolResult | Pending:
         """Make a call that the policy allows, once all else that must be said of the call is said."""
@@ -562,8 +566,9 @@ class CallPath:
         detail = ""
         error: CallError
         try:
-            if (limits := context.process_limits.given) and not tool.jailed:
-                raise Unavailable(_NOT_JAILED.format(tool.name, ", ".join(limits)))
+            limits = context.process_limits
+            if limits is not NO_PROCESS_LIMITS and limits.given and not tool.jailed:
+                raise Unavailable(_NOT_JAILED.format(tool.name, ", ".join(limits.given)))
             result = begin(toolset.execute(context.call, context))
             if isinstance(result, Waiting):  # else there is nothing that a time limit could end
                 async with limit:

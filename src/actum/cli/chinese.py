@@ -74,6 +74,11 @@ WORDS = {
         "内置模型：只有规则，不是语言模型。`actum doctor` 会说明怎样使用真正的模型。"
     ),
     "The run waits. To go on:": "运行在等待。继续运行请输入：",
+    "waits until {moment}": "等待到 {moment}",
+    "The run waits until {moment}. `actum serve` goes on with the workflows that it serves;": (
+        "运行等待到 {moment}。`actum serve` 到时会继续它所提供的工作流；"
+    ),
+    "to go on yourself, when the time has come:": "也可以到时自己继续：",
     "The run waited for this, and is lost: its journal was in memory. Name a file by --journal": (
         "运行在等待这一项，但它的记录只在内存里，已经丢失。请用 --journal 指定一个文件"
     ),
@@ -332,6 +337,10 @@ HELP = {
         "MCP 服务器：mine（`actum mcp` 里的）、名称、地址、列出服务器的文件，或者 none；可重复。默认 mine。"
     ),
     "How the model says a call; see `actum dialects`.": "模型表达调用的方式，见 `actum dialects`。",
+    "Carry out this node alone, such as book or trips/price.": "只执行这个节点，例如 book 或 trips/price。",
+    "With --only: a JSON file with what the other nodes have given.": (
+        "与 --only 一起用：一个 JSON 文件，写明其他节点给出的结果。"
+    ),
     "Go on with the conversation of this id.": "继续这个编号的对话。",
     "Whose conversation it is, where it is not your own; '' for those of programs that name no principal.": (
         "这次对话属于谁（不是自己的时候）；'' 表示没有写明主体的程序的对话。"
@@ -758,15 +767,19 @@ HELP = {
     "When: five fields, as in '0 7 * * MON-FRI'.": "时间：五个字段，例如 '0 7 * * MON-FRI'。",
     "The time zone of the schedule. Default: UTC.": "时间表的时区。默认 UTC。",
     "A file whose change is the event.": "文件，其内容变化即为事件。",
+    "The MCP server of the resource.": "该资源所在的 MCP 服务器。",
+    "A resource of the MCP server whose change is the event.": "MCP 服务器的资源，其内容变化即为事件。",
     "The secret by which a webhook's signature is checked.": "用来校验 webhook 签名的密钥的名称。",
+    "The agent elsewhere whose news of a task are events.": "远程智能体，它发来的任务消息即为事件。",
     "How a webhook is signed: standard, github, stripe or token.": (
         "webhook 的签名方式：standard、github、stripe 或 token。"
     ),
     (
-        "Add a trigger to the actum.toml of this folder. With neither --schedule nor --file, it is a webhook. For "
-        "instance: actum trigger add lamp --workflow lamp --schedule '0 7 * * MON-FRI' --zone Europe/Berlin"
+        "Add a trigger to the actum.toml of this folder. With none of --schedule, --file and --resource, "
+        "it is a webhook. For instance: actum trigger add lamp --workflow lamp --schedule '0 7 * * MON-FRI' --zone "
+        "Europe/Berlin"
     ): (
-        "把一个触发器加进本文件夹的 actum.toml。既没有 --schedule 也没有 --file 时，它是 webhook。\n\n"
+        "把一个触发器加进本文件夹的 actum.toml。没有 --schedule、--file 和 --resource 时，它是 webhook。\n\n"
         "例如：actum trigger add lamp --workflow lamp --schedule '0 7 * * MON-FRI' --zone Europe/Berlin"
     ),
     "List the triggers.": "列出触发器。",

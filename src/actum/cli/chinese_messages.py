@@ -120,6 +120,11 @@ REASONS = {
 """Why something failed: stands behind a colon in other messages, and alone."""
 
 MESSAGES = {
+    # workflows
+    "--pin goes with --only NODE": "--pin 要与 --only NODE 一起用",
+    "--pin {path} holds no JSON object; write the names of nodes, and what each has given": (
+        "--pin {path} 里不是 JSON 对象：请写明各节点的名称和它给出的结果"
+    ),
     # versions of workflows
     "give a second file or name to compare with": "请给出要比较的第二个文件或名称",
     (
@@ -574,6 +579,9 @@ MESSAGES = {
     ),
     "there is a trigger {name} already: actum trigger remove {again}": (
         "已有名为 {name} 的触发器：请先运行 actum trigger remove {again}"
+    ),
+    "server = {server} means {count} MCP servers: name one of them": (
+        "server = {server} 对应 {count} 个 MCP 服务器：请只写其中一个"
     ),
     "a trigger can not be called {name}: up to 64 letters, digits, - and _": (
         "触发器不能叫 {name}：最多 64 个字母、数字、- 和 _"

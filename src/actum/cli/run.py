@@ -7,8 +7,10 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, cast
 
 import msgspec
 import typer
@@ -18,17 +20,22 @@ from ..compose.agents import choose_agent, make_runner, table_of
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings, WorkflowTable
-from ..compose.workflows import published_workflows, workflow_models, workflow_settings
+from ..compose.workflows import open_workflows, published_workflows, workflow_models, workflow_settings
 from ..core.call import Failure
+from ..core.clock import SystemClock
 from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
-from ..core.json import Json, dumps
+from ..core.json import Json, JsonObject, dumps
 from ..core.message import UserMessage
-from ..core.pending import Pending
+from ..core.pending import Pending, over_at
 from ..journal.recording import RunState
 from ..runs.runner import Emit
+from ..server.workflows import PublishedOffer
+from ..workflow.conversation import SPEAKER
+from ..workflow.waiting import WAIT_S
+from ..workflow.workflow import Workflow
 from . import options
 from .approve import TerminalApprover, show_pending
 from .attachments import read_file, read_pipe, told, with_files
@@ -37,6 +44,7 @@ from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings
 from .going_on import resume_command
 from .language import language, tr
 from .models import choose_model
+from .show.moments import shown
 from .show.terminal import Terminal, said, who
 from .show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
 
@@ -134,15 +142,21 @@ def resume(
         """Go on with a call that was asked for without a model."""
         approver = TerminalApprover(terminal, yes=how.yes)
         trace = Trace(terminal, verbose=how.verbose and not how.as_json, quiet=True)
-        async with options.tools(settings, terminal) as loaded:
+        state = RunState(await opened.read(call_id))
+        called = {call.name for _, requested in state.requested for call in requested.calls}
+        async with (
+            options.tools(settings, terminal) as loaded,
+            open_workflows(settings, os.environ, Path.cwd(), journal=opened) as workflows,
+        ):
             runner = make_runner(
                 settings,
-                loaded.tools,
+                [*loaded.tools, *(workflows.tools if called & set(workflows.names) else [])],
                 name="call",
                 journal=opened,
                 approver=approver,
                 secrets=open_secrets(os.environ),
             )
+            runner = await PublishedOffer(workflows).runner_of(runner, state.beginning())
             try:
                 result = await runner.resume(call_id, answers, accept=accept, emit=trace.show)
             except ReplayDiverged as error:
@@ -169,10 +183,14 @@ def resume(
                 )
             if not found.model:
                 return await _resume_call(opened, found.run_id)
-            name = await named_agent(opened, found.run_id, settings, accept=accept)
-            unnamed = settings if settings.agent or name or parts.model else as_recorded(settings, found.model)
-            chosen = choose_agent(settings, name) if name else unnamed
-            async with options.agent(chosen, opened, TerminalApprover(terminal, yes=how.yes), terminal) as agent:
+            if found.model.startswith(SPEAKER):
+                chosen, opening = settings, _speaker_of(settings, opened, found.run_id)
+            else:
+                name = await named_agent(opened, found.run_id, settings, accept=accept)
+                unnamed = settings if settings.agent or name or parts.model else as_recorded(settings, found.model)
+                chosen = choose_agent(settings, name) if name else unnamed
+                opening = options.agent(chosen, opened, TerminalApprover(terminal, yes=how.yes), terminal)
+            async with opening as agent:
                 view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
                 if isinstance(view, Trace):
                     view.question(found.question)
@@ -188,6 +206,15 @@ def resume(
                     raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
 
     return asyncio.run(command())
+
+
+@asynccontextmanager
+async def _speaker_of(settings: Settings, journal: Journal, run_id: str) -> AsyncIterator[Agent]:
+    """The agent that stands for a workflow, of the settings or published, and began this run."""
+    started = RunState((await journal.read(run_id))[:1]).beginning()
+    async with open_workflows(settings, os.environ, Path.cwd(), journal=journal) as workflows:
+        published = await PublishedOffer(workflows).agent_of(started)
+        yield cast("Agent", published or workflows.agent(started.agent))
 
 
 async def carry_out(
@@ -244,7 +271,18 @@ def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: 
                 tr("The run waited for this, and is lost: its journal was in memory. Name a file by --journal")
             )
             return PAUSED
-        terminal.note(tr("The run waits. To go on:"))
+        ends = over_at(result.pending)
+        if ends is None:
+            terminal.note(tr("The run waits. To go on:"))
+        else:
+            moment = shown(ends)
+            terminal.note(
+                tr(
+                    "The run waits until {moment}. `actum serve` goes on with the workflows that it serves;",
+                    moment=moment,
+                )
+            )
+            terminal.note(tr("to go on yourself, when the time has come:"))
         for pending in result.pending:
             terminal.err.print(f"  {_how_to_go_on(result.run_id, pending, settings)}", soft_wrap=True)
     return PAUSED
@@ -252,6 +290,8 @@ def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: 
 
 def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
     """The command that answers what is pending, with the flags that the run was started with."""
+    if over_at([pending]) is not None:
+        return resume_command(settings, run_id)
     ways = {"approval": ("--approve", pending.id), "doubt": ("--answer", f"{pending.id}=done|not_done|retry|unknown")}
     return resume_command(settings, run_id, *ways.get(pending.kind, ("--answer", f"{pending.id}=...")))
 
@@ -281,15 +321,52 @@ def failure_words(failure: Failure) -> str:
     return failure_text(failure) if language() == "en" else told_failure(failure, language())
 
 
-def report_workflow(terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool) -> int:
-    """Print what a workflow came to. The exit code."""
+def report_workflow(
+    terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool, is_told: bool = False
+) -> int:
+    """Print what a workflow came to. The exit code.
+
+    Args:
+        is_told: what the workflow said was shown while it happened.
+    """
     if as_json:
         pending: list[Json] = [pending_as_json(item) for item in result.pending]
         told = {"run_id": result.run_id, "status": result.status, "output": result.output_or_none, "pending": pending}
         terminal.json(told)
-    elif result.status == "done":
+    elif result.status == "done" and not is_told:
         terminal.text(result.text or dumps(result.output_or_none))
     return report(terminal, result, settings, quiet=as_json)
+
+
+async def wait_along(
+    terminal: Terminal,
+    workflow: Workflow,
+    result: RunResult[JsonObject],
+    emit: Emit,
+    *,
+    quiet: bool,
+) -> RunResult[JsonObject]:
+    """Wait along with a run of a workflow that waits for a time which comes soon, and say so on stderr.
+
+    Args:
+        terminal: where it is said.
+        workflow: of the run.
+        result: how the run stands.
+        emit: is told each event.
+        quiet: say nothing.
+
+    Returns:
+        How the run stands then.
+    """
+    clock = SystemClock()
+    while result.status == "paused" and (ends := over_at(result.pending)) is not None:
+        left = ends - clock.now()
+        if left > WAIT_S:
+            break
+        if not quiet:
+            terminal.note(tr("waits until {moment}", moment=shown(ends, "%H:%M:%S")))
+        result = await workflow.wait_along(result, wait_s=max(0.0, left) + 1, emit=emit)
+    return result
 
 
 async def resume_workflow(
@@ -307,7 +384,8 @@ async def resume_workflow(
 ) -> int:
     """Go on with a run of a workflow, by the definition and the versions with which it began. The exit code."""
     started = RunState((await journal.read(run_id))[:1]).beginning()
-    table = WorkflowTable(file="") if started.version else settings.workflows.get(started.agent, WorkflowTable(file=""))
+    own = None if started.version else settings.workflows.get(started.agent)
+    table = own or WorkflowTable(file="")
     settings = workflow_settings(settings, table)
     async with options.tools(settings, terminal) as loaded:
         workflows = await published_workflows(
@@ -317,20 +395,21 @@ async def resume_workflow(
             approver=TerminalApprover(terminal, yes=yes),
             secrets=open_secrets(os.environ),
             egress=options.egress(),
-            tenant=tenant,
+            tenant=tenant if own is None else "",  # a workflow of the settings uses what the operator published
             name=started.agent,
             models=workflow_models(settings, table),
         )
-        workflow = await workflows.of_run(run_id)
-        trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
+        workflow = await workflows.of_run(run_id, tenant=tenant)
+        trace = Trace(terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=True)
         try:
-            result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show)
+            result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show, wait_s=0)
+            result = await wait_along(terminal, workflow, result, trace.show, quiet=as_json)
         except ReplayDiverged as error:
             raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
         finally:
             trace.close()
             await workflow.aclose()
-    return report_workflow(terminal, result, settings, as_json=as_json)
+    return report_workflow(terminal, result, settings, as_json=as_json, is_told=trace.has_streamed)
 
 
 async def named_agent(journal: Journal, run_id: str, settings: Settings, *, accept: bool) -> str:

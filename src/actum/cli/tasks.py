@@ -13,6 +13,7 @@ from ..compose.task_queue import open_queue
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject, dumps
+from ..core.pending import over_at
 from ..core.task import DEAD, TASK_STATES, TaskLine
 from ..tasks.queue import TaskQueue, TaskView
 from . import options
@@ -115,7 +116,8 @@ def wait_for_task(
             if word != told and not as_json:
                 terminal.note(word)
                 told = word
-            if view.line.is_finished or view.line.state == "waiting" or (seconds and left <= 0):
+            waits = view.line.state == "waiting" and over_at(view.waiting) is None
+            if view.line.is_finished or waits or (seconds and left <= 0):
                 return view
 
     view = _on_task(journal, task, watch)

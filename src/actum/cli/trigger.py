@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from ..compose.agents import open_agents
 from ..compose.settings import SETTINGS_FILE, Settings
-from ..compose.task_queue import open_queue
-from ..compose.workflows import open_workflows
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..triggers.settings import TriggerTable
@@ -44,14 +41,21 @@ def add(
     schedule: Annotated[str, typer.Option(metavar="CRON", help="When: five fields, as in '0 7 * * MON-FRI'.")] = "",
     zone: Annotated[str, typer.Option(metavar="ZONE", help="The time zone of the schedule. Default: UTC.")] = "",
     file: Annotated[str, typer.Option(metavar="PATH", help="A file whose change is the event.")] = "",
+    server: Annotated[str, typer.Option(metavar="SERVER", help="The MCP server of the resource.")] = "",
+    resource: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="A resource of the MCP server whose change is the event.")
+    ] = "",
     secret: Annotated[
         str, typer.Option(metavar="NAME", help="The secret by which a webhook's signature is checked.")
+    ] = "",
+    a2a: Annotated[
+        str, typer.Option("--a2a", metavar="AGENT", help="The agent elsewhere whose news of a task are events.")
     ] = "",
     signature: Annotated[
         str, typer.Option(metavar="FORM", help="How a webhook is signed: standard, github, stripe or token.")
     ] = "",
 ) -> int:
-    """Add a trigger to the actum.toml of this folder. With neither --schedule nor --file, it is a webhook.
+    """Add a trigger to the actum.toml of this folder. With none of --schedule, --file and --resource, it is a webhook.
 
     For instance: actum trigger add lamp --workflow lamp --schedule '0 7 * * MON-FRI' --zone Europe/Berlin
     """
@@ -63,7 +67,10 @@ def add(
         "schedule": schedule,
         "zone": zone,
         "file": file,
+        "server": server,
+        "resource": resource,
         "secret": secret,
+        "a2a": a2a,
         "signature": signature,
     }
     table: JsonObject = {key: said(value) for key, value in given.items() if value}
@@ -96,7 +103,8 @@ def list_triggers(as_json: JsonFlag = False) -> int:
         terminal.json({name: msgspec.to_builtins(table) for name, table in settings.triggers.items()})
         return DONE
     for name, table in settings.triggers.items():
-        when = f"{table.schedule} {table.zone}" if table.schedule else table.file or f"POST /v1/triggers/{name}"
+        watched = f"{table.schedule} {table.zone}" if table.schedule else table.file or table.resource
+        when = watched or f"POST /v1/triggers/{name}"
         what = table.workflow or table.agent or f"wakes {table.wake}"
         terminal.text(f"{name:<20} {when:<32} {what}")
     if not settings.triggers:
@@ -165,12 +173,7 @@ def _tables(text: str) -> JsonObject:
 
 
 async def _fired(settings: Settings, name: str, value: Json, event: str) -> TakenEvent:
-    from ..compose.triggers import open_triggers  # noqa: PLC0415  # needs actum[server]
+    from ..compose.triggers import trigger_desk  # noqa: PLC0415  # needs actum[server]
 
-    async with (
-        options.journal(settings) as opened,
-        open_agents(settings, os.environ, Path.cwd(), journal=opened) as agents,
-        open_workflows(settings, os.environ, Path.cwd(), journal=opened) as workflows,
-    ):
-        desk = open_triggers(settings, os.environ, workflows, agents, open_queue(settings, opened), opened)
+    async with trigger_desk(settings, os.environ, Path.cwd()) as desk:
         return await desk.fire(name, value, id=event)

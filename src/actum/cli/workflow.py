@@ -14,16 +14,18 @@ from ..compose.settings import Settings
 from ..compose.workflows import workflow_models, workflow_settings
 from ..core.errors import InvalidArguments, UnknownName, UsageError
 from ..core.interfaces import Model
+from ..core.json import JsonObject, JsonProblem, parse
 from ..core.tool import Tool
 from ..workflow.drawing import dot, mermaid, svg
 from ..workflow.graph import Definition
 from ..workflow.load import read_definition
+from ..workflow.only import only_node
 from . import options, shelf
 from .approve import TerminalApprover
 from .call import read_arguments
 from .importing import import_workflow
 from .options import ConversationFlag, JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
-from .run import DONE, MISUSED, failure_words, report_workflow
+from .run import DONE, MISUSED, failure_words, report_workflow, wait_along
 from .shelf import ShelfTenantFlag, SourceArgument
 from .show.terminal import Terminal, said, who
 from .show.trace import Trace
@@ -54,6 +56,13 @@ def run_workflow(
     policy: PolicyFlag = "",
     tenant: ShelfTenantFlag = "",
     conversation: ConversationFlag = "",
+    only: Annotated[
+        str, typer.Option("--only", metavar="NODE", help="Carry out this node alone, such as book or trips/price.")
+    ] = "",
+    pin: Annotated[
+        str,
+        typer.Option("--pin", metavar="FILE", help="With --only: a JSON file with what the other nodes have given."),
+    ] = "",
 ) -> int:
     """Carry out a workflow.
 
@@ -64,26 +73,41 @@ def run_workflow(
     )
     terminal, owner = Terminal(), said(tenant)
     approver = TerminalApprover(terminal, yes=yes)
+    if pin and not only:
+        raise UsageError("--pin goes with --only NODE")
+    pins = _pinned(said(pin)) if pin else {}
 
     async def command() -> int:
-        async with shelf.open_shelf(settings, terminal, owner, approver, name=name, models=models) as opened:
+        # A workflow of the settings uses what the operator published, whoever runs it.
+        async with shelf.open_shelf(
+            settings, terminal, "" if name else owner, approver, name=name, models=models
+        ) as opened:
             try:
                 workflow = await shelf.workflow_of(file, opened.workflows)
             except UnknownName as error:
                 raise UnknownName(f"{error}{meant(file, settings.workflows)}") from None
             taking = Tool(name=workflow.name, parameters=workflow.definition.inputs)
             given = read_arguments(taking, [said(pair) for pair in pairs or []], said(inputs))
-            trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
+            if only:
+                alone = only_node(workflow.definition, said(only), given, pins)
+                workflow, given = await opened.workflows.with_used(alone.definition), alone.inputs
+            trace = Trace(terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=True)
             try:
                 result = await workflow.run(
-                    given, principal=who(), tenant=owner, conversation=said(conversation), emit=trace.show
+                    given,
+                    principal=who(),
+                    tenant=owner,
+                    conversation=said(conversation),
+                    emit=trace.show,
+                    wait_s=0,
                 )
+                result = await wait_along(terminal, workflow, result, trace.show, quiet=as_json)
             except InvalidArguments as error:
                 raise UsageError(f"{workflow.name}: {failure_words(error.failure())}") from None
             finally:
                 trace.close()
                 await workflow.aclose()
-        return report_workflow(terminal, result, settings, as_json=as_json)
+        return report_workflow(terminal, result, settings, as_json=as_json, is_told=trace.has_streamed)
 
     return asyncio.run(command())
 
@@ -97,11 +121,11 @@ def check_workflow(
     journal: JournalFlag = "",
 ) -> int:
     """Tell everything that is wrong with a workflow, with line, column and a hint."""
-    settings, file, *_ = _meant(options.read(tools=tools, mcp=mcp, journal=journal), said(source))
+    settings, file, name, _ = _meant(options.read(tools=tools, mcp=mcp, journal=journal), said(source))
     terminal = Terminal()
 
     async def command() -> int:
-        async with shelf.open_shelf(settings, terminal, said(tenant)) as opened:
+        async with shelf.open_shelf(settings, terminal, "" if name else said(tenant)) as opened:
             text = await shelf.text_of(file, opened.shelf, said(tenant))
             problems = await opened.workflows.problems_of(text, opened.tools)
         for problem in problems:
@@ -133,6 +157,23 @@ def draw_workflow(
     else:
         Terminal().text(picture.rstrip("\n"))
     return DONE
+
+
+def _pinned(path: str) -> JsonObject:
+    """The pins in a file.
+
+    Raises:
+        UsageError: the file can not be read, or holds no JSON object.
+    """
+    try:
+        value, _ = parse(Path(path).expanduser().read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--pin {path}: {getattr(error, 'strerror', None) or error}") from None
+    except JsonProblem as problem:
+        raise UsageError(f"--pin {path} is no JSON: {problem}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"--pin {path} holds no JSON object; write the names of nodes, and what each has given")
+    return value
 
 
 class _Meant(NamedTuple):

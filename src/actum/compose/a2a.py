@@ -22,12 +22,13 @@ from ..server.a2a.door import SCOPE, A2ADoor, names_of
 from ..server.a2a.grpc_server import GrpcSettings, serving_grpc
 from ..server.a2a.handler import RunHandler
 from ..server.a2a.push import PushSender, PushTargets
-from ..server.a2a.service import TaskService, is_structured
+from ..server.a2a.service import A2ARequest, TaskService, is_structured
 from ..server.a2a.signing import CardKey
 from ..server.access import is_loopback
 from ..server.admission import Admission
 from ..server.api.api import AgentsByName, Api, Tasking
 from ..server.identity import Identity, Verifier
+from ..server.workflows import WorkflowsByName
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
@@ -48,6 +49,7 @@ def open_a2a_door(
     *,
     verifier: Verifier | None,
     who: Identity,
+    workflows: WorkflowsByName | None = None,
 ) -> A2ADoor:
     """The door of A2A.
 
@@ -60,12 +62,13 @@ def open_a2a_door(
         tasking: of the server.
         verifier: checks the key that each request has to show; None where no key is wanted.
         who: on whose behalf whoever comes is served where no key is wanted.
+        workflows: of the server; None for none.
 
     Raises:
         UsageError: the settings contradict themselves, or name a secret that is not there.
     """
     table, serve, clock = settings.serve.a2a, settings.serve, SystemClock()
-    api = Api(runner, agents, clock, tasking)
+    api = Api(runner, agents, clock, tasking, workflows)
     tasks = TaskService(api, input_modes=table.input_modes, repeats=table.repeats)
     if table.agent and table.agent not in names_of(api):
         raise UsageError(f"[serve.a2a] agent: there is no agent {table.agent!r}")
@@ -89,7 +92,11 @@ def open_a2a_door(
     guard = Guard(egress=Egress(settings.egress))
     push: PushTargets | None = None
     if pushes:
-        push = PushTargets(journal, guard, clock, _store(environment), lambda asked: is_structured(tasks.agent(asked)))
+
+        async def answers_json(asked: A2ARequest) -> bool:
+            return is_structured(await tasks.agent(asked))
+
+        push = PushTargets(journal, guard, clock, _store(environment), answers_json)
 
     grpc_settings = _grpc(settings, names_of(api), verifier, who)
 

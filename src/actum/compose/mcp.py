@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -182,6 +182,7 @@ def open_server(
     unseen: bool = False,
     wait_s: float = MCP_WAIT_S,
     tenant: str = "",
+    changed: Callable[[str, JsonObject], None] | None = None,
 ) -> McpToolset:
     """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
 
@@ -190,6 +191,7 @@ def open_server(
         unseen: all of it can be used, for a look that calls nothing.
         wait_s: seconds for which a run waits for it, where nothing is known of it yet.
         tenant: whose approvals hold.
+        changed: hears of lists and resources that changed.
 
     Raises:
         UsageError: the extra is not installed.
@@ -200,7 +202,9 @@ def open_server(
     if unseen:
         return mcp_tools.McpToolset(server, approve="all", auth=auth, secrets=secrets, guard=guard)
     pins = mcp_pins(environment).of_tenant(tenant)
-    return mcp_tools.McpToolset(server, pins=pins, auth=auth, secrets=secrets, guard=guard, wait_s=wait_s)
+    return mcp_tools.McpToolset(
+        server, pins=pins, auth=auth, secrets=secrets, guard=guard, wait_s=wait_s, changed=changed
+    )
 
 
 def open_mcp(

@@ -32,6 +32,7 @@ from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
 from ..server.api.api import AgentsByName, Api, GivenAgents
+from ..server.api.approvals import go_on_with_woken
 from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogDoor
@@ -50,6 +51,7 @@ from ..server.stored_keys import StoredKeys
 from ..server.task_metrics import TaskMetrics
 from ..server.triggers import TriggerDoor
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
+from ..server.workflows import PublishedOffer
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.egress import Egress
 from ..transport.guard import is_here
@@ -64,7 +66,7 @@ from .settings import LoginTable, ServeSettings, Settings
 from .task_queue import open_queue
 from .tasks import open_tasking
 from .tools import with_labels
-from .triggers import open_triggers, trigger_secret
+from .triggers import open_resources, open_senders, open_triggers
 from .workflows import Workflows
 
 try:
@@ -118,24 +120,42 @@ def open_doors(
         journal=journal,
         who=who,
         keys=mcp_keys(settings, os.environ),
+        offer=PublishedOffer(workflows) if workflows is not None else None,
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)
     api = ApiDoor(runner, agents, tasking=tasking, workflows=workflows)
-    executor = AgentExecutor(Api(runner, agents, SystemClock()), AgentServing(hold_s=settings.serve.hold_s))
+    executor = AgentExecutor(
+        Api(runner, agents, SystemClock(), workflows=workflows), AgentServing(hold_s=settings.serve.hold_s)
+    )
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
     catalog = [CatalogDoor(catalog_files(os.environ))] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
     doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
     if workflows is not None:
-        desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal)
-        doors.append(TriggerDoor(desk, partial(trigger_secret, settings, os.environ), Watcher(desk, Path.cwd())))
+        go_on = partial(go_on_with_woken, api.api)
+        desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal, go_on)
+        watcher = Watcher(desk, Path.cwd(), open_resources(settings, os.environ))
+        senders = open_senders(settings, os.environ, desk, SystemClock())
+        doors.append(TriggerDoor(desk, senders, watcher))
     if settings.serve.public:  # where remote agents can reach this server
         doors.append(NewsDoor(api.api, Egress(settings.egress)))
     if serves_a2a(settings, agents):
         from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
 
-        doors.append(open_a2a_door(settings, runner, agents, journal, os.environ, tasking, verifier=verifier, who=who))
+        doors.append(
+            open_a2a_door(
+                settings,
+                runner,
+                agents,
+                journal,
+                os.environ,
+                tasking,
+                verifier=verifier,
+                who=who,
+                workflows=workflows,
+            )
+        )
     return [*doors, models, *catalog, api]
 
 

@@ -17,13 +17,16 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ..agents.agent import Agent
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.record import Started
+from ..journal.recording import RunState
 from ..runs.run import Stopping
 from ..runs.runner import Begins, Emit, Runner
+from ..server.workflows import PublishedOffer
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
 from ..tasks.child import main
@@ -82,20 +85,35 @@ class SettingsBuilder:
         self._journal = journal
         self._agents = agents
         self._workflows = workflows or Workflows(settings, environment, folder, journal=journal)
+        self._published = PublishedOffer(self._workflows)
         self._runner: Runner | None = None
 
     def can_build(self, name: str) -> bool:
         """Whether another process with these settings can build what runs of this name need."""
         return name in DIRECT or name in self._agents.names or name in self._workflows.names
 
+    async def can_go_on(self, run_id: str, state: RunState) -> bool:
+        """Whether another process with these settings can go on with a run: with the tools with which it began."""
+        started = state.beginning()
+        try:
+            if started.workflow:
+                return await (await self._workflows.of(run_id, started)).runner.fits(state)
+            built = await self.build(started)
+        except UsageError:
+            return False
+        runner = built.runner if isinstance(built, Agent) else built
+        return isinstance(runner, Runner) and await runner.fits(state)
+
     async def build(self, started: Started) -> Resumable:
         try:
             if started.workflow:
                 return WorkflowOfRun(self._workflows, started)
             if not started.model and started.agent in DIRECT:
-                return self._direct().known_as(started.agent)
+                return await self._published.runner_of(self._direct().known_as(started.agent), started)
             if not started.model:
                 return self._agents.direct(started.agent)
+            if (published := await self._published.agent_of(started)) is not None:
+                return published
             speaks = started.agent in self._workflows.names
             agent = self._workflows.agent(started.agent) if speaks else self._agents.get(started.agent)
             reference = await agent.reference()
@@ -152,7 +170,7 @@ class WorkflowOfRun:
             workflow = await self._workflows.of(run_id, self._started)
         except UsageError as error:
             raise Unfit(f"the workflow {self._started.agent!r} can not be built here: {error}") from None
-        return await workflow.resume(run_id, emit=emit, begins=begins, stopping=stopping)
+        return await workflow.resume(run_id, emit=emit, begins=begins, stopping=stopping, wait_s=0)
 
 
 @asynccontextmanager
@@ -195,7 +213,7 @@ def local_dispatcher(
     *,
     local: LocalSettings | None = None,
     limits: TaskLimits | None = None,
-    builder: Builder | None = None,
+    builder: SettingsBuilder | None = None,
 ) -> LocalDispatcher:
     """The local dispatcher of a server.
 
@@ -206,7 +224,8 @@ def local_dispatcher(
         folder: where the everyday tools may look at files.
         local: how many children, and how long they live.
         limits: how many tasks may run.
-        builder: builds what carries out tasks in this process, where a tool may run there.
+        builder: builds what carries out tasks in this process, where a tool may run there; with it, runs that are no
+            tasks go on when their waits end.
 
     Raises:
         UsageError: the journal is in memory.
@@ -221,6 +240,7 @@ def local_dispatcher(
         settings=local,
         limits=limits,
         builder=builder,
+        can_go_on=builder.can_go_on if builder is not None else None,
     )
 
 

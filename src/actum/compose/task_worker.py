@@ -14,10 +14,11 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..tasks.children import LocalSettings, TaskChildren
+from ..tasks.ended_waits import CanGoOn
 from ..tasks.queue import TaskLimits
 from .agents import open_agents
 from .settings import Settings
-from .task_child import COMMAND, setup_of
+from .task_child import COMMAND, SettingsBuilder, setup_of
 from .task_queue import task_limits
 from .workflows import open_workflows
 
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
     from ..tasks.celery import CeleryDispatcher
 
 
-def celery_dispatcher(settings: Settings, journal: Journal, *, limits: TaskLimits | None = None) -> CeleryDispatcher:
+def celery_dispatcher(
+    settings: Settings, journal: Journal, *, limits: TaskLimits | None = None, can_go_on: CanGoOn | None = None
+) -> CeleryDispatcher:
     """The dispatcher of a server whose tasks are carried out by workers.
 
     Args:
         settings: name the broker.
         journal: of the server, in a database.
         limits: how many tasks may run; by default those of the settings.
+        can_go_on: as for `EndedWaits`.
 
     Raises:
         UsageError: no broker is set, Celery is not installed, or the journal is in memory.
@@ -39,7 +43,7 @@ def celery_dispatcher(settings: Settings, journal: Journal, *, limits: TaskLimit
     celery = _celery()
     broker = celery.Broker(celery.celery_app(broker_of(settings)))
     made: CeleryDispatcher = celery.CeleryDispatcher(
-        journal, broker, clock=SystemClock(), limits=limits or task_limits(settings)
+        journal, broker, clock=SystemClock(), limits=limits or task_limits(settings), can_go_on=can_go_on
     )
     return made
 
@@ -115,15 +119,20 @@ async def worker_at_work(
     )
     app = celery.celery_app(broker_of(settings), visibility_s=visibility_s or celery.VISIBILITY_S)
     worker = celery.CeleryWorker(app, journal, children, clock=clock, limits=limits)
-    sender = celery_dispatcher(settings, journal, limits=limits)
-    working = asyncio.create_task(worker.run(), name="worker")
-    sending = asyncio.create_task(sender.run(), name="dispatcher of tasks")
-    try:
-        yield working
-    finally:
-        await sender.close()
-        await worker.close()
-        await asyncio.gather(working, sending, return_exceptions=True)
+    async with (
+        open_agents(settings, environment, folder, journal=journal) as agents,
+        open_workflows(settings, environment, folder, journal=journal) as workflows,
+    ):
+        builder = SettingsBuilder(settings, environment, folder, journal, agents, workflows)
+        sender = celery_dispatcher(settings, journal, limits=limits, can_go_on=builder.can_go_on)
+        working = asyncio.create_task(worker.run(), name="worker")
+        sending = asyncio.create_task(sender.run(), name="dispatcher of tasks")
+        try:
+            yield working
+        finally:
+            await sender.close()
+            await worker.close()
+            await asyncio.gather(working, sending, return_exceptions=True)
 
 
 async def work(

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
-from ..core.interfaces import Journal
+from ..core.interfaces import Clock, Journal
 from ..core.secret_store import SecretSource
 from ..core.task_request import NO_DEFAULTS, TaskDefaults
 from ..core.user import User
+from ..journal.recording import RunState
 from ..server.api.api import Tasking
 from ..tasks.children import LocalSettings
 from ..tasks.dispatcher import Dispatcher
@@ -22,13 +23,14 @@ from ..toolsets.wrappers import labels_of
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
 from ..transport.guard import Guard
-from .agents import Agents
+from ..workflow.waiting import attend
+from .agents import Agents, open_agents
 from .secrets import open_secrets
 from .settings import Settings
 from .task_child import SettingsBuilder, local_dispatcher
 from .task_queue import open_queue, task_limits
 from .task_worker import celery_dispatcher
-from .workflows import Workflows
+from .workflows import Workflows, open_workflows
 
 log = logging.getLogger("actum.tasks")
 
@@ -84,10 +86,11 @@ async def tasks_carried_out(
     Raises:
         UsageError: tasks are to be carried out on Celery, and Celery or its broker is not set up.
     """
-    if journal.tasks is None:
-        yield None
-        return
     clock = SystemClock()
+    if journal.tasks is None:
+        async with _attended(settings, journal, environment, folder, clock):
+            yield None
+        return
     fetcher = Fetcher(Guard(egress=Egress(settings.egress)), bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX)
     secrets = webhook_secrets(settings, open_secrets(environment))
     sender = WebhookSender(journal, fetcher, secrets, clock=clock, kept_s=task_limits(settings).kept_s)
@@ -95,6 +98,7 @@ async def tasks_carried_out(
     dispatcher: Dispatcher | None = None
     agents = Agents(settings, environment, folder, journal=journal)
     workflows = Workflows(settings, environment, folder, journal=journal)
+    builder = SettingsBuilder(settings, environment, folder, journal, agents, workflows)
     if settings.tasks.dispatcher == "local":
         local = LocalSettings(
             workers=settings.tasks.workers,
@@ -108,10 +112,10 @@ async def tasks_carried_out(
             folder,
             local=local,
             limits=task_limits(settings),
-            builder=SettingsBuilder(settings, environment, folder, journal, agents, workflows),
+            builder=builder,
         )
     elif settings.tasks.dispatcher == "celery":
-        dispatcher = celery_dispatcher(settings, journal)
+        dispatcher = celery_dispatcher(settings, journal, can_go_on=builder.can_go_on)
     if dispatcher is not None:
         running.append(asyncio.create_task(dispatcher.run(), name="dispatcher of tasks"))
     for each in running:
@@ -128,6 +132,31 @@ async def tasks_carried_out(
         await fetcher.aclose()
         await agents.close()
         await workflows.close()
+
+
+@asynccontextmanager
+async def _attended(
+    settings: Settings, journal: Journal, environment: Mapping[str, str], folder: Path, clock: Clock
+) -> AsyncIterator[None]:
+    """A block within which this process goes on with runs whose waits are over: the journal is in memory, so that no
+    other process could; the arguments are those of `tasks_carried_out`.
+    """
+    async with (
+        open_agents(settings, environment, folder, journal=journal) as agents,
+        open_workflows(settings, environment, folder, journal=journal) as workflows,
+    ):
+        builder = SettingsBuilder(settings, environment, folder, journal, agents, workflows)
+
+        async def go_on(run_id: str, state: RunState) -> None:
+            await (await builder.build(state.beginning())).resume(run_id)
+
+        attending = asyncio.create_task(attend(journal, clock, builder.can_go_on, go_on), name="ended waits")
+        attending.add_done_callback(_tell_failure)
+        try:
+            yield
+        finally:
+            attending.cancel()
+            await asyncio.wait([attending])
 
 
 def _tell_failure(ended: asyncio.Task[None]) -> None:

@@ -98,8 +98,14 @@ TEMPLATE = """\
 # What begins runs by itself; see docs/triggers.md.
 #[triggers.switch]                        # POST /v1/triggers/switch
 #workflow = "lamp"                         # of [workflows], or a published one
-#secret = "switch"                         # `actum secrets set switch`
+#secret = "switch"                         # `actum secrets set switch`; two names while it is being changed
 #signature = "standard"                    # github, stripe, token
+
+#[triggers.notes]
+#agent = "desk"
+#say = "The notes have changed: ${event.data.text}"
+#server = "notes"                          # of `actum mcp add`
+#resource = "notes:///today.md"
 
 #[triggers.report]
 #agent = "desk"

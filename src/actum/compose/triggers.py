@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from ..agents.agent import Agent
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
-from ..core.interfaces import Journal
+from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.shelf import reference
 from ..core.task import TaskLine, TaskOptions
 from ..core.user import User
+from ..protocols.a2a.remote_agent import RemoteAgent
+from ..server.news_signature import NewsSignatures
+from ..server.trigger_senders import TriggerSenders
 from ..tasks.queue import TaskQueue
-from ..triggers.desk import Targets, TriggerDesk, whose
+from ..transport.egress import Egress
+from ..triggers.desk import TargetAway, Targets, TriggerDesk, whose
+from ..triggers.mcp_resource import McpResource
 from ..triggers.settings import TriggerTable
+from ..workflow.workflow import Workflow
+from .agents import open_agents
+from .journals import open_journal
+from .mcp import find_servers, open_server
+from .remote_agents import find_remote_agent
 from .secrets import open_secrets
 from .settings import Settings
-from .workflows import Workflows
+from .task_queue import open_queue
+from .workflows import Workflows, open_workflows
 
 log = logging.getLogger("actum.triggers")
 
@@ -43,6 +57,7 @@ def open_triggers(
     agents: NamedAgents,
     queue: TaskQueue,
     journal: Journal,
+    go_on: Callable[[str, str], Awaitable[None]] | None = None,
 ) -> TriggerDesk:
     """The desk of the triggers that the settings name.
 
@@ -53,21 +68,25 @@ def open_triggers(
         agents: by their names.
         queue: accepts tasks.
         journal: where runs are written down.
+        go_on: as for `Targets`.
 
     Raises:
         UsageError: a trigger can not be, or names an agent that there is not.
     """
 
+    async def published(tenant: str, name: str) -> Workflow:
+        shelf = await workflows.shelf(tenant)
+        if shelf is None:
+            raise UnknownName(f"no workflow is called {name!r}")
+        return await shelf.open(*reference(name))  # the latest one, at each event
+
     async def workflow(name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions) -> TaskLine:
         principal, tenant = whose(name, table)
         is_published = table.workflow not in workflows.names
-        if is_published:
-            shelf = await workflows.shelf(tenant)
-            if shelf is None:
-                raise UnknownName(f"no workflow is called {table.workflow!r}")
-            made = await shelf.open(*reference(table.workflow))  # the latest one, at each event
-        else:
-            made = workflows.get(table.workflow)
+        try:
+            made = await published(tenant, table.workflow) if is_published else await workflows.opened(table.workflow)
+        except UsageError as error:
+            raise TargetAway(f"the workflow of this trigger is not there: {error}") from None
         return await queue.accept_workflow(
             made,
             inputs,
@@ -77,14 +96,26 @@ def open_triggers(
             principal=principal,
             tenant=tenant,
             roles=table.roles,
+            queued_max=table.queued_max,
         )
 
     async def agent(name: str, table: TriggerTable, words: UserMessage, options: TaskOptions) -> TaskLine:
         principal, tenant = whose(name, table)
-        asked = agents.get(table.agent)
-        return await queue.accept_run(asked, words, options, principal=principal, tenant=tenant, roles=table.roles)
+        try:
+            asked = agents.get(table.agent)
+        except UsageError as error:
+            raise TargetAway(f"the agent of this trigger is not there: {error}") from None
+        return await queue.accept_run(
+            asked,
+            words,
+            options,
+            principal=principal,
+            tenant=tenant,
+            roles=table.roles,
+            queued_max=table.queued_max,
+        )
 
-    desk = TriggerDesk(settings.triggers, Targets(workflow, agent), queue, journal, SystemClock())
+    desk = TriggerDesk(settings.triggers, Targets(workflow, agent, go_on), queue, journal, SystemClock())
     for name, table in settings.triggers.items():
         try:
             if table.workflow in workflows.names:
@@ -93,12 +124,90 @@ def open_triggers(
                 agents.get(table.agent)
         except UsageError as error:
             raise UsageError(f"[triggers.{name}]: {error}") from None
-        if table.is_webhook and table.secret and not trigger_secret(settings, environment, name):
-            log.warning("trigger %s: there is no secret %r yet: actum secrets set %s", name, table.secret, table.secret)
+        if table.is_webhook and table.secrets and not any(trigger_secrets(settings, environment, name)):
+            wanted = table.secrets[0]
+            log.warning("trigger %s: there is no secret %r yet: actum secrets set %s", name, wanted, wanted)
     return desk
 
 
-def trigger_secret(settings: Settings, environment: Mapping[str, str], name: str) -> str:
-    """The value of the secret of a trigger, read anew, since secrets change; empty where there is none."""
+@asynccontextmanager
+async def trigger_desk(settings: Settings, environment: Mapping[str, str], folder: Path) -> AsyncIterator[TriggerDesk]:
+    """The desk of the triggers of the settings, for a program that tells of events itself. The runs are carried out by
+    `actum serve` or `actum worker`.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+        folder: to which the paths in the settings are relative.
+
+    Raises:
+        UsageError: a trigger, an agent or a workflow can not be.
+        JournalError: the journal can not be opened.
+    """
+    journal = open_journal(settings, environment)
+    try:
+        async with (
+            open_agents(settings, environment, folder, journal=journal) as agents,
+            open_workflows(settings, environment, folder, journal=journal) as workflows,
+        ):
+            yield open_triggers(settings, environment, workflows, agents, open_queue(settings, journal), journal)
+    finally:
+        await journal.close()
+
+
+def open_resources(settings: Settings, environment: Mapping[str, str]) -> dict[str, McpResource]:
+    """The resources of MCP servers that triggers watch, by the names of the triggers. Whoever opens them closes them.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+
+    Raises:
+        UsageError: a server is not there, or the package of the protocol is not installed.
+    """
+    found: dict[str, McpResource] = {}
+    for name, table in settings.triggers.items():
+        if table.resource:
+            try:
+                found[name] = _resource(settings, environment, table)
+            except UsageError as error:
+                raise UsageError(f"[triggers.{name}]: {error}") from None
+    return found
+
+
+def _resource(settings: Settings, environment: Mapping[str, str], table: TriggerTable) -> McpResource:
+    servers = find_servers([table.server], environment).servers
+    if len(servers) != 1:
+        raise UsageError(f"server = {table.server!r} means {len(servers)} MCP servers: name one of them")
+    opened = partial(open_server, servers[0], environment, egress=Egress(settings.egress), tenant=table.tenant)
+    return McpResource(table.resource, lambda changed: opened(changed=changed))
+
+
+def open_senders(settings: Settings, environment: Mapping[str, str], desk: TriggerDesk, clock: Clock) -> TriggerSenders:
+    """Who may tell the triggers of events.
+
+    Args:
+        settings: as read.
+        environment: variables, which may hold secrets.
+        desk: knows the triggers.
+        clock: the time.
+
+    Raises:
+        UsageError: a trigger takes news of a remote agent that there is not.
+    """
+    agents: dict[str, RemoteAgent] = {}
+    for name, table in settings.triggers.items():
+        if table.a2a:
+            try:
+                agents[name] = find_remote_agent(table.a2a, settings.a2a)
+            except UsageError as error:
+                raise UsageError(f"[triggers.{name}]: {error}") from None
+    signatures = NewsSignatures(Egress(settings.egress), clock)
+    return TriggerSenders(desk, partial(trigger_secrets, settings, environment), agents, signatures)
+
+
+def trigger_secrets(settings: Settings, environment: Mapping[str, str], name: str) -> list[str]:
+    """The values of the secrets of a trigger, read anew, since secrets change; empty for one that is not there."""
     table = settings.triggers[name]
-    return open_secrets(environment).of(User(table.tenant, "")).get(table.secret, "")
+    found = open_secrets(environment).of(User(table.tenant, ""))
+    return [found.get(secret, "") for secret in table.secrets]

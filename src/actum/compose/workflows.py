@@ -6,34 +6,37 @@ go on with its runs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
 from ..agents.agent import Agent
-from ..agents.identity import Naming
 from ..core.errors import BadTool, UnknownName, UsageError
-from ..core.interfaces import Approver, Journal, Model, Toolset
+from ..core.interfaces import Approver, Context, Journal, Model, Toolset
 from ..core.record import Started
 from ..core.secret_store import SecretSource
+from ..core.shelf import reference
 from ..core.tool import Tool
+from ..journal.recording import RunState
 from ..policy.file import PolicyFile
 from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
 from ..workflow.graph import Definition
 from ..workflow.load import read_definition
 from ..workflow.published import PublishedWorkflows
-from ..workflow.speaker import WorkflowModel
+from ..workflow.speaker import speaking_agent
 from ..workflow.text import BadWorkflow
+from ..workflow.tool_names import workflow_names
 from ..workflow.workflow import Workflow
 from .agents import list_tools, open_policy
 from .mistakes import meant
 from .models import make_model
 from .secrets import open_secrets
-from .settings import Settings, WorkflowTable
+from .settings import RESERVED, Settings, WorkflowTable
 from .tools import load_tools, with_labels
 
 
@@ -86,6 +89,8 @@ def make_workflow(
 
 SHELVES_MAX = 1_000
 """The published workflows of so many tenants are kept open."""
+SPEAKERS_MAX = 500
+"""So many agents that stand for published workflows are kept."""
 
 
 class Workflows:
@@ -108,6 +113,8 @@ class Workflows:
         self._built: dict[str, Workflow] = {}
         self._agents: dict[str, Agent[object]] = {}
         self._shelves: dict[str, PublishedWorkflows] = {}
+        self._open: dict[str, PublishedWorkflows | None] = {}
+        self._speakers: dict[tuple[str, str, tuple[tuple[str, int], ...]], Agent[object]] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,7 +122,7 @@ class Workflows:
         return tuple(self._settings.workflows)
 
     def get(self, name: str) -> Workflow:
-        """The workflow of this name.
+        """The workflow of this name, without the publications that its nodes use: `opened` has them.
 
         Raises:
             UnknownName: the settings have none.
@@ -129,6 +136,55 @@ class Workflows:
             except (UsageError, BadWorkflow) as error:
                 raise UsageError(f"[workflows.{name}]: {error}") from None
         return self._built[name]
+
+    async def opened(self, name: str) -> Workflow:
+        """The workflow of this name, for a run that begins now: with the publications that its nodes use. They are
+        those of the tenant without a name, which is the operator's: no other tenant can change what a workflow of the
+        settings does.
+
+        Raises:
+            UnknownName: the settings have none.
+            UsageError: the workflow can not be built; the message says why.
+        """
+        workflow = self.get(name)
+        shelf = await self._operators(name)
+        if shelf is None:
+            return workflow
+        try:
+            return await shelf.with_used(workflow.definition)
+        except (UsageError, BadWorkflow) as error:
+            raise UsageError(f"[workflows.{name}]: {error}") from None
+
+    async def _operators(self, name: str) -> PublishedWorkflows | None:
+        """What opens the publications that a workflow of the settings uses; None where it uses none."""
+        if name in self._open:
+            return self._open[name]
+        named = workflow_names(self.get(name).definition)
+        table = workflow_table(self._settings, name)
+        settings = workflow_settings(self._settings, table)
+        tools = load_tools(settings, self._folder, self._egress)
+        given = {tool.name for tool in await list_tools(tools)} if named else set()
+        found: PublishedWorkflows | None = None
+        if any("@" in each or each not in given for each in named):
+            found = await published_workflows(
+                settings,
+                tools,
+                journal=self._journal,
+                approver=None,
+                secrets=self._secrets,
+                egress=self._egress,
+                name=name,
+                models=workflow_models(settings, table),
+            )
+        self._open[name] = found
+        return found
+
+    async def _of_call(self, name: str, run_id: str, context: Context) -> Workflow:
+        """The workflow that a call means: the run of the call goes on with what it began with."""
+        entries = (await self._journal.read(run_id, tenant=context.tenant))[:1]
+        if not entries or not entries[0].payload:
+            return await self.opened(name)
+        return await self.of(run_id, RunState(entries).beginning())
 
     async def shelf(self, tenant: str) -> PublishedWorkflows | None:
         """The published workflows of a tenant, with the tools of the settings; None where the journal keeps none."""
@@ -166,7 +222,8 @@ class Workflows:
             UsageError: the workflow can not be built.
         """
         if started.agent in self.names and not started.version:
-            return self.get(started.agent)
+            own = await self._operators(started.agent)
+            return self.get(started.agent) if own is None else await own.of_run(run_id, tenant=started.tenant)
         shelf = await self.shelf(started.tenant)
         if shelf is None:
             raise UsageError(f"there is no workflow {started.agent!r} here, and the journal keeps no published ones")
@@ -175,26 +232,38 @@ class Workflows:
     def agent(self, name: str) -> Agent[object]:
         """An agent that stands for a workflow, for doors that know agents only.
 
-        The call of the workflow itself asks nobody: the policy judges each call that the workflow makes. Rules of the
-        policy that speak of the workflow by its name hold.
-
         Raises:
             UnknownName, UsageError: as for `get`.
         """
         if name not in self._agents:
-            workflow = self.get(name)
-            policy = PolicyFile(Path(self._settings.policy).expanduser()) if self._settings.policy else None
-            made: Agent[str] = Agent(
-                WorkflowModel(workflow),
-                [workflow.as_tool(given_by="client")],
-                name=name,
-                policy=policy,
+            self._agents[name] = speaking_agent(
+                self.get(name),
+                description=self.description(name),
+                policy=self._speakers_policy(),
                 limits=self._settings.limits,
-                journal=self._journal,
+                opened=partial(self._of_call, name),
             )
-            naming = Naming(name=name, description=self.description(name))
-            self._agents[name] = cast("Agent[object]", made.known_as(naming))
         return self._agents[name]
+
+    def _speakers_policy(self) -> PolicyFile | None:
+        """The policy of agents that stand for workflows: where its rules say nothing, the call of a workflow asks
+        nobody. The calls that the workflow makes may ask.
+        """
+        return PolicyFile(Path(self._settings.policy).expanduser()) if self._settings.policy else None
+
+    def speaker(self, workflow: Workflow, tenant: str) -> Agent[object]:
+        """An agent that stands for a workflow that a tenant has published."""
+        named = (tenant, workflow.name, tuple(workflow.own_uses.items()))
+        if named not in self._speakers:
+            while len(self._speakers) >= SPEAKERS_MAX:
+                del self._speakers[next(iter(self._speakers))]
+            self._speakers[named] = speaking_agent(
+                workflow,
+                description=workflow.definition.description or f"Run the workflow {workflow.name!r}.",
+                policy=self._speakers_policy(),
+                limits=self._settings.limits,
+            )
+        return self._speakers[named]
 
     def description(self, name: str) -> str:
         """What a workflow is good for."""
@@ -209,7 +278,10 @@ class Workflows:
         Raises:
             UsageError: as for `get`.
         """
-        return [self.get(name).as_tool(name, self.description(name), given_by="client") for name in self.names]
+        return [
+            self.get(name).as_tool(name, self.description(name), given_by="client", opened=partial(self._of_call, name))
+            for name in self.names
+        ]
 
     async def check_names(self, tools: Sequence[Toolish], agents: Sequence[str]) -> None:
         """The names of the workflows mean nothing else on a server.
@@ -227,7 +299,7 @@ class Workflows:
                 raise UsageError(f"{name!r} means two things: a tool, and [workflows.{name}]")
             if name in agents:
                 raise UsageError(f"{name!r} means two things: an agent, and [workflows.{name}]")
-            workflow = self.get(name)
+            workflow = await self.opened(name)
             try:
                 problems = await workflow.check(workflow.definition.text)
             except BadTool as error:
@@ -242,9 +314,12 @@ class Workflows:
         self._built.clear()
         self._agents.clear()
         self._shelves.clear()
+        self._open.clear()
+        self._speakers.clear()
 
     def _made(self, name: str, definition: Definition, table: WorkflowTable) -> Workflow:
         settings = workflow_settings(self._settings, table)
+        numbered = {each: reference(each)[1] or 0 for each in workflow_names(definition) if "@" in each}
         return make_workflow(
             settings,
             definition,
@@ -255,6 +330,7 @@ class Workflows:
             egress=self._egress,
             name=name,
             models=workflow_models(settings, table),
+            uses=numbered,
         )
 
 
@@ -362,5 +438,18 @@ async def published_workflows(
             models=models,
         )
 
-    given = [tool.name for tool in await list_tools(tools)]
-    return PublishedWorkflows(journal, make, given=given, tenant=tenant)
+    listed = await list_tools(tools, settings.tool_labels)
+    return PublishedWorkflows(journal, make, tools=listed, tenant=tenant, means=partial(meaning_of, settings))
+
+
+def meaning_of(settings: Settings, name: str) -> str:
+    """What a name means by the settings, as in `an agent`; empty for nothing. A published workflow can not have a name
+    that means something.
+    """
+    if name in settings.workflows:
+        return "a workflow of the settings"
+    if name in settings.agents:
+        return "an agent"
+    if any(re.fullmatch(".*".join(map(re.escape, each.split("*"))), name) for each in settings.models):
+        return "a model"
+    return "a name that this program uses itself" if name in RESERVED else ""

@@ -39,8 +39,9 @@ class Claims:
 def busy(name: str) -> Busy:
     """The error of whoever comes second."""
     what = f"run {name!r}"
-    if name.startswith(_CONVERSATION):
-        named = msgspec.json.decode(name.removeprefix(_CONVERSATION), type=list[str])
+    of_conversation = name.removeprefix(_VARIABLES)
+    if of_conversation.startswith(_CONVERSATION):
+        named = msgspec.json.decode(of_conversation.removeprefix(_CONVERSATION), type=list[str])
         what = f"conversation {named[1]!r}"
     return Busy(f"{what} is under way: wait until it has ended or paused")
 
@@ -57,6 +58,16 @@ def claim_of_conversation(owner: str, conversation: str, tenant: str = "") -> st
     return _CONVERSATION + msgspec.json.encode(named).decode()
 
 
+def claim_of_variables(owner: str, conversation: str, tenant: str = "") -> str:
+    """The name under which the right to change the variables of a conversation is claimed. A run of a workflow claims
+    it that works for a run which holds the conversation itself.
+
+    >>> claim_of_variables("ada", "c1")
+    'variables of conversation ["ada","c1"]'
+    """
+    return _VARIABLES + claim_of_conversation(owner, conversation, tenant)
+
+
 def claim_of_cancel(run_id: str) -> str:
     """The name that is claimed by whoever wants a run cancelled that another process carries out.
 
@@ -68,5 +79,6 @@ def claim_of_cancel(run_id: str) -> str:
     return f"cancel {run_id}"
 
 
+_VARIABLES = "variables of "
 _CONVERSATION = "conversation "
 """No id of a run holds a space."""

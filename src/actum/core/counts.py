@@ -41,6 +41,13 @@ class Counts(Protocol):
             For each rate, the seconds until the rate allows one more; all 0 where the beginning was counted.
         """
 
+    async def take_back(self, name: str) -> None:
+        """The latest beginning of a rate did not come about: it counts no more.
+
+        Args:
+            name: of the rate.
+        """
+
     def place(self, name: str) -> AbstractAsyncContextManager[None]:
         """A place, held within a block. The place comes free when the process that holds the place ends, however it
         ends.

@@ -102,3 +102,16 @@ class Pending(Struct, frozen=True, omit_defaults=True):
         """Whether an answer to this question also meets these quorums."""
         known = self.all_quorums
         return all(any(each.includes(one) for each in known) for one in wanted)
+
+
+def over_at(pending: Sequence[Pending]) -> float | None:
+    """When a run goes on by itself.
+
+    Args:
+        pending: what the run waits for.
+
+    Returns:
+        Seconds since 1970; None where a person or an event may come first, or nothing comes by itself.
+    """
+    ends = [each.expires for each in pending if each.kind == "result" and each.call is None and not each.name]
+    return min(ends) if ends and len(ends) == len(pending) and min(ends) > 0 else None

@@ -156,7 +156,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         given_by: where the inputs came from.
         version: the number of the publication that a workflow carries out; 0 where the definition was not published.
         uses: the publications that the `workflow` nodes stand for, and those of the workflows in them: the number by
-            the name as it is written, such as `price` or `price@3`. The run goes on with these.
+            the name as it is written, such as `price` or `price@3`. The run goes on with these. A run that calls a
+            published workflow as a tool, or whose agent stands for one, has the number of this workflow as the first.
         variables: the variables of the conversation as they were when this run of a workflow began, by their names.
         variables_kept: the digest under which the journal keeps variables that are larger than
             `NODE_VALUE_BYTES_MAX`.
@@ -561,6 +562,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
         free: with `for_run`, the arguments that may differ in those calls.
         met: as many as are needed have agreed, on the record of the run that this one works for.
         hidden: as in `ModelReplied`.
+        expired: nobody answered in time. That the time is over is on record as a `cancel` by the clock.
     """
 
     id: str
@@ -575,6 +577,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     hidden: str = ""
     claimed: str = ""
     as_claimed: bool = False
+    expired: bool = False
 
     @property
     def counts_as(self) -> str:
@@ -672,6 +675,21 @@ class NodeLeft(Struct, frozen=True, kw_only=True, tag="node_left", omit_defaults
     seconds: float = 0.0
     elapsed: float = 0.0
     assigned: dict[str, int] = {}
+
+
+class ConversationRead(Struct, frozen=True, kw_only=True, tag="conversation_read", omit_defaults=True):
+    """A run of a workflow that was queued begins: how its conversation stands now. The fields stand for those of
+    `Started`, which was written when the run was queued.
+
+    Attributes:
+        previous, seen, open_runs, variables, variables_kept: as in `Started`.
+    """
+
+    previous: str = ""
+    seen: int = 0
+    open_runs: tuple[str, ...] = ()
+    variables: dict[str, Remembered] = {}
+    variables_kept: str = ""
 
 
 class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):
@@ -788,6 +806,7 @@ Record = (
     | Compacted
     | NodeBegan
     | NodeLeft
+    | ConversationRead
     | Forgotten
     | Ended
     | TaskQueued
@@ -848,11 +867,16 @@ def written_by(format_: int) -> str:
     return f"it was written by {WRITERS.get(format_, 'another version of actum')} (journal format {format_})"
 
 
+def is_last(record: Record) -> bool:
+    """Whether a run whose latest record is this one has ended, with its task where the run is one, or is forgotten."""
+    return (isinstance(record, Ended) and record.status != "paused") or isinstance(record, Forgotten | TaskEnded)
+
+
 def ends_secrets(record: Record) -> bool:
     """Whether the secret values of a run are deleted with this record: the run has ended, or is forgotten. Those of a
     task are kept from one attempt to the next, until the task has ended.
     """
-    return (isinstance(record, Ended) and record.status != "paused") or isinstance(record, Forgotten | TaskEnded)
+    return is_last(record)
 
 
 class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
@@ -909,7 +933,7 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
                 agent=record.agent,
                 model=record.model,
                 question=record.question,
-                conversation=record.conversation,
+                conversation="" if record.parent else record.conversation,  # a run that works for a turn is no turn
                 parent=record.parent,
                 principal=record.principal,
                 owner=record.belongs_to,

@@ -113,6 +113,24 @@ class ShelfName(Struct, frozen=True, kw_only=True):
     by: str = ""
 
 
+class PublicationInUse(Struct, frozen=True, kw_only=True):
+    """The publication in use of a name, without its text, for lists that many requests read.
+
+    Attributes:
+        name: what was published.
+        number: the number of the publication.
+        digest: SHA-256 of the text.
+        at: when the text was published, in seconds since 1970.
+        about: what lists tell of the text, as whoever published it wrote this; empty where that is not known.
+    """
+
+    name: str
+    number: int
+    digest: str
+    at: float
+    about: str = ""
+
+
 class StaleDraft(UsageError):
     """The draft is not the one that the caller knows: somebody else has saved it since. Nothing was changed.
 
@@ -169,7 +187,14 @@ class ShelfStore(Protocol):
         """
 
     async def publish(
-        self, kind: ShelfKind, name: str, *, revision: int | None = None, tenant: str = "", by: str = ""
+        self,
+        kind: ShelfKind,
+        name: str,
+        *,
+        revision: int | None = None,
+        tenant: str = "",
+        by: str = "",
+        about: str = "",
     ) -> Publication:
         """Publish the draft under the next number. A text that is published already is not published twice: the
         publication in use is returned.
@@ -179,6 +204,7 @@ class ShelfStore(Protocol):
             revision: the revision that the caller has looked at; None to publish whatever the draft is now.
             tenant: whose shelf is meant.
             by: who publishes.
+            about: what lists tell of the text; see `PublicationInUse`.
 
         Raises:
             UnknownName: there is no draft.
@@ -186,7 +212,9 @@ class ShelfStore(Protocol):
             ShelfFull: there is no room for the text.
         """
 
-    async def rollback(self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "") -> Publication:
+    async def rollback(
+        self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
+    ) -> Publication:
         """Publish an older publication anew, under the next number. The draft stays as it is. Where the publication in
         use has the same text, that publication is returned.
 
@@ -211,6 +239,13 @@ class ShelfStore(Protocol):
 
     async def names(self, kind: ShelfKind, *, tenant: str = "") -> list[ShelfName]:
         """What is on the shelf, in the order of the names."""
+
+    async def in_use(self, kind: ShelfKind, *, tenant: str = "") -> list[PublicationInUse]:
+        """The publications in use, in the order of the names. No text is read."""
+
+    async def publications_made(self, kind: ShelfKind, *, tenant: str = "") -> int:
+        """How many publications were ever made. While the number stays, `in_use` gives the same. It is read in the same
+        time however many publications there are."""
 
 
 def shelf_of(journal: Journal) -> ShelfStore:

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from ..core.interfaces import Journal
 from ..core.record import ConversationSummary, Entry, Intended, RunSummary, Started, child_id, records_of, summary_of
+from ..core.task import FINISHED
 from ..core.trace import span_id, span_in, trace_id
 
 
@@ -68,13 +69,17 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
 
 async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[RunSummary]:
-    """The runs, with `interrupted` for each that is `running` and that nobody drives any more."""
+    """The runs, with `interrupted` for each that is `running` and that nobody drives any more. A task that has not
+    ended goes on by itself, and counts as `running`.
+    """
     running = [run.run_id for run in runs if run.status == "running"]
     driven = await journal.driven(running) if running else set()
     lost = set(running) - driven
     if lost:  # one of them may have ended between the two looks at the journal
         again = {run_id: summary_of(run_id, await journal.read(run_id)) for run_id in lost}
         runs = [again.get(run.run_id) or run for run in runs]
+        states = await journal.tasks.states(list(lost)) if journal.tasks is not None else {}
+        lost -= {run_id for run_id, state in states.items() if state not in FINISHED}
     return [
         structs.replace(run, status="interrupted") if run.run_id in lost and run.status == "running" else run
         for run in runs

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from ..core.clock import SystemClock
 from ..core.errors import JournalError
 from ..core.interfaces import Clock, Journal
-from ..core.record import Ended, Entry, Forgotten
+from ..core.record import Entry, is_last
 
 POLL_S = 0.2
 """So often the journal is asked for what is new."""
@@ -79,7 +79,6 @@ async def follow_all(journal: Journal, clock: Clock) -> AsyncIterator[tuple[str,
 def _is_over(latest: Entry) -> bool:
     """Whether a run has ended with this entry."""
     try:
-        record = latest.record
+        return is_last(latest.record)
     except JournalError:
         return False
-    return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status != "paused")

@@ -23,6 +23,7 @@ from ..core.record import (
     CallRefused,
     CallsRequested,
     Compacted,
+    ConversationRead,
     Ended,
     Entry,
     Forgotten,
@@ -142,6 +143,7 @@ class RunState:
         self.nodes: list[tuple[int, NodeBegan | NodeLeft]] = []
         self.given_at: dict[str, float] = {}
         self._nodes_left: set[int] = set()
+        self._was_queued = self._has_read = False
         for entry in entries:
             record = entry.record
             if words and isinstance(record, Secretive) and record.hidden in words:
@@ -165,6 +167,8 @@ class RunState:
             case CallCompleted() | CallRefused():
                 self._end_attempt(CallRef(record.cause, record.index), record)
                 self.elapsed = record.elapsed
+            case NodeBegan() | NodeLeft():
+                self._take_node(number, record)
             case ModelReplied():
                 if record.hidden:
                     self.hidden.add(record.hidden)
@@ -182,9 +186,6 @@ class RunState:
                     self.hidden.add(record.hidden)
                 self.requested.append((number, record))
                 self.calls[number] = record.calls
-            case PrecheckDone():
-                self._checks[CallRef(record.cause, record.index), record.rule] = record
-                self.elapsed = record.elapsed
             case InputRequested():
                 self._ask(record)
             case InputGiven():
@@ -214,19 +215,20 @@ class RunState:
     def _take_rare(
         self,
         number: int,
-        record: NodeBegan
-        | NodeLeft
+        record: PrecheckDone
         | ToolsChanged
         | AgentChanged
         | Compacted
+        | ConversationRead
         | Forgotten
         | Sampled
         | CallParked
         | TaskRecord,
     ) -> None:
         match record:
-            case NodeBegan() | NodeLeft():
-                self._take_node(number, record)
+            case PrecheckDone():
+                self._checks[CallRef(record.cause, record.index), record.rule] = record
+                self.elapsed = record.elapsed
             case CallParked():
                 self._park(record)
             case Sampled():
@@ -239,8 +241,18 @@ class RunState:
                 self.agent = record
             case Compacted():
                 self.compacted = record
-            case Forgotten() | TaskQueued() | TaskStarted() | TaskRetrying() | TaskEnded():
+            case ConversationRead():
+                self._has_read = True
+                self.started = _with_conversation(self.beginning(), record)
+            case TaskQueued():
+                self._was_queued = True
+            case Forgotten() | TaskStarted() | TaskRetrying() | TaskEnded():
                 pass
+
+    @property
+    def has_read_conversation(self) -> bool:
+        """Whether the run knows how its conversation stands. A run that was queued reads this when it begins."""
+        return self._has_read or not self._was_queued
 
     def _take_node(self, number: int, record: NodeBegan | NodeLeft) -> None:
         self.nodes.append((number, record))
@@ -518,3 +530,15 @@ def _as_all_say(answer: InputGiven, said: Collection[InputGiven]) -> InputGiven:
     for_run = all(each.for_run for each in said)
     free = tuple(name for name in answer.free if all(name in each.free for each in said)) if for_run else ()
     return msgspec.structs.replace(answer, for_run=for_run, free=free)
+
+
+def _with_conversation(started: Started, read: ConversationRead) -> Started:
+    """The first record of a run that was queued, with the conversation as it stood when the run began."""
+    return msgspec.structs.replace(
+        started,
+        previous=read.previous,
+        seen=read.seen,
+        open_runs=read.open_runs,
+        variables=read.variables,
+        variables_kept=read.variables_kept,
+    )

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from ..core.shelf import (
     Publication,
+    PublicationInUse,
     ShelfDraft,
     ShelfKind,
     ShelfName,
@@ -37,6 +38,8 @@ class MemoryShelf:
         self._now = now
         self._drafts: dict[_Place, ShelfDraft] = {}
         self._publications: dict[_Place, list[Publication]] = {}
+        self._in_use: dict[_Place, PublicationInUse] = {}
+        self._made: dict[tuple[str, str], int] = {}
 
     async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> ShelfDraft | None:
         return self._drafts.get(_place(tenant, kind, name))
@@ -68,7 +71,14 @@ class MemoryShelf:
         return saved
 
     async def publish(
-        self, kind: ShelfKind, name: str, *, revision: int | None = None, tenant: str = "", by: str = ""
+        self,
+        kind: ShelfKind,
+        name: str,
+        *,
+        revision: int | None = None,
+        tenant: str = "",
+        by: str = "",
+        about: str = "",
     ) -> Publication:
         place = _place(tenant, kind, name)
         checked_user("by", by)
@@ -77,15 +87,17 @@ class MemoryShelf:
             raise no_draft(kind, name)
         if revision is not None and revision != draft.revision:
             raise StaleDraft(draft, revision)
-        return self._publish(place, draft.text, draft.digest, by, again=0)
+        return self._publish(place, draft.text, draft.digest, by, about, again=0)
 
-    async def rollback(self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "") -> Publication:
+    async def rollback(
+        self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
+    ) -> Publication:
         place = _place(tenant, kind, name)
         checked_user("by", by)
         older = await self.published(kind, name, number, tenant=tenant)
         if older is None:
             raise no_publication(kind, name, number)
-        return self._publish(place, older.text, older.digest, by, again=number)
+        return self._publish(place, older.text, older.digest, by, about, again=number)
 
     async def published(
         self, kind: ShelfKind, name: str, number: int | None = None, *, tenant: str = ""
@@ -120,7 +132,14 @@ class MemoryShelf:
                 )
         return lines
 
-    def _publish(self, place: _Place, text: str, digest: str, by: str, *, again: int) -> Publication:
+    async def in_use(self, kind: ShelfKind, *, tenant: str = "") -> list[PublicationInUse]:
+        wanted = (checked_user("tenant", tenant), checked_kind(kind))
+        return [self._in_use[place] for place in sorted(self._in_use) if place[:2] == wanted]
+
+    async def publications_made(self, kind: ShelfKind, *, tenant: str = "") -> int:
+        return self._made.get((checked_user("tenant", tenant), checked_kind(kind)), 0)
+
+    def _publish(self, place: _Place, text: str, digest: str, by: str, about: str, *, again: int) -> Publication:
         """Put a text under the next number, unless the publication in use has this text."""
         before = self._publications.setdefault(place, [])
         if before and before[-1].digest == digest:
@@ -139,6 +158,10 @@ class MemoryShelf:
         )
         before.append(made)
         self._drafts[place] = structs.replace(draft, published=made.number)
+        self._made[place[:2]] = self._made.get(place[:2], 0) + 1
+        self._in_use[place] = PublicationInUse(
+            name=made.name, number=made.number, digest=digest, at=made.at, about=about
+        )
         return made
 
     def _size(self, tenant: str) -> int:

@@ -19,6 +19,7 @@ from ..core.record import (
     CallRefused,
     CallsRequested,
     Compacted,
+    ConversationRead,
     Ended,
     Entry,
     Forgotten,
@@ -170,12 +171,15 @@ Row = ModelTurn | DirectCalls | InputAsked | NodeSpan
 """What happened in a run, beside what is told of the run as a whole (`OtherEvent`)."""
 
 
+NotedRecord = ToolsChanged | AgentChanged | Compacted | Forgotten | Ended | TaskRecord
+
+
 class OtherEvent(Struct, frozen=True):
     """Something else that happened. `record` is None where it was deleted or can not be read."""
 
     number: int
     at: float
-    record: ToolsChanged | AgentChanged | Compacted | Forgotten | Ended | TaskRecord | None
+    record: NotedRecord | None
 
 
 class Timeline:
@@ -256,7 +260,11 @@ class Timeline:
             case CallParked() | Sampled():
                 self._midway(record, entry.at)
             case other:
-                self.rows.append(OtherEvent(entry.number, entry.at, other))
+                self._note(entry, other)
+
+    def _note(self, entry: Entry, record: NotedRecord | ConversationRead | None) -> None:
+        if not isinstance(record, ConversationRead):  # which nobody looks for in a run
+            self.rows.append(OtherEvent(entry.number, entry.at, record))
 
     def _take_node(self, record: NodeBegan | NodeLeft, entry: Entry) -> None:
         node = self._nodes.get(record.began) if isinstance(record, NodeLeft) else None

@@ -19,7 +19,7 @@ from ..call.asking.asker import LiveApprover
 from ..call.limits.meters import Account
 from ..call.path import CallPath
 from ..call.scope import RunContext
-from ..core.budget import Used
+from ..core.budget import NOTHING, Used
 from ..core.call import Failure, ToolCall, ToolResult
 from ..core.errors import ActumError, CallError, JournalError, ReplayDiverged
 from ..core.event import Event, RunFinished, RunResult
@@ -286,7 +286,7 @@ class Run:
         Returns:
             What the call came to, or what it waits for.
         """
-        before = self.state.used_by(ref)
+        before = self.state.used_by(ref) if self._account is not None else NOTHING
         tried = ""
         result = await self.path.perform(call, ref, refusal, origins)
         while isinstance(result, Pending) and result.id != tried:

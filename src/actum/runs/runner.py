@@ -178,6 +178,7 @@ class Runner:
         self._meters = RateLimiters(self.limits, name, self.journal.counts)
         self._toolsets, self._bare = sort_out(tools)
         self.client_tools: tuple[Tool, ...] = ()
+        self.uses: Mapping[str, int] = {}
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
         self._watch = CancelWatch()
@@ -205,6 +206,17 @@ class Runner:
         other._bare = [*(tool for tool in self._bare if tool.name not in before), *tools]
         other.client_tools = tuple(tools)
         other._catalog, other._generations = None, ()
+        return other
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the tools stand for publications, which every process can open."""
+        return bool(self.uses)
+
+    def with_uses(self, uses: Mapping[str, int]) -> Runner:
+        """The same runner, whose tools stand for certain publications; see `Started.uses`."""
+        other = copy.copy(self)
+        other.uses = dict(uses)
         return other
 
     def known_as(
@@ -369,6 +381,7 @@ class Runner:
             trace=checked_traceparent(trace),
             tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
             request=request,
+            uses=dict(self.uses),
         )
 
     async def queue(
@@ -621,6 +634,10 @@ class Runner:
             known = None
         if known is None or known != User(tenant, known.principal if principal is None else principal):
             raise unknown_run(run_id)
+
+    async def fits(self, state: RunState) -> bool:
+        """Whether the tools are those with which a run began, so that this runner can go on with the run."""
+        return not await self._other_tools(self.journal, state)
 
     async def _other_tools(self, journal: Journal, state: RunState) -> str:
         """Which tools are others than a run was shown last, in words; empty where none is. Tools of servers may have

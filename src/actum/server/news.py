@@ -15,15 +15,11 @@ signature has to fit a key of the agent's own host, or of a host that a person n
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
 
-import jwt
 import msgspec
-from jwt import PyJWK
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -32,31 +28,25 @@ from starlette.types import Scope
 from ..call.asking.inbox import find_waiting
 from ..core.errors import Busy, JournalError, UnknownName, UsageError
 from ..core.interfaces import Answer
-from ..core.json import Json, JsonProblem, dumps, parse
+from ..core.json import JsonProblem, parse
 from ..core.kept_object import KeptObject, objects_of
-from ..protocols.a2a.card import host_of
 from ..protocols.a2a.later import UnreadableAnswer, decode_event
 from ..protocols.a2a.model import INTERRUPTED, TERMINAL, A2AStatusUpdate, A2ATask
 from ..protocols.a2a.news import KEPT_S, KIND, OWNER, PATH, AwaitedNews, hash_of
 from ..transport.egress import Egress
-from ..transport.fetcher import Fetcher
-from ..transport.guard import Guard
-from ..transport.http import HttpFailure
 from .api.api import Api
 from .api.approvals import answer_and_go_on
+from .api.problem import Refusal
 from .identity import Identity
+from .news_signature import TOKEN, NewsSignatures, shown_signature
 
 log = logging.getLogger("actum.server.news")
 
 BODY_BYTES_MAX = 1024 * 1024
-KEYS_BYTES_MAX = 256 * 1024
 TRIES_S = 60.0
 """So long the run may take to be on record as one that waits: the news may be faster."""
 POLL_S = 0.25
-AGE_S = 600.0
-ALGORITHMS = ("ES256", "ES384", "RS256", "RS384", "RS512", "PS256", "EdDSA")
 _SHOWN = "actum.news"
-TOKEN, SIGNATURE = "x-a2a-notification-token", "x-a2a-notification-signature"  # names of headers
 
 
 class NewsDoor:
@@ -69,7 +59,7 @@ class NewsDoor:
 
     def __init__(self, api: Api, egress: Egress) -> None:
         self._api = api
-        self._egress = egress
+        self._signatures = NewsSignatures(egress, api.clock)
         self._objects = objects_of(api.journal)
         self._waking: dict[str, asyncio.Task[None]] = {}
 
@@ -136,7 +126,7 @@ class NewsDoor:
             body += piece
             if len(body) > BODY_BYTES_MAX:
                 return 413
-        if (signed := _signature(request)) and not await self._is_signed(signed, body, awaited):
+        if not await self._is_signed_well(request, body, awaited):
             return 401
         if awaited.came or is_of_work(body):
             return 204
@@ -145,36 +135,10 @@ class NewsDoor:
         self._wake(kept.id, came)
         return 202
 
-    # The signature ----------------------------------------------------------------------------------------------------
-
-    async def _is_signed(self, signed: str, body: bytes, awaited: AwaitedNews) -> bool:
-        """Whether a signature fits the news, and is of a key that may sign them."""
-        try:
-            header = jwt.get_unverified_header(signed)
-        except jwt.PyJWTError:
-            return False
-        own, parts = host_of(awaited.agent), urlsplit(awaited.agent)
-        place = header.get("jku") or f"{parts.scheme}://{parts.netloc}/.well-known/jwks.json"
-        if not isinstance(place, str) or host_of(place) not in {own, *(host.lower() for host in awaited.key_hosts)}:
-            return False
-        if header.get("alg") not in ALGORITHMS:
-            return False
-        async with self._keys(awaited) as fetcher:
-            try:
-                answer = await fetcher.send("GET", place, headers={"accept": "application/json"}, redirects="none")
-                document, _ = parse(answer.body, keep_last=True)
-            except (HttpFailure, JsonProblem):
-                return False
-        now = self._api.clock.now()
-        return any(_fits(signed, key, body, now) for key in _keys(document, header))
-
-    @asynccontextmanager
-    async def _keys(self, awaited: AwaitedNews) -> AsyncIterator[Fetcher]:
-        fetcher = Fetcher(Guard(awaited.agent, egress=self._egress), bytes_max=KEYS_BYTES_MAX, seconds_max=20.0)
-        try:
-            yield fetcher
-        finally:
-            await fetcher.aclose()
+    async def _is_signed_well(self, request: Request, body: bytes, awaited: AwaitedNews) -> bool:
+        """Whether the news are signed by somebody who may, or by nobody."""
+        signed = shown_signature(request.headers, str(request.scope.get(_SHOWN, "")))
+        return not signed or await self._signatures.fits(signed, body, awaited.agent, awaited.key_hosts)
 
     # The run ----------------------------------------------------------------------------------------------------------
 
@@ -197,7 +161,7 @@ class NewsDoor:
                 if clock.monotonic() >= until:
                     break
                 await clock.sleep(POLL_S)
-            except UsageError as error:
+            except (UsageError, Refusal) as error:
                 log.warning("a run could not go on with news of a remote agent: %s", error)
                 break
         await self._objects.delete(OWNER, kept_id)
@@ -220,34 +184,3 @@ def is_of_work(body: bytes) -> bool:
     if not isinstance(event, A2ATask | A2AStatusUpdate):
         return False
     return event.status.state not in TERMINAL and event.status.state not in INTERRUPTED
-
-
-def _signature(request: Request) -> str:
-    """The signature that is shown, as a JWT; empty where there is none."""
-    if found := request.headers.get(SIGNATURE, ""):
-        return found
-    scheme, _, shown = str(request.scope.get(_SHOWN, "")).partition(" ")
-    return shown.strip() if scheme.lower() == "bearer" and shown.count(".") == 2 else ""
-
-
-def _keys(document: Json, header: dict[str, object]) -> list[PyJWK]:
-    listed = document.get("keys") if isinstance(document, dict) else None
-    found = []
-    for each in listed[:50] if isinstance(listed, list) else ():
-        if isinstance(each, dict) and each.get("kid") in (None, header.get("kid")):
-            try:
-                found.append(PyJWK.from_json(dumps(each), algorithm=str(header.get("alg"))))
-            except (jwt.PyJWTError, ValueError, TypeError, NotImplementedError):  # of a key that is none
-                continue
-    return found
-
-
-def _fits(signed: str, key: PyJWK, body: bytes, now: float) -> bool:
-    options = {"verify_aud": False, "verify_iat": False, "verify_exp": False, "require": ["iat"]}
-    try:
-        claims = jwt.decode(signed, key, algorithms=list(ALGORITHMS), options=options)  # type: ignore[arg-type]
-    except (jwt.PyJWTError, ValueError, TypeError):
-        return False
-    made, digest = claims.get("iat"), claims.get("request_body_sha256")
-    is_fresh = isinstance(made, int | float) and abs(now - made) <= AGE_S
-    return is_fresh and digest in (None, hashlib.sha256(body).hexdigest())

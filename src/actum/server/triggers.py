@@ -4,19 +4,20 @@
     200   the same with `state` and `result`, where the trigger answers and the run has ended in time
     400   the body or the id can not be read        401   the signature does not fit
     404   there is no such trigger, or nothing waits for the event
-    413   the body is too long                      422   the inputs do not fit the workflow
+    413   the body is too long                      415   the body is neither JSON nor a text
+    422   the inputs do not fit the workflow
+    409   what the trigger begins is not allowed
     429   the trigger begins no more for now, or too many tasks wait
-    503   nothing can be written
+    503   nothing can be written, or what the trigger begins is not there now
 
-A trigger with a secret is open to whoever signs with the secret; every other one wants a key with the scope `runs`.
-The errors have the form of our own API.
+Who may tell a trigger of an event is decided in `trigger_senders.py`. The errors have the form of our own API.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import msgspec
@@ -25,23 +26,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
-from ..core.errors import InvalidArguments, JournalError, TaskRefused, UnknownName, UsageError
+from ..core.errors import Busy, CallError, InvalidArguments, JournalError, TaskRefused, UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse
-from ..triggers.desk import TakenEvent, TooManyEvents, TriggerDesk
+from ..triggers.desk import TakenEvent, TargetAway, TooManyEvents, TriggerDesk
 from ..triggers.event import TriggerEvent, event_id, kind_of
-from ..triggers.settings import TriggerTable
-from ..triggers.signature import BadSignature, check_signature
 from ..triggers.watch import Watcher
 from .api.problem import Refusal, encoded
-from .door import identity_of
-from .scopes import allows
+from .trigger_senders import TriggerSenders, unknown_trigger
 
 log = logging.getLogger("actum.server.triggers")
 
-SCOPE = "runs"
 BODY_BYTES_MAX = 1024 * 1024
-_SHOWN = "actum.trigger"
-"""Under this key the scope of a request holds the header with the token of a sender."""
 
 
 class TriggerDoor:
@@ -49,13 +44,13 @@ class TriggerDoor:
 
     Args:
         desk: begins the runs.
-        secret: the value of the secret of a trigger; empty where there is none. Asked for each event.
-        watcher: watches schedules and files while the server runs; None where another process does.
+        senders: checks who tells of an event.
+        watcher: watches all that no request tells of while the server runs; None where another process does.
     """
 
-    def __init__(self, desk: TriggerDesk, secret: Callable[[str], str], watcher: Watcher | None = None) -> None:
+    def __init__(self, desk: TriggerDesk, senders: TriggerSenders, watcher: Watcher | None = None) -> None:
         self._desk = desk
-        self._secret = secret
+        self._senders = senders
         self._watcher = watcher
 
     @property
@@ -66,19 +61,11 @@ class TriggerDoor:
     @property
     def open_paths(self) -> Collection[str]:
         """Triggers with a secret need no key."""
-        return [f"/v1/triggers/{name}" for name, table in self._desk.triggers.items() if table.secret]
+        return [f"/v1/triggers/{name}" for name, table in self._desk.triggers.items() if table.secrets]
 
     def take_keys(self, scope: Scope) -> list[str]:
-        """No key is shown elsewhere. The token of a sender stands where a key of the server would stand, and is no key:
-        the house must not see the token, or it would refuse the request.
-        """
-        name = str(scope["path"]).removeprefix("/v1/triggers/")
-        table = self._desk.triggers.get(name)
-        if table is not None and table.is_webhook and table.secret and table.signature == "token":
-            shown = [value for key, value in scope["headers"] if key == b"authorization"]
-            if len(shown) == 1:
-                scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
-                scope[_SHOWN] = {"authorization": shown[0].decode("latin-1")}
+        """No key is shown elsewhere."""
+        self._senders.hide_token(scope)
         return []
 
     @asynccontextmanager
@@ -107,12 +94,10 @@ class TriggerDoor:
         name = str(request.path_params["name"])
         table = self._desk.triggers.get(name)
         if table is None or not table.is_webhook:
-            raise _unknown()
-        body = await request.body()
-        headers = {key.lower(): value for key, value in request.headers.items()} | request.scope.get(_SHOWN, {})
-        self._check_sender(name, table, headers, body, request)
-        if len(body) > BODY_BYTES_MAX:
-            raise Refusal(413, "too_long", f"The body is longer than {BODY_BYTES_MAX} bytes.")
+            raise unknown_trigger()
+        body = await _body(request)
+        headers = self._senders.headers_of(request)
+        await self._senders.check(name, table, headers, body, request)
         data = await asyncio.to_thread(_data, headers.get("content-type", ""), body)
         try:
             event = TriggerEvent(
@@ -120,7 +105,7 @@ class TriggerDoor:
                 id=event_id(table, headers, data),
                 at=self._desk.clock.now(),
                 data=data,
-                kind=kind_of(headers),
+                kind=kind_of(table, headers, data),
             )
         except UsageError as error:
             raise Refusal(400, "no_event_id", f"{error}.") from None
@@ -134,48 +119,35 @@ class TriggerDoor:
         }
         if not table.answer or not taken.run_id:
             return Response(msgspec.json.encode(told), status_code=202, media_type="application/json")
-        view = await self._desk.wait(taken.run_id, table.answer_s)
+        try:
+            view = await self._desk.wait(taken.run_id, table.answer_s)
+        except UnknownName:  # the list of tasks holds the task no longer, or the run was forgotten
+            return Response(msgspec.json.encode(told), status_code=202, media_type="application/json")
         told |= {"state": view.line.state}
         if view.line.is_finished:
             told |= {"result": view.text if view.line.state == "succeeded" else None}
         status = 200 if view.line.is_finished else 202
         return Response(msgspec.json.encode(told), status_code=status, media_type="application/json")
 
-    def _check_sender(
-        self, name: str, table: TriggerTable, headers: dict[str, str], body: bytes, request: Request
-    ) -> None:
-        """Raises:
-        Refusal: the event comes from somebody who may not tell of it.
-        """
-        if not table.secret:
-            who = identity_of(request.scope)
-            if not allows(who, (SCOPE,)):
-                raise Refusal(403, "scope", f"This needs a key with the scope `{SCOPE}`.", scope=(SCOPE,))
-            if who.tenant != table.tenant or (table.agent and not who.may_use("agent", table.agent)):
-                raise _unknown()  # a trigger of others can not be told from one that is not there
-            return
-        secret = self._secret(name)
-        if not secret:
-            log.error("trigger %s: there is no secret %r, so nobody can tell of an event", name, table.secret)
-            raise Refusal(401, "signature", "The signature can not be checked here.")
-        try:
-            check_signature(
-                table.signature, secret, headers, body, now=self._desk.clock.now(), max_age_s=table.max_age_s
-            )
-        except BadSignature as bad:
-            log.warning("trigger %s: refused: %s", name, bad)
-            raise Refusal(401, "signature", "The signature is missing, too old, or does not fit.") from None
-
     async def _taken(self, event: TriggerEvent) -> TakenEvent:
         try:
             return await self._desk.take(event)
         except TooManyEvents as error:
             raise Refusal(429, "too_many", f"{error}.", retry_after=error.wait_s) from None
+        except TargetAway as error:
+            log.error("trigger %s: %s", event.trigger, error)
+            told = "What this trigger begins is not there now: send the event again later."
+            raise Refusal(503, "no_target", told, retry_after=60.0) from None
+        except Busy:
+            raise Refusal(503, "busy", "The event is being taken: send it again.", retry_after=5.0) from None
         except TaskRefused as error:
             status = 429 if error.code == "queued_max" else 503 if error.code == "journal" else 409
             raise Refusal(status, error.code, f"{error}.", retry_after=60.0 if status == 429 else None) from None
         except InvalidArguments as error:
             raise Refusal(422, "invalid_arguments", "The inputs do not fit.", problems=error.problems) from None
+        except CallError as error:
+            log.error("trigger %s: the event %s begins nothing: %s", event.trigger, event.id, error)
+            raise Refusal(409, "refused", "What this trigger begins is not allowed.") from None
         except UnknownName as error:
             raise Refusal(404, "nothing_waits", f"{error}.") from None
         except JournalError:
@@ -187,17 +159,29 @@ class TriggerDoor:
             raise Refusal(422, "inputs", f"{error}.") from None
 
 
-def _unknown() -> Refusal:
-    return Refusal(404, "unknown_trigger", "There is no such trigger.")
+async def _body(request: Request) -> bytes:
+    """The body.
+
+    Raises:
+        Refusal: the body is too long; what is left of it is not read.
+    """
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > BODY_BYTES_MAX:
+            raise Refusal(413, "too_long", f"The body is longer than {BODY_BYTES_MAX} bytes.")
+    return bytes(body)
 
 
 def _data(media_type: str, body: bytes) -> Json:
     """The body: JSON, or a text.
 
     Raises:
-        Refusal: it is neither.
+        Refusal: it is neither, or says that it is something else.
     """
     kind = media_type.partition(";")[0].strip().lower()
+    if kind and kind != "application/json" and not kind.endswith("+json") and not kind.startswith("text/"):
+        raise Refusal(415, "media_type", "Send JSON with `content-type: application/json`, or a text.")
     if kind.startswith("text/"):
         try:
             return body.decode("utf-8")

@@ -54,6 +54,17 @@ class DatabaseCounts:
 
         return await self._writer.ask(count, writes=True)
 
+    async def take_back(self, name: str) -> None:
+        def forget(database: Database) -> None:
+            database.lock()
+            query = "SELECT at, COUNT(*) FROM begun WHERE name = ? GROUP BY at ORDER BY at DESC LIMIT 1"
+            for at, number in database.execute(query, (name,)):
+                database.execute("DELETE FROM begun WHERE name = ? AND at = ?", (name, at))
+                for _ in range(int(str(number)) - 1):  # those of the same moment stay
+                    database.execute("INSERT INTO begun VALUES (?, ?)", (name, at))
+
+        await self._writer.ask(forget, writes=True)
+
     def place(self, name: str) -> AbstractAsyncContextManager[None]:
         return self._claim(f"place {name}")
 

@@ -248,6 +248,20 @@ SQLITE: Migrations = (
         "ALTER TABLE asked ADD COLUMN expires REAL NOT NULL DEFAULT 0",
         "CREATE INDEX asked_by_end ON asked (expires) WHERE expires > 0",
     ),
+    (  # the publications in use, for lists: without their texts, and counted
+        """CREATE TABLE in_use (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
+            digest TEXT NOT NULL, at REAL NOT NULL, about BLOB NOT NULL, PRIMARY KEY (tenant, kind, name)
+        )""",
+        """INSERT INTO in_use SELECT publications.tenant, publications.kind, publications.name, number,
+            publications.digest, publications.at, x'' FROM publications JOIN drafts
+            ON publications.tenant = drafts.tenant AND publications.kind = drafts.kind
+            AND publications.name = drafts.name AND number = published""",
+        """CREATE TABLE publications_made (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, made INTEGER NOT NULL, PRIMARY KEY (tenant, kind)
+        )""",
+        "INSERT INTO publications_made SELECT tenant, kind, count(*) FROM publications GROUP BY tenant, kind",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -453,6 +467,20 @@ POSTGRES: Migrations = (
     (  # when what runs wait for is over by itself
         "ALTER TABLE asked ADD COLUMN expires DOUBLE PRECISION NOT NULL DEFAULT 0",
         "CREATE INDEX asked_by_end ON asked (expires) WHERE expires > 0",
+    ),
+    (  # the publications in use, for lists: without their texts, and counted
+        """CREATE TABLE in_use (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, number BIGINT NOT NULL,
+            digest TEXT NOT NULL, at DOUBLE PRECISION NOT NULL, about BYTEA NOT NULL, PRIMARY KEY (tenant, kind, name)
+        )""",
+        """INSERT INTO in_use SELECT publications.tenant, publications.kind, publications.name, number,
+            publications.digest, publications.at, '' FROM publications JOIN drafts
+            ON publications.tenant = drafts.tenant AND publications.kind = drafts.kind
+            AND publications.name = drafts.name AND number = published""",
+        """CREATE TABLE publications_made (
+            tenant TEXT NOT NULL, kind TEXT NOT NULL, made BIGINT NOT NULL, PRIMARY KEY (tenant, kind)
+        )""",
+        "INSERT INTO publications_made SELECT tenant, kind, count(*) FROM publications GROUP BY tenant, kind",
     ),
 )
 

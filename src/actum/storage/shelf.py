@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ..core.errors import JournalError
 from ..core.shelf import (
     Publication,
+    PublicationInUse,
     ShelfDraft,
     ShelfKind,
     ShelfName,
@@ -50,6 +51,13 @@ _ADD = """INSERT INTO publications (tenant, kind, name, number, text, digest, at
 _NEW = """INSERT INTO drafts (tenant, kind, name, text, revision, digest, at, author, published)
     VALUES (?, ?, ?, ?, 1, ?, ?, ?, 0)"""
 _CHANGE = f"UPDATE drafts SET text = ?, revision = ?, digest = ?, at = ?, author = ? {_OF}"
+_IN_USE_ALL = "SELECT name, number, digest, at, about FROM in_use WHERE tenant = ? AND kind = ?"
+_PUT_IN_USE = """INSERT INTO in_use (tenant, kind, name, number, digest, at, about) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (tenant, kind, name)
+    DO UPDATE SET number = excluded.number, digest = excluded.digest, at = excluded.at, about = excluded.about"""
+_MADE = "SELECT made FROM publications_made WHERE tenant = ? AND kind = ?"
+_COUNT = """INSERT INTO publications_made (tenant, kind, made) VALUES (?, ?, 1)
+    ON CONFLICT (tenant, kind) DO UPDATE SET made = publications_made.made + 1"""
 _NUMBERS = range(1, 2**31)
 
 
@@ -108,7 +116,14 @@ class DatabaseShelf:
         return await self._writer.ask(write, writes=True, durable=True)
 
     async def publish(
-        self, kind: ShelfKind, name: str, *, revision: int | None = None, tenant: str = "", by: str = ""
+        self,
+        kind: ShelfKind,
+        name: str,
+        *,
+        revision: int | None = None,
+        tenant: str = "",
+        by: str = "",
+        about: str = "",
     ) -> Publication:
         place = _place(tenant, kind, name)
         checked_user("by", by)
@@ -122,11 +137,13 @@ class DatabaseShelf:
                 raise no_draft(kind, name)
             if revision is not None and revision != draft.revision:
                 raise StaleDraft(draft, revision)
-            return _publish(database, place, draft.text, at, by, again=0)
+            return _publish(database, place, draft.text, at, by, about, again=0)
 
         return await self._writer.ask(write, writes=True, durable=True)
 
-    async def rollback(self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "") -> Publication:
+    async def rollback(
+        self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
+    ) -> Publication:
         place = _place(tenant, kind, name)
         checked_user("by", by)
         self._check_format()
@@ -137,7 +154,7 @@ class DatabaseShelf:
             older = _publication(database, place, number)
             if older is None:
                 raise no_publication(kind, name, number)
-            return _publish(database, place, older.text, at, by, again=number)
+            return _publish(database, place, older.text, at, by, about, again=number)
 
         return await self._writer.ask(write, writes=True, durable=True)
 
@@ -182,6 +199,24 @@ class DatabaseShelf:
             for name, revision, published, changed, at, by in rows
         ]
         return sorted(found, key=lambda line: line.name)  # here, since databases sort letters in ways of their own
+
+    async def in_use(self, kind: ShelfKind, *, tenant: str = "") -> list[PublicationInUse]:
+        wanted = (checked_user("tenant", tenant), checked_kind(kind))
+        self._check_format()
+        rows = await self._writer.ask(lambda database: database.execute(_IN_USE_ALL, wanted))
+        found = [
+            PublicationInUse(
+                name=str(name), number=_int(number), digest=str(digest), at=_float(at), about=_about(about)
+            )
+            for name, number, digest, at, about in rows
+        ]
+        return sorted(found, key=lambda line: line.name)
+
+    async def publications_made(self, kind: ShelfKind, *, tenant: str = "") -> int:
+        wanted = (checked_user("tenant", tenant), checked_kind(kind))
+        self._check_format()
+        rows = await self._writer.ask(lambda database: database.execute(_MADE, wanted))
+        return _int(rows[0][0]) if rows else 0
 
 
 def _place(tenant: str, kind: ShelfKind, name: str) -> _Place:
@@ -228,7 +263,9 @@ def _publication(database: Database, place: _Place, number: int | None) -> Publi
     )
 
 
-def _publish(database: Database, place: _Place, text: str, at: float, by: str, *, again: int) -> Publication:
+def _publish(
+    database: Database, place: _Place, text: str, at: float, by: str, about: str, *, again: int
+) -> Publication:
     """Put a text under the next number, unless the publication in use has this text."""
     tenant, kind, name = place
     payload = text.encode()
@@ -241,6 +278,8 @@ def _publish(database: Database, place: _Place, text: str, at: float, by: str, *
     check_shelf_room(0, number, _sizes(database, tenant)[1] + len(payload))
     database.execute(_ADD, (*place, number, payload, digest, at, by, again))
     database.execute(f"UPDATE drafts SET published = ? {_OF}", (number, *place))
+    database.execute(_PUT_IN_USE, (*place, number, digest, at, about.encode()))
+    database.execute(_COUNT, (tenant, kind))
     return Publication(kind=kind, name=name, number=number, digest=digest, text=text, at=at, by=by, again=again)
 
 
@@ -259,6 +298,10 @@ def _text(text: object, digest: object, place: _Place) -> str:
     if not isinstance(text, bytes) or text_digest(text) != digest:
         raise JournalError(f"the text of {place[1]} {place[2]!r} on the shelf is damaged")
     return text.decode()
+
+
+def _about(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
 
 
 def _int(value: object) -> int:

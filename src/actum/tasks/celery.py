@@ -36,7 +36,7 @@ from ..core.task import TaskLine
 from .celery_transport import NAME
 from .children import TaskChildren
 from .dispatcher import DispatcherState
-from .ended_waits import WAKE_S, EndedWaits
+from .ended_waits import WAKE_S, CanGoOn, EndedWaits
 from .queue import TaskLimits
 from .sweep import DROP_S, SWEEP_S, sweep
 
@@ -211,12 +211,21 @@ class CeleryDispatcher:
         broker: takes the messages.
         clock: the time.
         limits: how many tasks of one user or tenant may run at a time, and how long the list holds them.
+        can_go_on: as for `EndedWaits`.
 
     Raises:
         UsageError: the journal has no list of tasks.
     """
 
-    def __init__(self, journal: Journal, broker: Broker, *, clock: Clock, limits: TaskLimits | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        broker: Broker,
+        *,
+        clock: Clock,
+        limits: TaskLimits | None = None,
+        can_go_on: CanGoOn | None = None,
+    ) -> None:
         self._journal = journal
         self._index = list_of(journal)
         self._broker = broker
@@ -225,7 +234,7 @@ class CeleryDispatcher:
         self._wanted: set[str] = set()
         self._sent: dict[Occasion, float] = {}
         self._looked_at: dict[str, float] = {}
-        self._ended_waits = EndedWaits(journal, clock)
+        self._ended_waits = EndedWaits(journal, clock, can_go_on)
         self._woken = asyncio.Event()
         self._is_away = False
         self._is_closing = False

@@ -1,14 +1,20 @@
-"""`EndedWaits`: tasks whose workflows wait for a time, or for an answer with an end, go on when that time has come.
+"""`EndedWaits`: runs that wait for a time, or for an answer with an end, go on when that time has come.
 
 A workflow that waits is no coroutine: its run is paused. That the time is over is an answer like another, on record;
-then the task is due. Two processes that look at once write it once, since each holds the run's claim while it does.
+then the run is due. A run that is no task becomes a task in that moment, so that whoever carries out tasks goes on with
+the run, and goes on again after a kill. Two processes that look at once write the answer once, since each holds the
+run's claim while it does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+
+from ..call.asking.posted import take_posted
 from ..core.errors import Busy
 from ..core.interfaces import Clock, Journal
-from ..core.record import InputGiven, OpenQuestion
+from ..core.record import Ended, Entry, InputGiven, InputRequested, OpenQuestion, TaskQueued
+from ..core.task import TaskOptions
 from ..core.task_line import line_of
 from ..journal.recording import RunState
 
@@ -18,13 +24,18 @@ AGAIN_S = 60.0
 """What has expired is looked at for so many seconds: a question may come to the list later than it was asked."""
 CLOCK = "clock"
 """Who says on record that a time is over."""
+OPTIONS = TaskOptions(max_retries=3)
+"""Of a run that becomes a task as its wait ends: an attempt whose process is lost is made again."""
+
+CanGoOn = Callable[[str, RunState], Awaitable[bool]]
+"""Whether those who carry out tasks can go on with a run that is no task yet."""
 
 
-class EndedWaits:
-    """Looks for tasks whose time has come.
+class DueQuestions:
+    """What runs wait for and nobody has answered in time.
 
     Args:
-        journal: where they are on record.
+        journal: where the runs are on record.
         clock: the time.
     """
 
@@ -33,29 +44,104 @@ class EndedWaits:
         self._clock = clock
         self._since = 0.0
 
+    async def look(self) -> Sequence[OpenQuestion]:
+        """What has expired lately; with the first look, all that ever has. What was told may be told again.
+
+        Raises:
+            JournalError: the journal can not be read.
+        """
+        now = self._clock.now()
+        found = await self._journal.asked(expired=(self._since, now), limit=None)
+        self._since = now - AGAIN_S
+        return found
+
+    def look_again(self, question: OpenQuestion) -> None:
+        """Have a question told with the next look, too."""
+        self._since = min(self._since, question.expires)
+
+
+class EndedWaits:
+    """Looks for runs whose time has come.
+
+    Args:
+        journal: where the runs are on record.
+        clock: the time.
+        can_go_on: which runs become tasks as their waits end; None where only runs that are tasks go on.
+    """
+
+    def __init__(self, journal: Journal, clock: Clock, can_go_on: CanGoOn | None = None) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._can_go_on = can_go_on
+        self._due = DueQuestions(journal, clock)
+        self._left: dict[str, float] = {}
+
     async def look(self) -> None:
         """Write down which waits are over.
 
         Raises:
             JournalError: the journal can not be read or written.
         """
-        now = self._clock.now()
-        since = now - AGAIN_S
-        for question in await self._journal.asked(expired=(self._since, now), limit=None):
+        now = self._clock.monotonic()
+        self._left = {ask_id: until for ask_id, until in self._left.items() if until > now}
+        for question in await self._due.look():
+            if question.ask_id in self._left:
+                continue
             try:
-                await self._end(question)
+                if not await self._end(question):
+                    self._left[question.ask_id] = now + AGAIN_S
             except Busy:  # somebody drives the run, and may pause it again without having seen that the time is over
-                since = min(since, question.expires)
-        self._since = since
+                self._due.look_again(question)
 
-    async def _end(self, question: OpenQuestion) -> None:
-        run_id = question.run_id
-        if self._journal.tasks is None or await self._journal.tasks.find(run_id) is None:
-            return
+    async def _end(self, question: OpenQuestion) -> bool:
+        """Write down that nobody answered a question in time.
+
+        Returns:
+            Whether it is worth while to look at the question again.
+
+        Raises:
+            Busy: somebody drives the run.
+        """
+        run_id, tasks = question.run_id, self._journal.tasks
+        is_task = tasks is not None and await tasks.find(run_id) is not None
+        if not is_task and self._can_go_on is None:
+            return False
         async with self._journal.claim(run_id):
             entries = await self._journal.read(run_id)
-            state, line = RunState(entries), line_of(run_id, entries)
-            waits = any(asked.id == question.ask_id for asked in state.waiting())
-            if waits and line is not None and line.state == "waiting" and state.beginning().workflow:
-                self._journal.append(run_id, InputGiven(question.ask_id, "cancel", by=CLOCK, elapsed=state.elapsed))
-                await self._journal.sync(run_id)
+            state = RunState(entries)
+            if state.beginning().workflow:
+                await take_posted(self._journal, run_id, state)  # an answer that came in time counts
+            asked = next((each for each in state.waiting() if each.id == question.ask_id), None)
+            if asked is None or not ends_by_itself(state, asked):
+                return False
+            if is_task:
+                if not _waits(run_id, entries):
+                    return True
+                self._write(question, state)
+            elif is_paused(entries):
+                if self._can_go_on is None or not await self._can_go_on(run_id, state):
+                    return False
+                self._write(question, state)
+                self._journal.append(run_id, TaskQueued(due=self._clock.now(), options=OPTIONS))
+            await self._journal.sync(run_id)
+        return True
+
+    def _write(self, question: OpenQuestion, state: RunState) -> None:
+        over = InputGiven(question.ask_id, "cancel", by=CLOCK, elapsed=state.elapsed, expired=True)
+        self._journal.append(question.run_id, over)
+
+
+def ends_by_itself(state: RunState, asked: InputRequested) -> bool:
+    """Whether a run goes on when nobody answers: a workflow does, and who called a workflow that waits."""
+    return bool(state.beginning().workflow or asked.run)
+
+
+def _waits(run_id: str, entries: Sequence[Entry]) -> bool:
+    line = line_of(run_id, entries)
+    return line is not None and line.state == "waiting"
+
+
+def is_paused(entries: Sequence[Entry]) -> bool:
+    """Whether a run was let go of until somebody answers; a run that was interrupted since was not."""
+    record = next((entry.record for entry in reversed(entries) if not isinstance(entry.record, InputGiven)), None)
+    return isinstance(record, Ended) and record.status == "paused"

@@ -19,7 +19,7 @@ from .attempt import LeftTask, attempt_in_time
 from .builder import Builder
 from .children import BUSY_S, LEFT_S, LocalSettings, TaskChildren
 from .dispatcher import DispatcherState
-from .ended_waits import WAKE_S, EndedWaits
+from .ended_waits import WAKE_S, CanGoOn, EndedWaits
 from .queue import TaskLimits
 from .sweep import DROP_S, SWEEP_S, sweep
 
@@ -41,6 +41,7 @@ class LocalDispatcher:
         settings: how many children, and how long they live.
         limits: how many tasks of one user or tenant may run at a time, and how long the list holds them.
         builder: builds what carries out the tasks of tools that may run in this process; None for no such tools.
+        can_go_on: as for `EndedWaits`.
 
     Raises:
         UsageError: the journal has no list of tasks.
@@ -57,6 +58,7 @@ class LocalDispatcher:
         settings: LocalSettings | None = None,
         limits: TaskLimits | None = None,
         builder: Builder | None = None,
+        can_go_on: CanGoOn | None = None,
     ) -> None:
         if journal.tasks is None:
             raise UsageError("a journal in memory has no tasks for other processes: use a file or PostgreSQL")
@@ -74,7 +76,7 @@ class LocalDispatcher:
         self._woken = asyncio.Event()
         self._is_closing = False
         self._looked_at: dict[str, float] = {}
-        self._ended_waits = EndedWaits(journal, clock)
+        self._ended_waits = EndedWaits(journal, clock, can_go_on)
 
     def wake(self, run_id: str) -> None:
         self._left.pop(run_id, None)

@@ -28,7 +28,7 @@ from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Clock, Facts, Journal, TaskIndex
 from ..core.json import JsonObject
 from ..core.message import UserMessage
-from ..core.pending import Pending
+from ..core.pending import Pending, over_at
 from ..core.provenance import Source
 from ..core.record import CallsRequested, Ended, Entry, HandedOver, Requester, RunSummary, TaskQueued, new_id
 from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
@@ -39,7 +39,9 @@ from ..runs.recorded import outputs_of
 from ..runs.runner import Runner
 from .attempt import verdict
 from .dispatcher import Dispatcher
-from .waits import TaskWaits, is_settled
+from .ended_waits import WAKE_S
+from .waits import POLL_S as WAIT_POLL_S
+from .waits import TaskWaits
 
 CANCEL_S = 10.0
 """So long a task that another process carries out is waited for after it was cancelled."""
@@ -118,6 +120,7 @@ class QueuedWorkflow(Protocol):
         task: TaskQueued,
         *,
         given_by: Source = ...,
+        conversation: str = ...,
         principal: str = ...,
         tenant: str = ...,
         roles: Sequence[str] = ...,
@@ -237,11 +240,13 @@ class TaskQueue:
         options: TaskOptions,
         *,
         conversation: str = "",
+        is_published: bool = False,
         principal: str = "",
         tenant: str = "",
         roles: Sequence[str] = (),
         key_id: str = "",
         trace: str = "",
+        queued_max: int | None = None,
     ) -> TaskLine:
         """Accept a question to an agent.
 
@@ -250,6 +255,8 @@ class TaskQueue:
             question: what the user says.
             options: what was asked for beside the question.
             conversation, principal, tenant, roles, key_id, trace: as for `Agent.run`.
+            queued_max: so many tasks of the user may wait, where that is less than the limits of this queue allow.
+            is_published: the agent stands for a published workflow, which every process can open.
 
         Returns:
             The task; the same task for the same unique key.
@@ -265,7 +272,8 @@ class TaskQueue:
                 await agent.reference()
             except UsageError as error:
                 raise TaskRefused("agent", str(error)) from None
-            self._check_buildable(agent.name)
+            if not is_published:
+                self._check_buildable(agent.name)
 
         async def begin(run_id: str, task: TaskQueued) -> None:
             await agent.queue(
@@ -282,7 +290,7 @@ class TaskQueue:
             )
 
         said = [agent.name, conversation, msgspec.to_builtins(UserMessage.of(question))]
-        return await self._accept(User(tenant, principal), agent.name, options, said, begin)
+        return await self._accept(User(tenant, principal), agent.name, options, said, begin, queued_max)
 
     async def accept_workflow(
         self,
@@ -292,11 +300,13 @@ class TaskQueue:
         *,
         given_by: Source = "client",
         is_published: bool = False,
+        conversation: str = "",
         principal: str = "",
         tenant: str = "",
         roles: Sequence[str] = (),
         key_id: str = "",
         trace: str = "",
+        queued_max: int | None = None,
     ) -> TaskLine:
         """Accept a run of a workflow.
 
@@ -304,7 +314,8 @@ class TaskQueue:
             workflow: the workflow, which writes to this queue's journal.
             inputs: what the workflow is given; the inputs are judged before anything is written.
             options: what was asked for beside the inputs.
-            given_by, principal, tenant, roles, key_id, trace: as for `Workflow.run`.
+            given_by, conversation, principal, tenant, roles, key_id, trace: as for `Workflow.run`.
+            queued_max: as for `accept_run`.
             is_published: the workflow was published, so that other processes build it of the definition that the
                 journal keeps. Otherwise they have to know its name.
 
@@ -325,6 +336,7 @@ class TaskQueue:
                 inputs,
                 task,
                 given_by=given_by,
+                conversation=conversation,
                 principal=principal,
                 tenant=tenant,
                 roles=roles,
@@ -334,8 +346,8 @@ class TaskQueue:
                 request=task.digest,
             )
 
-        said = ["workflow", workflow.name, inputs]
-        return await self._accept(User(tenant, principal), workflow.name, options, said, begin)
+        said = ["workflow", workflow.name, inputs, *([conversation] if conversation else [])]
+        return await self._accept(User(tenant, principal), workflow.name, options, said, begin, queued_max)
 
     def _check_buildable(self, name: str) -> None:
         if not self._home and self._can_build is not None and not self._can_build(name):
@@ -352,6 +364,7 @@ class TaskQueue:
         options: TaskOptions,
         said: object,
         begin: Callable[[str, TaskQueued], Awaitable[None]],
+        queued_max: int | None = None,
     ) -> TaskLine:
         """Accept a task of a user.
 
@@ -361,13 +374,14 @@ class TaskQueue:
             options: what was asked for.
             said: what the task is to do, for its digest.
             begin: puts the task on record.
+            queued_max: as for `accept_run`.
         """
         index, now = self._index(), self._clock.now()
         self._check_options(options, now)
         digest = _digest(options.unique_key, said) if options.unique_key else ""
         if options.unique_key and (known := await index.keyed(*user, options.unique_key)) is not None:
             return _same(known, digest)
-        await self._check_room(index, user)
+        await self._check_room(index, user, queued_max)
         due = max(now, options.not_before or now)
         task = TaskQueued(due=due, options=options, home=self._home, digest=digest)
         if options.unique_key:
@@ -451,13 +465,14 @@ class TaskQueue:
         if options.deadline is not None and options.deadline <= max(now, options.not_before or now):
             raise TaskRefused("deadline", "the deadline has passed, or comes before the task may begin")
 
-    async def _check_room(self, index: TaskIndex, user: User) -> None:
+    async def _check_room(self, index: TaskIndex, user: User, queued_max: int | None) -> None:
         """Raises:
         TaskRefused: too many tasks wait.
         """
         limits = self.limits
-        if await self._waiting(index, user.tenant, user.principal, limits.queued) >= limits.queued:
-            raise TaskRefused("queued_max", f"{limits.queued} tasks of this user wait already: try again later")
+        most = limits.queued if queued_max is None else min(limits.queued, queued_max)
+        if await self._waiting(index, user.tenant, user.principal, most) >= most:
+            raise TaskRefused("queued_max", f"{most} tasks of this user wait already: try again later")
         if await self._waiting(index, user.tenant, None, limits.queued_tenant) >= limits.queued_tenant:
             raise TaskRefused("queued_max", f"{limits.queued_tenant} tasks of this tenant wait already")
 
@@ -503,7 +518,8 @@ class TaskQueue:
         return await self._index().keyed(tenant, principal, key)
 
     async def run_of_key(self, key: str, *, tenant: str, principal: str) -> str:
-        """The run that was accepted for a unique key, also where the list of tasks has dropped the task since.
+        """The run that was accepted for a unique key, also where the list of tasks has dropped the task since, or the
+        run was forgotten.
 
         Args:
             key: the unique key.
@@ -516,20 +532,8 @@ class TaskQueue:
             return known.run_id
         run_id = _run_of_key(User(tenant, principal), key, 0)
         entries = await self._journal.read(run_id)
-        return run_id if any(isinstance(entry.record, TaskQueued) for entry in entries) else ""
-
-    async def check_waiting(self, most: int, *, tenant: str, principal: str) -> None:
-        """Whether a user has room for one more task, by a limit beside those of this queue.
-
-        Args:
-            most: so many tasks of the user may wait.
-            tenant, principal: of the user.
-
-        Raises:
-            TaskRefused: so many tasks of this user wait already.
-        """
-        if await self._index().queued(tenant, principal, most=most) >= most:
-            raise TaskRefused("queued_max", f"{most} tasks of this user wait already: try again later")
+        is_forgotten = bool(entries) and not entries[0].payload
+        return run_id if is_forgotten or any(isinstance(entry.record, TaskQueued) for entry in entries) else ""
 
     async def wait(
         self, run_id: str, seconds: float, *, tenant: str | None = None, principal: str | None = None
@@ -545,15 +549,27 @@ class TaskQueue:
             UnknownName: there is no such task of this user.
         """
         line = await self._line(run_id, tenant, principal)
-        if seconds > 0 and not is_settled(line.state):
-            limit = self._clock.timeout(seconds)
-            try:
-                async with limit:
-                    await self._waits.until_settled(run_id)
-            except TimeoutError:
-                if not limit.expired():
-                    raise
+        if seconds <= 0 or line.is_finished:
+            return await self.look(run_id, tenant=tenant, principal=principal)
+        limit = self._clock.timeout(seconds)
+        try:
+            async with limit:
+                return await self._settled(run_id, tenant, principal)
+        except TimeoutError:
+            if not limit.expired():
+                raise
         return await self.look(run_id, tenant=tenant, principal=principal)
+
+    async def _settled(self, run_id: str, tenant: str | None, principal: str | None) -> TaskView:
+        """How a task stands when nothing more happens to the task by itself: a wait for a time ends by itself."""
+        while True:
+            await self._waits.until_settled(run_id)
+            view = await self.look(run_id, tenant=tenant, principal=principal)
+            ends = over_at(view.waiting)
+            if view.line.is_finished or (view.line.state == "waiting" and ends is None):
+                return view
+            left = 0.0 if ends is None else ends - self._clock.now()
+            await self._clock.sleep(min(max(left, WAIT_POLL_S), WAKE_S))
 
     async def _states(self, run_ids: Sequence[str]) -> Mapping[str, TaskState]:
         """The states of tasks, for those who wait."""

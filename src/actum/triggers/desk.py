@@ -6,18 +6,19 @@ the first run. The task is on record when `take` returns.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Literal
+from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
-from ..call.asking.inbox import answer_in_run, page_of_waiting
 from ..core.call import TextPart
 from ..core.counts import Rate
-from ..core.errors import TaskRefused, UnknownName, UsageError
+from ..core.errors import Busy, CallError, JournalError, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Answer, Clock, Journal
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import UserMessage
@@ -29,12 +30,12 @@ from ..workflow.lineage import From, Lineage
 from .event import TriggerEvent
 from .schedule import Schedule
 from .settings import TriggerTable
+from .wake import WaitingNodes, nothing_waits
 
 log = logging.getLogger("actum.triggers")
 
-PAGE = 100
-"""So many questions are read at a time where those who wait for an event are looked for."""
-WOKEN_MAX = 1_000
+ALONE_S, ALONE_TRIES = 0.05, 600
+"""So often an event is waited for that another process is taking, and for so many seconds each time."""
 
 
 class TooManyEvents(UsageError):
@@ -47,6 +48,12 @@ class TooManyEvents(UsageError):
     def __init__(self, name: str, most: int, wait_s: float) -> None:
         super().__init__(f"the trigger {name!r} begins {most} runs a minute at most")
         self.wait_s = wait_s
+
+
+class TargetAway(UsageError):
+    """What a trigger begins is not there now: the workflow was not published yet, or under another name. The event is
+    not on record: tell of it again.
+    """
 
 
 class TakenEvent(Struct, frozen=True, kw_only=True):
@@ -69,17 +76,22 @@ class Targets:
     """What triggers begin.
 
     Args:
-        workflow: accepts a run of a workflow: by the trigger, its inputs and the options of the task.
-        agent: accepts a question to an agent: by the trigger, the question and the options of the task.
+        workflow: accepts a run of a workflow: by the trigger, its inputs and the options of the task. Raises TargetAway
+            where the workflow is not there.
+        agent: accepts a question to an agent: by the trigger, the question and the options of the task. Raises
+            TargetAway where the agent is not there.
+        go_on: goes on with a run that an event has woken, by its id and its tenant; None where only tasks go on.
     """
 
     def __init__(
         self,
         workflow: Callable[[str, TriggerTable, JsonObject, TaskOptions], Awaitable[TaskLine]],
         agent: Callable[[str, TriggerTable, UserMessage, TaskOptions], Awaitable[TaskLine]],
+        go_on: Callable[[str, str], Awaitable[None]] | None = None,
     ) -> None:
         self.workflow = workflow
         self.agent = agent
+        self.go_on = go_on
 
 
 class TriggerDesk:
@@ -113,6 +125,7 @@ class TriggerDesk:
         self._targets = targets
         self._queue = queue
         self._journal = journal
+        self._taken: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def positions(self) -> Positions:
@@ -138,7 +151,10 @@ class TriggerDesk:
         Raises:
             UnknownName: there is no such trigger, or nothing waits for the event that it wakes.
             TooManyEvents: the trigger begins no more for now.
-            TaskRefused, InvalidArguments: the run can not begin.
+            TargetAway: what the trigger begins is not there now.
+            TaskRefused, InvalidArguments, PermissionDenied: the run can not begin.
+            UsageError: the event does not have what the trigger needs.
+            Busy: somebody else has been taking the event for too long.
             JournalError: nothing can be written.
         """
         self.table(name)
@@ -158,77 +174,121 @@ class TriggerDesk:
     async def take(self, event: TriggerEvent) -> TakenEvent:
         """Begin what an event begins, unless it was told before; the arguments and errors are those of `fire`."""
         table = self.table(event.trigger)
+        if (known := await self._known(table, event)) is not None:
+            return known
+        async with self._alone_with(event):
+            if (known := await self._known(table, event)) is not None:  # told twice at once
+                return known
+            async with self._counted(event.trigger, table):
+                return await (self._wake(table, event) if table.wake else self._begin(table, event))
+
+    async def _known(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent | None:
+        """What became of an event that was told before; None for a new one."""
         if table.wake:
-            return await self._wake(table, event)
+            planned = await self._nodes.planned(event.key)
+            return None if planned is None else await self._woken(table, event, planned, "known")
         principal, tenant = whose(event.trigger, table)
-        if known_run := await self._queue.run_of_key(event.key, tenant=tenant, principal=principal):
-            return TakenEvent(event=event.id, run_id=known_run, how="known")
-        await self._check_rate(event.trigger, table)
-        await self._queue.check_waiting(table.queued_max, tenant=tenant, principal=principal)
+        run_id = await self._queue.run_of_key(event.key, tenant=tenant, principal=principal)
+        return TakenEvent(event=event.id, run_id=run_id, how="known") if run_id else None
+
+    async def _begin(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent:
         options = TaskOptions(unique_key=event.key, max_retries=table.max_retries)
-        try:
-            if table.workflow:
-                line = await self._targets.workflow(event.trigger, table, _inputs(table, event), options)
-            else:
-                words = UserMessage((TextPart(_text(table.say, event)),), "event")
-                line = await self._targets.agent(event.trigger, table, words, options)
-        except TaskRefused:
-            # Told twice at once, and the trigger or the workflow was changed in between.
-            known = await self._queue.keyed(event.key, tenant=tenant, principal=principal)
-            if known is None:
-                raise
-            line = known
+        if table.workflow:
+            line = await self._targets.workflow(event.trigger, table, _inputs(table, event), options)
+        else:
+            words = UserMessage((TextPart(_text(table.say, event)),), "event")
+            line = await self._targets.agent(event.trigger, table, words, options)
         return TakenEvent(event=event.id, run_id=line.run_id)
+
+    async def _wake(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent:
+        found = await self._nodes.find(table.tenant, _text(table.wake, event))
+        return await self._woken(table, event, await self._nodes.plan(event.key, found), "begun")
+
+    async def _woken(
+        self, table: TriggerTable, event: TriggerEvent, planned: list[tuple[str, str]], how: Literal["begun", "known"]
+    ) -> TakenEvent:
+        answer = Answer("answer", text=dumps(event.data), by=whose(event.trigger, table)[0])
+        woken = await self._nodes.wake(event.key, planned, answer)
+        if not woken:
+            raise nothing_waits(_text(table.wake, event))
+        return TakenEvent(event=event.id, woken=woken, how=how)
+
+    @asynccontextmanager
+    async def _alone_with(self, event: TriggerEvent) -> AsyncIterator[None]:
+        """Nobody else takes this event within the block, in whatever process.
+
+        Raises:
+            Busy: somebody else has been taking it for too long.
+        """
+        lock = self._taken.setdefault(event.key, asyncio.Lock())
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(lock)
+            for tries_left in reversed(range(ALONE_TRIES)):
+                try:
+                    await stack.enter_async_context(self._journal.claim(f"event {event.key}"))
+                    break
+                except Busy:
+                    if not tries_left:
+                        raise
+                    await self.clock.sleep(ALONE_S)
+            yield
+
+    @asynccontextmanager
+    async def _counted(self, name: str, table: TriggerTable) -> AsyncIterator[None]:
+        """What begins within the block counts for the rate of a trigger; what then does not begin counts no more.
+
+        Raises:
+            TooManyEvents: the trigger begins no more for now.
+        """
+        counts, rate = self._journal.counts, Rate(f"trigger {name}", table.per_minute)
+        if counts is None:
+            yield
+            return
+        (wait_s,) = await counts.begin([rate])
+        if wait_s > 0:
+            raise TooManyEvents(name, table.per_minute, wait_s)
+        try:
+            yield
+        except BaseException:
+            with suppress(JournalError):  # then it counts for a minute
+                await counts.take_back(rate.name)
+            raise
+
+    async def take_watched(self, event: TriggerEvent) -> None:
+        """Begin what an event begins that nobody told of, so that nobody could be answered. An event for which no run
+        can ever begin is told in the log, and is over.
+
+        Raises:
+            TooManyEvents: the trigger begins no more for now.
+            TargetAway: what the trigger begins is not there now.
+            Busy: somebody else has been taking the event for too long.
+            TaskRefused: too many tasks wait.
+            JournalError: nothing can be written.
+        """
+        try:
+            await self.take(event)
+        except (TooManyEvents, TargetAway, Busy):
+            raise
+        except TaskRefused as error:
+            if error.code in ("queued_max", "journal"):
+                raise
+            log.error("trigger %s: the event %s begins nothing: %s", event.trigger, event.id, error)
+        except (CallError, UsageError) as error:
+            log.error("trigger %s: the event %s begins nothing: %s", event.trigger, event.id, error)
+
+    async def _go_on(self, run_id: str, tenant: str) -> None:
+        """Go on with a run that waits for nothing more."""
+        self._queue.wake(run_id)
+        if self._targets.go_on is not None:
+            await self._targets.go_on(run_id, tenant)
+
+    @property
+    def _nodes(self) -> WaitingNodes:
+        return WaitingNodes(self._journal, self.positions, self._go_on)
 
     async def wait(self, run_id: str, seconds: float) -> TaskView:
         """How a run stands when it has ended, waits for a person, or this time is over."""
         return await self._queue.wait(run_id, seconds)
-
-    async def _check_rate(self, name: str, table: TriggerTable) -> None:
-        if self._journal.counts is None:
-            return
-        (wait_s,) = await self._journal.counts.begin([Rate(f"trigger {name}", table.per_minute)])
-        if wait_s > 0:
-            raise TooManyEvents(name, table.per_minute, wait_s)
-
-    async def _wake(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent:
-        """Wake the nodes that wait for a token. Which of them an event wakes is written down before the first is woken:
-        told again, the event wakes what is left of these and no later one."""
-        token, positions = _text(table.wake, event), self.positions
-        known = await positions.find(event.key)
-        is_new = False
-        if known is None:
-            found = await self._waiting(table.tenant, token)
-            if not found:
-                raise UnknownName(f"nothing waits for {token[:200]!r}")
-            await self._check_rate(event.trigger, table)
-            known = "\n".join(f"{run_id} {ask_id}" for run_id, ask_id in found)
-            is_new = await positions.move(event.key, None, known)
-            if not is_new:  # told twice at once
-                known = await positions.find(event.key) or ""
-        woken: list[str] = []
-        answer = Answer("answer", text=dumps(event.data), by=whose(event.trigger, table)[0])
-        for line in known.split("\n"):
-            run_id, _, ask_id = line.partition(" ")
-            woken.append(run_id)
-            with suppress(UnknownName):  # it was woken before
-                await answer_in_run(self._journal, run_id, ask_id, answer)
-        return TakenEvent(event=event.id, woken=tuple(dict.fromkeys(woken)), how="begun" if is_new else "known")
-
-    async def _waiting(self, tenant: str, token: str) -> list[tuple[str, str]]:
-        """The runs of a tenant that wait for a token, each with what it asks under."""
-        found: list[tuple[str, str]] = []
-        cursor = ""
-        while token and len(found) < WOKEN_MAX:
-            page = await page_of_waiting(self._journal, limit=PAGE, cursor=cursor, tenant=tenant)
-            for item in page.items:
-                pending = item.asked.pending
-                if pending.kind == "result" and pending.call is None and pending.name == token:
-                    found.append((item.run.run_id, item.asked.id))
-            cursor = page.next
-            if not cursor:
-                break
-        return found
 
 
 def whose(name: str, table: TriggerTable) -> tuple[str, str]:
@@ -248,20 +308,39 @@ def check_trigger(name: str, table: TriggerTable) -> None:
         raise UsageError(f"{where}: say one of workflow, agent and wake")
     if table.agent and not table.say:
         raise UsageError(f'{where}: an agent has to be told something: say = "It happened: ${{event.data}}"')
-    if table.schedule and table.file:
-        raise UsageError(f"{where}: say schedule or file, not both")
+    _check_source(where, table)
     if table.schedule:
         try:
             Schedule(table.schedule, table.zone)
         except UsageError as error:
             raise UsageError(f"{where}: {error}") from None
+    _check_numbers(where, table)
+
+
+def _check_source(where: str, table: TriggerTable) -> None:
+    """Raises:
+    UsageError: what is listened for can not be.
+    """
+    if sum(map(bool, (table.schedule, table.file, table.resource))) > 1:
+        raise UsageError(f"{where}: say one of schedule, file and resource")
+    if bool(table.resource) != bool(table.server):
+        raise UsageError(f'{where}: a resource needs its MCP server: server = "NAME", resource = "ADDRESS"')
+    if table.a2a and (not table.is_webhook or not table.secrets):
+        raise UsageError(f'{where}: news of {table.a2a!r} come over HTTP, with a token: secret = "NAME"')
     place, _, path = table.id.partition(":")
     if table.id and (place not in ("header", "body") or not path):
         raise UsageError(f'{where}: id = "header:NAME" or "body:PATH", such as "body:data.id"')
+
+
+def _check_numbers(where: str, table: TriggerTable) -> None:
+    """Raises:
+    UsageError: a number is out of its bounds.
+    """
     counts, seconds = (table.per_minute, table.queued_max), (table.max_age_s, table.answer_s)
-    if min(counts) < 1 or min(seconds) <= 0 or table.max_retries < 0:
+    if min(counts) < 1 or min(seconds) <= 0 or table.every_s < 1 or table.max_retries < 0:
         raise UsageError(
-            f"{where}: per_minute, queued_max, max_age_s and answer_s are greater than 0, max_retries is not below 0"
+            f"{where}: per_minute, queued_max, max_age_s and answer_s are greater than 0, every_s is at least 1, "
+            "max_retries is not below 0"
         )
 
 

@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
+from ..protocols.a2a.later import UnreadableAnswer
+from ..protocols.a2a.news import NewsOfTask, news_of_task
 from .settings import SignatureForm, TriggerTable
 
 OWN_IDS: dict[SignatureForm, str] = {
@@ -62,9 +64,12 @@ def event_id(table: TriggerTable, headers: Mapping[str, str], data: Json) -> str
         switch.
 
     Raises:
-        UsageError: the request has no id where the trigger says that there is one.
+        UsageError: the request has no id where the trigger says that there is one, or is no news of a task where the
+            trigger wants these.
     """
-    place = table.id or (OWN_IDS.get(table.signature, "") if table.secret else "")
+    if table.a2a:
+        return _checked(_news(data).id)
+    place = table.id or (OWN_IDS.get(table.signature, "") if table.secrets else "")
     if not place:
         return secrets.token_hex(16)
     where, _, path = place.partition(":")
@@ -77,9 +82,20 @@ def event_id(table: TriggerTable, headers: Mapping[str, str], data: Json) -> str
             found = _inside(found, step)
     if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
         raise UsageError(f"the event has no id: a text or a whole number was expected at {place}")
-    if len(told := str(found)) > ID_CHARS_MAX:
+    return _checked(str(found))
+
+
+def _checked(id: str) -> str:
+    if len(id) > ID_CHARS_MAX:
         raise UsageError(f"the id of the event is longer than {ID_CHARS_MAX} characters")
-    return told
+    return id
+
+
+def _news(data: Json) -> NewsOfTask:
+    try:
+        return news_of_task(data)
+    except UnreadableAnswer as unreadable:
+        raise UsageError(f"these are no news of a task: {unreadable}") from None
 
 
 def _inside(value: Json, step: str) -> Json:
@@ -90,6 +106,8 @@ def _inside(value: Json, step: str) -> Json:
     return value[int(step)] if isinstance(value, list) and is_place and int(step) < len(value) else None
 
 
-def kind_of(headers: Mapping[str, str]) -> str:
-    """The kind of event, where the sender names it in a header."""
+def kind_of(table: TriggerTable, headers: Mapping[str, str], data: Json) -> str:
+    """The kind of event, where the sender names it in a header; of news of a task, what they tell."""
+    if table.a2a:
+        return _news(data).kind
     return next((headers[name][:200] for name in ("x-github-event", "x-event-type") if name in headers), "")

@@ -17,7 +17,7 @@ Missed = Literal["skip", "once", "all"]
 class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What begins a run: `[triggers.NAME]`.
 
-    With neither `schedule` nor `file`, the trigger is a webhook: `POST /v1/triggers/NAME`.
+    With none of `schedule`, `file` and `resource`, the trigger is a webhook: `POST /v1/triggers/NAME`.
 
     Attributes:
         workflow: the workflow that begins: a file, or a name of `[workflows]`.
@@ -31,9 +31,14 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         missed: what becomes of points in time at which no server was there: `skip` forgets them, `once` makes up for
             the latest, `all` for each.
         file: the file whose content begins a run when it changes.
+        server: the MCP server of `resource`: one that was added with `actum mcp add`, by its name, or an address.
+        resource: the address of the resource whose content begins a run when it changes.
+        every_s: the resource is read after so many seconds in any case, also where nobody says that it changed.
         signature: how the sender of a webhook shows who sent it; without `secret`, the sender needs a key of the
             server.
-        secret: the name of the secret by which a signature is checked.
+        secret: the name of the secret by which a signature is checked; two names while the secret is being changed.
+        a2a: the remote agent that sends news of a task, by its name in `[a2a]` or its address. The secret is the token
+            that the agent was given with the task.
         id: where the id of an event stands: `header:NAME`, or `body:PATH` such as `body:data.id`. The signature forms
             `standard`, `github` and `stripe` know it themselves. Without an id, each delivery is an event of its own.
         max_age_s: a signature that is older is refused, where the form says how old it is.
@@ -56,8 +61,12 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     zone: str = "UTC"
     missed: Missed = "once"
     file: str = ""
+    server: str = ""
+    resource: str = ""
+    every_s: float = 60.0
     signature: SignatureForm = "standard"
-    secret: str = ""
+    secret: str | tuple[str, ...] = ""
+    a2a: str = ""
     id: str = ""
     max_age_s: float = 300.0
     answer: bool = False
@@ -70,6 +79,11 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     roles: tuple[str, ...] = ()
 
     @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the secrets that count."""
+        return (self.secret,) if isinstance(self.secret, str) and self.secret else tuple(self.secret)
+
+    @property
     def is_webhook(self) -> bool:
         """Whether the events come over HTTP."""
-        return not self.schedule and not self.file
+        return not (self.schedule or self.file or self.resource)

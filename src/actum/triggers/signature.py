@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..core.webhook import key_of
 from .settings import SignatureForm
@@ -29,13 +29,19 @@ SIGNATURES_MAX = 32
 
 
 def check_signature(
-    form: SignatureForm, secret: str, headers: Mapping[str, str], body: bytes, *, now: float, max_age_s: float
+    form: SignatureForm,
+    secrets: Sequence[str],
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    now: float,
+    max_age_s: float,
 ) -> None:
     """Check who sent a webhook. Compares in a time that does not depend on where two texts differ.
 
     Args:
         form: the form of the signature.
-        secret: what both sides know.
+        secrets: what both sides know; while the secret is being changed, there are two.
         headers: of the request, by lower-case names.
         body: as it came.
         now: seconds since 1970.
@@ -48,25 +54,35 @@ def check_signature(
         case "standard":
             time = _time(headers.get("webhook-timestamp", ""), now, max_age_s)
             said = f"{headers.get('webhook-id', '')}.{time}.".encode() + body
-            wanted = hmac.digest(key_of(secret), said, "sha256")
+            wanted = [hmac.digest(key_of(secret), said, "sha256") for secret in secrets]
             given = headers.get("webhook-signature", "").split(" ")[:SIGNATURES_MAX]
             found = [_decoded(each.removeprefix("v1,")) for each in given if each.startswith("v1,")]
         case "github":
-            wanted = hmac.digest(secret.encode(), body, "sha256")
+            wanted = [hmac.digest(secret.encode(), body, "sha256") for secret in secrets]
             found = [_unhexed(headers.get("x-hub-signature-256", "").removeprefix("sha256="))]
         case "stripe":
             parts = [part.strip().partition("=") for part in headers.get("stripe-signature", "").split(",")]
             times = [value for name, _, value in parts if name == "t"]
             time = _time(times[0] if len(times) == 1 else "", now, max_age_s)
-            wanted = hmac.digest(secret.encode(), time.encode() + b"." + body, "sha256")
+            said = time.encode() + b"." + body
+            wanted = [hmac.digest(secret.encode(), said, "sha256") for secret in secrets]
             found = [_unhexed(value) for name, _, value in parts if name == "v1"][:SIGNATURES_MAX]
         case _:  # "token"
-            scheme, _, bearer = headers.get("authorization", "").partition(" ")
-            shown = bearer.strip() if scheme.lower() == "bearer" else headers.get("x-webhook-token", "")
-            wanted, found = secret.encode(), [shown.encode()] if shown else []
-    fits = [each != b"" and hmac.compare_digest(each, wanted) for each in found]
+            shown = bearer_of(headers.get("authorization", "")) or headers.get("x-webhook-token", "")
+            wanted, found = [secret.encode() for secret in secrets], [shown.encode()]
+    fits = [each != b"" and hmac.compare_digest(each, right) for each in found for right in wanted]
     if not any(fits):
         raise BadSignature(f"the {'token' if form == 'token' else 'signature'} is missing or does not fit")
+
+
+def bearer_of(authorization: str) -> str:
+    """The token behind `Bearer`; empty where there is none.
+
+    >>> bearer_of("Bearer abc"), bearer_of("Basic abc")
+    ('abc', '')
+    """
+    scheme, _, token = authorization.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _time(text: str, now: float, max_age_s: float) -> str:

@@ -1,25 +1,25 @@
-"""`Watcher`: looks at the clock and at files, and tells the desk what happened.
+"""`Watcher`: looks at the clock, at files and at resources of MCP servers, and tells the desk what happened.
 
 Several servers may watch the same: what is due is taken by all of them, and begins one run. How far a schedule or a
-file has come stands in the journal's database, so that nothing is missed and nothing comes twice after a restart.
+content has come stands in the journal's database, so that nothing is missed and nothing comes twice after a restart.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct
-
-from ..core.errors import ActumError, InvalidArguments, TaskRefused, UsageError
+from ..core.errors import ActumError
 from ..core.json import JsonObject
-from .desk import TooManyEvents, TriggerDesk
+from .content import ContentChanges
+from .desk import TriggerDesk
 from .event import TriggerEvent
 from .schedule import Schedule
 from .settings import TriggerTable
+from .watched_file import StillChanging, UnreadableFile, WatchedFile
+from .watched_resource import WatchedResource
 
 log = logging.getLogger("actum.triggers")
 
@@ -29,21 +29,6 @@ LATE_S = 90.0
 """A point in time that is so far back was missed: no server was there."""
 MISSED_MAX = 100
 """So many missed points in time are made up for at most."""
-FILE_BYTES_MAX = 256 * 1024 * 1024
-TEXT_BYTES_MAX = 64 * 1024
-"""A shorter text is told with the event."""
-
-
-class FilePosition(Struct, frozen=True):
-    """How far a file has come.
-
-    Attributes:
-        digest: SHA-256 of its content; empty where there is no file.
-        count: how often it has changed.
-    """
-
-    digest: str
-    count: int = 0
 
 
 class Watcher:
@@ -52,43 +37,82 @@ class Watcher:
     Args:
         desk: begins the runs.
         folder: to which the paths of files are relative.
+        resources: those of the triggers that watch a resource, by the names of the triggers.
     """
 
-    def __init__(self, desk: TriggerDesk, folder: Path) -> None:
+    def __init__(self, desk: TriggerDesk, folder: Path, resources: Mapping[str, WatchedResource] | None = None) -> None:
         self._desk = desk
-        self._folder = folder
+        self._resources = resources or {}
+        self._problems: dict[str, str] = {}
+        self._next: dict[str, tuple[float, float]] = {}
         self._schedules = {
             name: Schedule(table.schedule, table.zone) for name, table in desk.triggers.items() if table.schedule
         }
         self._files = {
-            name: folder / Path(table.file).expanduser() for name, table in desk.triggers.items() if table.file
+            name: WatchedFile(folder / Path(table.file).expanduser())
+            for name, table in desk.triggers.items()
+            if table.file
         }
-        self._seen: dict[str, tuple[object, ...]] = {}
+        self._changes = {
+            name: ContentChanges(desk, name, "file", {"path": str(file.path)}) for name, file in self._files.items()
+        } | {
+            name: ContentChanges(desk, name, "resource", {"uri": resource.address})
+            for name, resource in self._resources.items()
+        }
 
     async def run(self) -> None:
         """Watch until this is cancelled."""
-        while self._schedules or self._files:
+        try:
+            async with asyncio.TaskGroup() as group:
+                if self._schedules or self._files:
+                    group.create_task(self._look_again_and_again(), name="triggers: clock and files")
+                for name, resource in self._resources.items():
+                    group.create_task(self._follow(name, resource), name=f"trigger {name}")
+        finally:
+            for resource in self._resources.values():
+                await resource.close()
+
+    async def _look_again_and_again(self) -> None:
+        while True:
             await self.look()
             await self._desk.clock.sleep(LOOK_S)
 
     async def look(self) -> None:
-        """Look once at all that is watched. What fails is tried again with the next look."""
-        for name in (*self._schedules, *self._files):
-            table = self._desk.table(name)
-            try:
-                if name in self._schedules:
-                    await self._look_at_clock(name, table)
-                else:
-                    await self._look_at_file(name)
-            except ActumError as error:
-                log.warning("trigger %s: %s", name, error)
-            except Exception:  # the edge: one trigger that fails does not end the others; the log says how it failed
+        """Look once at the clock and at all files. What fails is tried again with the next look."""
+        for name in self._schedules:
+            await self._guarded(name, self._look_at_clock(name, self._desk.table(name)))
+        for name, file in self._files.items():
+            await self._guarded(name, self._look_at_file(name, file))
+
+    async def _guarded(self, name: str, looking: Coroutine[None, None, None]) -> None:
+        """One look for one trigger. Its failure is told in the log, once for as long as it stays the same."""
+        problem = ""
+        try:
+            await looking
+        except ActumError as error:
+            problem = str(error) or type(error).__name__
+            if self._problems.get(name) != problem:
+                log.warning("trigger %s: %s", name, problem)
+        except Exception as error:  # the edge: one trigger that fails does not end the others; the log says how
+            problem = repr(error)
+            if self._problems.get(name) != problem:
                 log.exception("trigger %s failed", name)
+        self._problems[name] = problem
 
     # Schedules --------------------------------------------------------------------------------------------------------
 
     async def _look_at_clock(self, name: str, table: TriggerTable) -> None:
-        now, key = self._desk.clock.now(), f"schedule:{name}"
+        """Begin what is due. Until the next point in time comes, or the clock is set back, nothing is asked of the
+        database.
+        """
+        now = self._desk.clock.now()
+        looked, due = self._next.get(name, (now, now))
+        if not looked <= now < due:
+            await self._begin_due(name, table, now)
+            self._next[name] = (now, self._schedules[name].after(now))
+
+    async def _begin_due(self, name: str, table: TriggerTable, now: float) -> None:
+        key = f"schedule:{name}"
         position = await self._desk.positions.find(key)
         if position is None:  # a schedule begins with the moment in which it is first seen
             await self._desk.positions.move(key, None, repr(now))
@@ -107,80 +131,53 @@ class Watcher:
             chosen = due[-1:] if table.missed == "once" else due
         for moment in chosen:
             data: JsonObject = {"due": moment}
-            await self._take(TriggerEvent(trigger=name, id=f"{moment:.0f}", at=now, data=data, kind="schedule"))
+            event = TriggerEvent(trigger=name, id=f"{moment:.0f}", at=now, data=data, kind="schedule")
+            await self._desk.take_watched(event)
         await self._desk.positions.move(key, position, repr(due[-1]))
-
-    async def _take(self, event: TriggerEvent) -> None:
-        """Begin the run of an event. An event for which no run can ever begin is told in the log, and is over."""
-        try:
-            await self._desk.take(event)
-        except TooManyEvents:
-            raise
-        except TaskRefused as error:
-            if error.code in ("queued_max", "journal"):
-                raise
-            log.error("trigger %s: the event %s begins nothing: %s", event.trigger, event.id, error)
-        except (InvalidArguments, UsageError) as error:
-            log.error("trigger %s: the event %s begins nothing: %s", event.trigger, event.id, error)
 
     # Files ------------------------------------------------------------------------------------------------------------
 
-    async def _look_at_file(self, name: str) -> None:
-        path = self._files[name]
-        stamp = _stamp(path)
-        if self._seen.get(name) == stamp:
-            return
-        found = await asyncio.to_thread(_content, path)
-        if found is None:
-            log.warning("trigger %s: the file %s can not be read, or is too large", name, path)
-            self._seen[name] = stamp
-            return
-        digest, text = found
-        key = f"file:{name}"
-        position = await self._desk.positions.find(key)
-        if position is None:
-            await self._desk.positions.move(key, None, _encode(FilePosition(digest)))
-        else:
-            last = msgspec.json.decode(position, type=FilePosition)
-            if last.digest != digest:
-                data: JsonObject = {"path": str(path), "digest": digest, "was": last.digest}
-                if text is not None:
-                    data["text"] = text
-                now = self._desk.clock.now()
-                id_ = f"{last.count + 1}:{digest}"
-                await self._take(TriggerEvent(trigger=name, id=id_, at=now, data=data, kind="file"))
-                await self._desk.positions.move(key, position, _encode(FilePosition(digest, last.count + 1)))
-        self._seen[name] = stamp
-
-
-def _encode(position: FilePosition) -> str:
-    return msgspec.json.encode(position).decode()
-
-
-def _stamp(path: Path) -> tuple[object, ...]:
-    """Differs when a file may have changed."""
-    try:
-        found = path.stat()
-    except OSError as error:
-        return (error.errno,)
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
-
-
-def _content(path: Path) -> tuple[str, str | None] | None:
-    """The digest of a file and its text, where it is a short one; None where it can not be read."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(FILE_BYTES_MAX + 1)
-    except FileNotFoundError:
-        return "", None
-    except OSError:
-        return None
-    if len(data) > FILE_BYTES_MAX:
-        return None
-    text: str | None = None
-    if len(data) <= TEXT_BYTES_MAX:
+    async def _look_at_file(self, name: str, file: WatchedFile) -> None:
         try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
-            text = None
-    return hashlib.sha256(data).hexdigest(), text
+            content = await asyncio.to_thread(file.read)
+        except StillChanging:
+            return
+        except UnreadableFile as problem:
+            log.warning("trigger %s: %s", name, problem)
+            file.settle()
+            return
+        if content is not None:
+            await self._changes[name].saw(content)
+            file.settle()
+
+    # Resources --------------------------------------------------------------------------------------------------------
+
+    async def _follow(self, name: str, resource: WatchedResource) -> None:
+        """Read a resource whenever it is said to have changed, once a second at most; and in any case from time to
+        time, since what is said may be lost with a connection, and not every server says anything."""
+        changed = asyncio.Event()
+        while True:
+            changed.clear()
+            await self._guarded(name, self.look_at_resource(name, resource, changed.set))
+            await self._desk.clock.sleep(LOOK_S)
+            limit = self._desk.clock.timeout(self._desk.table(name).every_s)
+            try:
+                async with limit:
+                    await changed.wait()
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+
+    async def look_at_resource(self, name: str, resource: WatchedResource, changed: Callable[[], None]) -> None:
+        """Look once at a resource.
+
+        Args:
+            name: of the trigger.
+            resource: what it watches.
+            changed: is called from now on when the resource is said to have changed.
+
+        Raises:
+            ActumError: the resource can not be read, or the change can not be put on record. A later look tells of it.
+        """
+        await resource.listen(changed)
+        await self._changes[name].saw(await resource.read())

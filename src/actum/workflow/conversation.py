@@ -7,18 +7,19 @@ run that was paused while another run changed a variable can not overwrite that 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import cast
 
 import msgspec
 from msgspec import Struct
 
-from ..agents.conversation import history
+from ..agents.conversation import history_of
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, UserMessage
-from ..core.record import Entry, NodeLeft, Remembered, Started
+from ..core.record import NODE_VALUE_BYTES_MAX, ConversationRead, NodeLeft, Remembered, Started
 from ..core.token_estimate import tokens_of
 from ..core.user import User
 from ..journal.recording import RunState
@@ -27,9 +28,12 @@ from .flow import Due, NodeOutcome
 from .settings import MemoryWindow
 
 OPEN_RUNS_MAX = 100
-"""So many runs of a conversation may be open: paused or interrupted."""
-_LOOKED_AT = 20
-"""So many of the latest runs are looked at for one that was not forgotten."""
+"""So many runs of a conversation may be open: paused, interrupted or queued."""
+_PAGE = 50
+_BEFORE_MAX = 1_000
+"""So many answers before one another are looked at for a run of a workflow, where they have no conversation."""
+SPEAKER = "workflow:"
+"""How the name of the model begins by which an agent stands for a workflow; see `speaker`."""
 
 
 class ConversationState(Struct, frozen=True, kw_only=True):
@@ -47,42 +51,144 @@ class ConversationState(Struct, frozen=True, kw_only=True):
     open_runs: tuple[str, ...] = ()
     variables: dict[str, Remembered] = {}
 
+    def check_room(self, conversation: str) -> None:
+        """Whether one more run can begin or be queued. Runs that are open already may always go on.
 
-async def state_of(journal: Journal, owner: User, conversation: str) -> ConversationState:
+        Raises:
+            UsageError: too many runs of the conversation are open.
+        """
+        if len(self.open_runs) >= OPEN_RUNS_MAX:
+            raise UsageError(f"conversation {conversation!r} has {OPEN_RUNS_MAX} runs that have not ended: end some")
+
+    def within(self, started: Started, journal: Journal) -> Started:
+        """The first record of a run that begins while the conversation stands so."""
+        variables, kept = self.kept_in(journal)
+        return msgspec.structs.replace(
+            started,
+            previous=self.previous,
+            seen=self.seen,
+            open_runs=self.open_runs,
+            variables=variables,
+            variables_kept=kept,
+        )
+
+    def read(self, journal: Journal) -> ConversationRead:
+        """The record of a run that was queued, and begins while the conversation stands so."""
+        variables, kept = self.kept_in(journal)
+        return ConversationRead(
+            previous=self.previous,
+            seen=self.seen,
+            open_runs=self.open_runs,
+            variables=variables,
+            variables_kept=kept,
+        )
+
+    def kept_in(self, journal: Journal) -> tuple[dict[str, Remembered], str]:
+        """The variables as they go on record: by themselves, or by the digest under which the journal keeps them."""
+        text = msgspec.json.encode(self.variables)
+        if len(text) <= NODE_VALUE_BYTES_MAX:
+            return self.variables, ""
+        kept = hashlib.sha256(text).hexdigest()
+        journal.keep(kept, text)
+        return {}, kept
+
+
+async def state_of(journal: Journal, owner: User, conversation: str, *, but: str = "") -> ConversationState:
     """How a conversation stands now. The caller holds the conversation.
 
     Args:
         journal: where its runs are written down.
         owner: whose conversation it is; another owner's conversation of the same id is another one.
         conversation: its id.
-
-    Raises:
-        UsageError: too many runs of the conversation are open.
+        but: a run that is left out: it was queued, and begins now.
     """
-    latest = await journal.runs(conversation=conversation, owner=owner.principal, tenant=owner.tenant, limit=1)
-    if not latest:
-        return ConversationState()
-    previous = latest[0].run_id
-    seen = len(await journal.read(previous, tenant=owner.tenant))
-    begun = await _latest_workflow(journal, owner, conversation)
-    if begun is None:
-        return ConversationState(previous=previous, seen=seen)
-    run_id, started = begun
-    variables = await remembered_by(journal, started)
+    previous, seen, behind = "", 0, ""
+    queued: list[str] = []
+    while True:
+        page = await journal.runs(
+            conversation=conversation, owner=owner.principal, tenant=owner.tenant, limit=_PAGE, behind=behind
+        )
+        for line in page:
+            if line.run_id == but:
+                continue
+            run_id = await _workflow_of(journal, line.run_id, line.model, owner, is_workflow=line.kind == "workflow")
+            state = await _state(journal, run_id, owner) if run_id else None
+            if state is not None and not state.has_read_conversation:
+                if state.ended is None:
+                    queued.append(run_id)
+                continue
+            if not previous:
+                previous = line.run_id
+                seen = len(await journal.read(previous, tenant=owner.tenant))
+            if state is not None and state.beginning().conversation:
+                variables, still_open = await _folded(journal, owner, run_id, state)
+                return ConversationState(
+                    previous=previous, seen=seen, open_runs=(*queued, *still_open), variables=variables
+                )
+        if len(page) < _PAGE:
+            break
+        behind = page[-1].run_id
+    return ConversationState(previous=previous, seen=seen, open_runs=tuple(queued))
+
+
+async def state_after(journal: Journal, owner: User, run_id: str) -> ConversationState:
+    """How a conversation that has no id stood when one of its runs ended: each run names the run before it. Two runs
+    that follow the same run do not see each other's variables.
+
+    Args:
+        journal: where the runs are written down.
+        owner: whose conversation it is.
+        run_id: the run.
+    """
+    for _ in range(_BEFORE_MAX):
+        before = await _state(journal, run_id, owner) if run_id else None
+        if before is None:
+            break
+        started = before.beginning()
+        child = await _workflow_of(journal, run_id, started.model, owner, is_workflow=bool(started.workflow))
+        state = await _state(journal, child, owner) if child else None
+        if state is not None and state.beginning().conversation:
+            variables, _ = await _folded(journal, owner, child, state)
+            return ConversationState(variables=variables)
+        run_id = started.previous
+    return ConversationState()
+
+
+async def _workflow_of(journal: Journal, run_id: str, model: str, owner: User, *, is_workflow: bool) -> str:
+    """The run of a workflow that a run of a conversation is, or that works for it; empty where there is none."""
+    if is_workflow:
+        return run_id
+    if not model.startswith(SPEAKER):
+        return ""
+    found = await journal.runs(parent=run_id, tenant=owner.tenant, kind="workflow", limit=1)
+    return found[0].run_id if found else ""
+
+
+async def _state(journal: Journal, run_id: str, owner: User) -> RunState | None:
+    """A run of an owner as it stands; None where it was forgotten, or is another owner's."""
+    entries = sound(run_id, await journal.read(run_id, tenant=owner.tenant))
+    if not entries or not entries[0].payload:
+        return None
+    state = RunState(entries)
+    return state if state.beginning().owning_user == owner else None
+
+
+async def _folded(
+    journal: Journal, owner: User, run_id: str, state: RunState
+) -> tuple[dict[str, Remembered], list[str]]:
+    """The variables as a run, and those that were open when the run began, left them; and which of these are open."""
+    variables = await remembered_by(journal, state.beginning())
     still_open: list[str] = []
-    for each in (run_id, *started.open_runs):
-        entries = sound(each, await journal.read(each, tenant=owner.tenant))
-        if not entries or not entries[0].payload:
-            continue  # forgotten
-        state = RunState(entries)
-        for name, found in (await _assigned_in(journal, state)).items():
-            if name not in variables or variables[name].version < found.version:
-                variables[name] = found
-        if state.ended is None or state.ended.status not in ("done", "failed"):
+    for each in (run_id, *state.beginning().open_runs):
+        found = state if each == run_id else await _state(journal, each, owner)
+        if found is None:
+            continue
+        for name, value in (await _assigned_in(journal, found)).items():
+            if name not in variables or variables[name].version < value.version:
+                variables[name] = value
+        if found.ended is None or found.ended.status not in ("done", "failed"):
             still_open.append(each)
-    if len(still_open) > OPEN_RUNS_MAX:
-        raise UsageError(f"conversation {conversation!r} has more than {OPEN_RUNS_MAX} runs that have not ended")
-    return ConversationState(previous=previous, seen=seen, open_runs=tuple(still_open), variables=variables)
+    return variables, still_open
 
 
 async def remembered_by(journal: Journal, started: Started) -> dict[str, Remembered]:
@@ -90,17 +196,6 @@ async def remembered_by(journal: Journal, started: Started) -> dict[str, Remembe
     if not started.variables_kept:
         return dict(started.variables)
     return msgspec.json.decode(await journal.kept(started.variables_kept), type=dict[str, Remembered])
-
-
-async def _latest_workflow(journal: Journal, owner: User, conversation: str) -> tuple[str, Started] | None:
-    listed = await journal.runs(
-        conversation=conversation, owner=owner.principal, tenant=owner.tenant, kind="workflow", limit=_LOOKED_AT
-    )
-    for run in listed:
-        entries: Sequence[Entry] = await journal.read(run.run_id, tenant=owner.tenant)
-        if entries and entries[0].payload:
-            return run.run_id, RunState(entries[:1]).beginning()
-    return None
 
 
 async def _assigned_in(journal: Journal, state: RunState) -> dict[str, Remembered]:
@@ -152,10 +247,8 @@ class ConversationVariables:
 
 
 async def earlier_turns(journal: Journal, started: Started) -> list[Message]:
-    """What was said in the conversation before a run."""
-    if not started.previous:
-        return []
-    return await history(journal, started.previous, started.seen, owner=started.owning_user)
+    """What was said in the conversation before a run, or what the client of a server says was said."""
+    return await history_of(journal, started)
 
 
 def window(earlier: Sequence[Message], memory: MemoryWindow | None) -> list[Message]:

@@ -10,76 +10,53 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import cast
 
 import msgspec
-from msgspec import UNSET
 
 from ..call.limits.call_count import CallCount
-from ..core.budget import ZERO, Used
-from ..core.call import MediaPart, ToolCall, ToolResult
-from ..core.errors import ModelError, ReplayDiverged, WorkflowFailed
-from ..core.event import Delta, NodeFinished, NodeProgress, NodeStarted, RunResult
-from ..core.interfaces import Model, Request
-from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
-from ..core.message import Message, Reply, ToolMessage, Transcript
+from ..core.call import ToolCall, ToolResult
+from ..core.errors import ReplayDiverged, WorkflowFailed
+from ..core.event import NodeFinished, NodeStarted, RunResult, TextDelta
+from ..core.interfaces import Model
+from ..core.json import Json, JsonObject, dumps
+from ..core.message import Message, ToolMessage
 from ..core.pending import Pending
-from ..core.provenance import Origin, Origins
 from ..core.record import (
     NODE_VALUE_BYTES_MAX,
-    InputGiven,
-    InputRequested,
-    ModelReplied,
     NodeBegan,
     NodeError,
     NodeLeft,
-    new_id,
 )
-from ..core.token_estimate import with_sound_usage, with_usage
 from ..journal.recording import CallRef
 from ..policy.origins import Lookup
 from ..runs.run import Finish, Run, Stopped
-from ..schema.schema import compile_schema
-from .asking import NodeAnswer, answer, form_of, told_of
-from .conversation import ConversationVariables, window
+from .asking import form_of
+from .conversation import ConversationVariables
 from .expression import NoValue, check_size
 from .flow import Due, Flow, NodeOutcome
-from .functions import told
 from .graph import Definition, is_foreign
-from .lineage import DEVELOPER, OF_MODEL, Built, From, Lineage, OfTool, as_foreign, is_models, origins_in
-from .nodes import SECONDS_MAX, seconds_of
+from .lineage import OF_MODEL, Built, Lineage
+from .model_answers import ModelAnswers
+from .node_call import OriginsOfCall, asked_for, object_in, outcome_of_call
+from .node_questions import OF_EVENT, OF_PERSON, NodeQuestions
 from .pure import NodeFailed, compute, failed
+from .say_order import SayOrder
 from .settings import (
-    AgentNode,
-    ClassifyNode,
-    CodeNode,
-    ExtractNode,
-    HttpNode,
-    HumanNode,
-    KnowledgeNode,
-    ModelNode,
     TemplateNode,
-    ToolNode,
-    WaitNode,
-    WorkflowNode,
 )
 from .template import TemplateWriter
-from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
 
 POLL_S = 0.5
 """Seconds between two looks for answers that other processes were given."""
 
-OF_EVENT = From((Origin("event"),))
-OF_PERSON = From((Origin("user"),))
 NODES_WITHOUT_A_BREATH = 64
 """After so many nodes in a row the event loop gets its turn: tools that never wait would keep it busy otherwise."""
 
-_HELD = "a value of an http node names a secret that the definition does not name there"
-_NOT_PUBLISHED = "an imported workflow gets no secret before a person has published the workflow"
+_TIMED = ("person", "wait")
+"""Nodes that go on by themselves when their time is over."""
 
 
 class WorkflowEngine:
@@ -119,9 +96,10 @@ class WorkflowEngine:
         self._definition = definition
         self._is_foreign = is_foreign(definition, started.version)
         self._conversation = conversation or ConversationVariables(frozenset(), {})
-        self._earlier = earlier
         self._flow = Flow(definition, inputs, given_by, about, self._conversation.values)
-        self._models = models
+        self._say_order = SayOrder(self._flow.root)
+        self._answers = ModelAnswers(run, models, earlier)
+        self._questions = NodeQuestions(run)
         self._heard = heard
         self._kept = kept
         self._templates = templates
@@ -134,10 +112,6 @@ class WorkflowEngine:
         self._said: list[str] = []
         self._workers = 0
         self._group: asyncio.TaskGroup | None = None
-        self._replies: dict[int, deque[Reply]] = {}
-        for _, replied in run.state.replies:
-            self._replies.setdefault(int(replied.intention), deque()).append(replied.reply)
-            run.usage += replied.reply.usage
 
     async def drive(self) -> RunResult:
         """Go on until the workflow is done, paused or stopped.
@@ -202,7 +176,7 @@ class WorkflowEngine:
 
     def _compare(self, number: int, record: NodeBegan, due: Due) -> None:
         try:
-            inputs, call = self._asked_for(due)
+            inputs, call = asked_for(due, is_foreign=self._is_foreign)
         except (NoValue, NodeFailed) as none:
             raise self._diverged(number, f"{record.path}: {none}") from None
         given = inputs if call is None else self._run.path.catalog.shown(call).arguments
@@ -229,7 +203,7 @@ class WorkflowEngine:
             raise self._diverged(number, f"the node {record.path} is left that began elsewhere")
         if record.status == "again":
             self._tries[due.path] = self._tries.get(due.path, 1) + 1
-            self._flow.took(due.path, NodeOutcome(is_again=True))
+            self._took(due, NodeOutcome(is_again=True), is_new=False)
             return
         if due.result is not None:
             outcome = due.result
@@ -250,8 +224,7 @@ class WorkflowEngine:
         if (outcome.error is None) != (record.error is None) or outcome.port != record.port:
             raise self._diverged(number, f"the node {record.path} comes to something else than it did")
         self._conversation.take(record.assigned)
-        self._hear_said(due, outcome)
-        self._flow.took(due.path, outcome)
+        self._took(due, outcome, is_new=False)
 
     def _lineage_of(self, due: Due) -> Lineage:
         """Where the output of a node came from that is no call."""
@@ -332,14 +305,19 @@ class WorkflowEngine:
                 self._hire(len(self._queue))
 
     async def _answered(self) -> bool:
-        """Put what has been answered back into the queue.
+        """Put what has been answered back into the queue, and nodes whose time is over.
 
         Returns:
             Whether there is anything.
         """
-        if self._take_posted is None or not await self._take_posted():
-            return False
-        ready = [path for path, (_, pending) in self._waiting.items() if pending.id in self._run.state.answers]
+        if self._take_posted is not None:
+            await self._take_posted()
+        answers, now = self._run.state.answers, self._run.context.now()
+        ready = [
+            path
+            for path, (due, pending) in self._waiting.items()
+            if pending.id in answers or (due.node.type.needs in _TIMED and 0 < pending.expires <= now)
+        ]
         for path in ready:
             self._queue.append(self._waiting.pop(path)[0])
         return bool(ready)
@@ -390,10 +368,23 @@ class WorkflowEngine:
         )
         number = self._run.context.write(record)
         self._conversation.take(assigned)
-        self._hear_said(due, outcome)
         if self._run.context.emit is not None:
             self._run.tell(NodeFinished(due.path, record.status, outcome.port, number))
+        self._took(due, outcome, is_new=True)
+
+    def _took(self, due: Due, outcome: NodeOutcome, *, is_new: bool) -> None:
+        """Tell the flow what came of a node, and the user what can be said then.
+
+        Args:
+            is_new: it did not stand on record before.
+        """
         self._flow.took(due.path, outcome)
+        if self._say_order.is_over:
+            return
+        for text in self._say_order.texts():
+            if is_new:
+                self._run.tell(TextDelta(f"\n{text}" if self._said else text))
+            self._said.append(text)
 
     def _kept_apart(self, value: JsonObject) -> tuple[JsonObject, str]:
         """A value for the record; a large value is kept by its digest instead.
@@ -410,10 +401,6 @@ class WorkflowEngine:
         digest = _digest(value)
         self._run.journal.keep(digest, text)
         return {}, digest
-
-    def _hear_said(self, due: Due, outcome: NodeOutcome) -> None:
-        if due.node.type.name == "say" and outcome.error is None:
-            self._said.append(str(outcome.value["text"]))
 
     async def _carry_out(self, due: Due) -> None:
         """Carry out one node that reaches out, or the next attempt of a container."""
@@ -434,10 +421,8 @@ class WorkflowEngine:
             await self._make(due, number, call)
         elif needs == "model":
             await self._ask_model(due, number, began)
-        elif needs == "person":
-            await self._ask_person(due, number, began)
         else:
-            await self._wait(due, number, began)
+            await self._ask(due, number, began)
 
     async def _try_again(self, due: Due) -> None:
         assert due.result is not None
@@ -453,7 +438,7 @@ class WorkflowEngine:
         Raises:
             NoValue, NodeFailed: its inputs have no value.
         """
-        inputs, call = self._asked_for(due)
+        inputs, call = asked_for(due, is_foreign=self._is_foreign)
         known = self._began.get(due.path)
         if known is not None:
             return known[0], inputs, call
@@ -479,90 +464,11 @@ class WorkflowEngine:
             run.tell(NodeStarted(due.path, due.node.type.name))
         return number, inputs, call
 
-    # What a node asks for ---------------------------------------------------------------------------------------------
+    # Calls ------------------------------------------------------------------------------------------------------------
 
-    def _asked_for(self, due: Due) -> tuple[JsonObject, ToolCall | None]:
-        """What a node is given, and the call that it makes.
-
-        Raises:
-            NoValue: an expression has no value.
-            NodeFailed: the values do not fit the node.
-        """
-        scope, settings = due.scope, due.node.settings
-        given: JsonObject = {name: each.value(scope) for name, each in due.node.expressions.items()}
-        match settings:
-            case ToolNode(tool=name):
-                return given, ToolCall(due.path, name, _object(given["with"], "with"))
-            case AgentNode(agent=name):
-                task = given["task"]
-                return given, ToolCall(due.path, name, {"task": task if isinstance(task, str) else dumps(task)})
-            case WorkflowNode(workflow=name):
-                return given, ToolCall(due.path, name.partition("@")[0], _object(given["with"], "with"))
-            case KnowledgeNode(tool=name):
-                return given, ToolCall(due.path, name, {"query": given["query"], **_object(given["with"], "with")})
-            case CodeNode():
-                inputs = _object(given["with"], "with")
-                said: JsonObject = {"language": settings.language, "code": settings.code, "inputs": inputs}
-                return given, ToolCall(due.path, CODE_TOOL, said)
-            case HttpNode():
-                if self._is_foreign and placeholders(given):
-                    raise NodeFailed("secret", _NOT_PUBLISHED)
-                if placeholders(given) != placeholders([settings.url, settings.query, settings.headers, settings.body]):
-                    raise NodeFailed("secret", _HELD)
-                name = HTTP_READ_TOOL if settings.method in READING else HTTP_SEND_TOOL
-                sent = {name: value for name, value in given.items() if value not in (None, {}, "")}
-                return given, ToolCall(due.path, name, {"method": settings.method, **sent})
-            case _:
-                return given, None
-
-    def _origins(self, due: Due, name: str) -> Lookup:
-        """What tells the origins of the arguments of a node's call."""
-        expressions, scope = due.node.expressions, due.scope
-        lineages = {field: each.lineage(scope) for field, each in expressions.items()}
-        lineage: Lineage
-        if name == CODE_TOOL:
-            lineage = Built({"inputs": lineages["with"]}, DEVELOPER)
-        elif "with" in lineages:
-            lineage = lineages["with"]
-            if "query" in lineages:
-                own = lineage.parts if isinstance(lineage, Built) else {}
-                lineage = Built({"query": lineages["query"], **own}, lineage)
-        else:
-            lineage = Built(dict(lineages.items()), DEVELOPER)
-        given = self._run.state.calls[self._began[due.path][0]][0].arguments
-
-        def origins(arguments: JsonObject) -> Origins:
-            """The exact origins; words of a model, and what a person put in its place, are looked up."""
-            before = origins_in(given, lineage)
-            if list(arguments) == ["value"] and not _same(given.get("value"), arguments["value"]):
-                return self._origins_inside(
-                    before, given, arguments
-                )  # a policy asks for a plain value inside of another
-            exact = origins_in(arguments, lineage)
-            changed = arguments != given
-            unknown = {
-                path
-                for path, known in exact.items()
-                if is_models(known) or path not in before or (changed and _at(arguments, path) != _at(given, path))
-            }
-            if not unknown:
-                return exact
-            looked = self._run.path.looked_up(arguments)
-            return {path: looked.get(path, known) if path in unknown else known for path, known in exact.items()}
-
-        return (lambda arguments: as_foreign(origins(arguments))) if self._is_foreign else origins
-
-    def _origins_inside(self, before: Origins, given: JsonObject, arguments: JsonObject) -> Origins:
-        """The origins of one plain value, `value`, that stands somewhere inside of the arguments of a call.
-
-        Where it stands is not known: where values that are the same have different origins, each counts as a part.
-        """
-        known = [each for path, each in before.items() if _same(_at(given, path), arguments["value"])]
-        if not known or any(map(is_models, known)):
-            return self._run.path.looked_up(arguments)
-        if all(each == known[0] for each in known):
-            return {"value": known[0]}
-        return {"value": tuple(msgspec.structs.replace(origin, part=True) for each in known for origin in each)}
+    def _origins(self, due: Due, number: int, call: ToolCall) -> Lookup:
+        given = self._run.state.calls[number][0].arguments
+        return OriginsOfCall(due, call.name, given, self._run.path.looked_up, is_foreign=self._is_foreign)
 
     async def _make(self, due: Due, number: int, call: ToolCall) -> None:
         """Make the call of a node."""
@@ -570,7 +476,7 @@ class WorkflowEngine:
         refusal = self._made.refusal(call)
         if refusal is None:
             self._made.count(call)
-        result = await run.make(call, CallRef(number, 0), refusal, self._origins(due, call.name))
+        result = await run.make(call, CallRef(number, 0), refusal, self._origins(due, number, call))
         run.check_cancelled()
         if isinstance(result, Pending):
             self._waiting[due.path] = (due, result)
@@ -582,27 +488,13 @@ class WorkflowEngine:
     def _of_result(self, due: Due, call: ToolCall, result: ToolResult) -> NodeOutcome:
         """What a call came to, as the value of its node."""
         self._heard.append(ToolMessage(call.name, result))
-        if result.error is not None:
-            return NodeOutcome(error=NodeError(result.error.code, result.error.message, due.path))
-        output: Json = result.text if result.structured is UNSET else result.structured
-        if isinstance(due.node.settings, WorkflowNode) and isinstance(output, str):
-            output = _parsed(output)
-        if isinstance(due.node.settings, CodeNode) and due.node.settings.outputs is not None:
-            form = compile_schema(due.node.settings.outputs, where=f"{due.path}.outputs", blanks=True)
-            problem = told_of(form.problems(output), "the output")
-            if problem:
-                return failed(due, "invalid_output", f"the output of the code does not fit: {problem}")
-        handles: list[Json] = [part.handle for part in result.content if isinstance(part, MediaPart) and part.handle]
-        value: JsonObject = {"output": output, "text": result.text, "files": handles}
-        trusted = tuple(self._run.path.catalog.trusted(call.name))
-        of_text = OfTool(call.name, ("",) if "" in trusted else ())
-        return NodeOutcome(value=value, lineage=Built({"output": OfTool(call.name, trusted)}, of_text))
+        return outcome_of_call(due, call, result, self._run.path.catalog.trusted(call.name))
 
     # Models -----------------------------------------------------------------------------------------------------------
 
     async def _ask_model(self, due: Due, number: int, given: JsonObject) -> None:
         began = self._run.context.clock.monotonic()
-        found = await self._tried(due, number, given)
+        found = await self._answers.answer(due, number, given)
         if isinstance(found, NodeError):
             self._end_asking(due, number, began, NodeOutcome(error=found))
             return
@@ -610,173 +502,39 @@ class WorkflowEngine:
             self._end_asking(due, number, began, NodeOutcome(value=found.value, port=found.port, lineage=OF_MODEL))
             return
         message = f"{due.path}: what is {', '.join(found.missing)}?"
-        given_now = await self._asked_person(due, number, message, form_of(due.node, found.missing), (), 0.0)
-        if given_now is None:
+        given_now = await self._questions.asked(due, number, message, form_of(due.node, found.missing))
+        if isinstance(given_now, Pending):
+            self._waiting[due.path] = (due, given_now)
             return
         if given_now.verdict != "answer":
             outcome = failed(due, "missing", f"nobody said: {', '.join(found.missing)}")
         else:
-            output = {**_object(found.value["output"], "output"), **(given_now.arguments or {})}
+            output = {**object_in(found.value["output"], "output"), **(given_now.arguments or {})}
             outcome = NodeOutcome(value={"output": output}, lineage=OF_MODEL)
         self._end_asking(due, number, began, outcome)
-
-    async def _tried(self, due: Due, number: int, given: JsonObject) -> NodeAnswer | NodeError:
-        """A model's answer, tried as often as the node says; or why there is none."""
-        rule, tries = due.node.retry, 1
-        while True:
-            try:
-                return await answer(
-                    due.node,
-                    given,
-                    self._media(given),
-                    lambda asked: self._reply(due, number, asked),
-                    window(self._earlier, getattr(due.node.settings, "memory", None)) if self._earlier else (),
-                )
-            except NodeFailed as failure:
-                error = NodeError(failure.code, failure.message, due.path)
-            except ModelError as failure:
-                error = NodeError(type(failure).__name__, str(failure), due.path)
-            if rule is None or tries >= rule.attempts or (rule.only and error.code not in rule.only):
-                return error
-            await self._run.context.clock.sleep(rule.delay(tries))
-            tries += 1
 
     def _end_asking(self, due: Due, number: int, began: float, outcome: NodeOutcome) -> None:
         del self._began[due.path]
         self._leave(due, outcome, began=number, seconds=self._run.context.clock.monotonic() - began)
 
-    async def _reply(self, due: Due, number: int, request: Request) -> Reply:
-        """A model's reply, by the record where it is there."""
-        run, context = self._run, self._run.context
-        recorded = self._replies.get(number)
-        if recorded:
-            return recorded.popleft()
-        await run.check_limits()
-        settings = due.node.settings
-        assert isinstance(settings, ModelNode | ClassifyNode | ExtractNode)
-        model = self._models(settings.model)
-        price = context.budget.price(model.name)
-        began = context.clock.monotonic()
-
-        def tell(event: Delta) -> None:
-            run.tell(NodeProgress(due.path, event))
-
-        reply = await model.reply(request, tell if context.emit is not None else None)
-        if not reply.usage.is_sound:
-            reply = with_sound_usage(reply)
-        if context.counts_tokens:
-            reply = with_usage(reply, Transcript(request.messages), 0)
-        cost = price.of(reply.usage) if price is not None else ZERO
-        seconds = context.clock.monotonic() - began
-        context.write(ModelReplied(str(number), reply, seconds, context.elapsed(), cost))
-        run.usage += reply.usage
-        tokens = reply.usage.total_tokens
-        context.budget.add(0, tokens, cost)
-        run.count(Used(tokens=tokens, cost=cost))
-        return reply
-
-    def _media(self, given: JsonObject) -> list[MediaPart]:
-        handles = given.get("files") or []
-        if not isinstance(handles, list):
-            raise NodeFailed("no_value", "files is no list of handles")
-        known = self._run.context.attachments
-        missing = [handle for handle in handles if not isinstance(handle, str) or handle not in known]
-        if missing:
-            raise NodeFailed("no_value", f"there is no file {missing[0]!r}")
-        return [known[str(handle)] for handle in handles]
-
     # Persons, time and templates --------------------------------------------------------------------------------------
 
-    async def _ask_person(self, due: Due, number: int, given: JsonObject) -> None:
-        settings, began = due.node.settings, self._run.context.clock.monotonic()
-        assert isinstance(settings, HumanNode)
-        expires = 0.0 if settings.expires is None else self._run.context.now() + seconds_of(settings.expires)
-        try:
-            names = _names(given["approvers"])
-        except NodeFailed as failure:
-            self._end_asking(due, number, began, failed(due, failure.code, failure.message))
-            return
-        answered = await self._asked_person(due, number, told(given["message"]), form(settings), names, expires)
-        if answered is None:
-            return
-        asked = self._run.state.asked_by_node(number)
-        assert asked is not None
-        late = 0 < asked.pending.expires < self._run.state.given_at.get(asked.id, self._run.context.now())
-        if late or answered is EXPIRED:
-            outcome = NodeOutcome(value={"output": None, "by": ""}, port="expired", lineage=OF_PERSON)
-        elif answered.verdict != "answer":
-            value: JsonObject = {"output": answered.text or None, "by": answered.by}
-            outcome = NodeOutcome(value=value, port="denied", lineage=OF_PERSON)
+    async def _ask(self, due: Due, number: int, given: JsonObject) -> None:
+        """Ask a person, or wait for a time or an event."""
+        began = self._run.context.clock.monotonic()
+        is_wait = due.node.type.needs == "wait"
+        outcome = await (self._questions.wait if is_wait else self._questions.person)(due, number, given)
+        if isinstance(outcome, Pending):
+            self._waiting[due.path] = (due, outcome)
         else:
-            filled: JsonObject = answered.arguments or {}
-            chosen = str(filled.get("choice")) if settings.choices else ""
-            value = {"output": chosen if settings.choices else filled, "by": answered.by}
-            outcome = NodeOutcome(value=value, port=chosen, lineage=OF_PERSON)
-        self._end_asking(due, number, began, outcome)
-
-    async def _asked_person(
-        self, due: Due, number: int, message: str, schema: JsonObject, approvers: tuple[str, ...], expires: float
-    ) -> InputGiven | None:
-        """What a person answered; None where nobody has, and the node waits."""
-        run = self._run
-        asked = run.state.asked_by_node(number)
-        if asked is None:
-            pending = Pending(
-                new_id("ask"),
-                "elicitation",
-                message,
-                approvers=approvers,
-                expires=expires,
-                schema=schema,
-                name=due.path,
-            )
-            asked = InputRequested(pending, number, 0)
-            run.context.write(asked)
-        known = run.state.answers.get(asked.id)
-        if known is not None:
-            return known
-        if 0 < asked.pending.expires < run.context.now():
-            return EXPIRED
-        if await run.ask(asked.pending) is not None:
-            return run.state.answers[asked.id]
-        run.check_cancelled()
-        self._waiting[due.path] = (due, asked.pending)
-        return None
-
-    async def _wait(self, due: Due, number: int, given: JsonObject) -> None:
-        """Wait for a time or an event. No coroutine waits: the run pauses."""
-        run, settings = self._run, due.node.settings
-        assert isinstance(settings, WaitNode)
-        now = run.context.now()
-        asked = run.state.asked_by_node(number)
-        if asked is None:
-            try:
-                until, token = _until(given, now), given["event"]
-            except ValueError as error:
-                self._end_asking(due, number, run.context.clock.monotonic(), failed(due, "no_value", str(error)))
-                return
-            ends = until or (0.0 if settings.expires is None else now + seconds_of(settings.expires))
-            name = "" if token is None else told(token)
-            message = f"{due.path} waits for the event {name!r}." if name else f"{due.path} waits until {ends:.0f}."
-            asked = InputRequested(Pending(new_id("wait"), "result", message, expires=ends, name=name), number, 0)
-            run.context.write(asked)
-        known, ends = run.state.answers.get(asked.id), asked.pending.expires
-        is_event = bool(asked.pending.name)
-        if known is not None and is_event and known.verdict != "cancel":
-            outcome = NodeOutcome(value={"output": _parsed(known.text)}, lineage=OF_EVENT)
-        elif known is not None or (ends <= now and (ends > 0 or not is_event)):  # a person may end a wait for a time
-            outcome = NodeOutcome(value={"output": None}, port="expired" if is_event else "", lineage=OF_EVENT)
-        else:
-            self._waiting[due.path] = (due, asked.pending)
-            return
-        self._end_asking(due, number, run.context.clock.monotonic(), outcome)
+            self._end_asking(due, number, began, outcome)
 
     async def _write_template(self, due: Due) -> None:
         settings = due.node.settings
         assert isinstance(settings, TemplateNode)
         began = self._run.context.clock.monotonic()
         try:
-            values = _object(due.node.expressions["with"].value(due.scope), "with")
+            values = object_in(due.node.expressions["with"].value(due.scope), "with")
             text = await self._templates.write(settings.template, values)
         except NoValue as none:
             outcome = failed(due, "no_value", str(none))
@@ -785,55 +543,6 @@ class WorkflowEngine:
         else:
             outcome = NodeOutcome(value={"output": text, "text": text}, lineage=self._lineage_of(due))
         self._leave(due, outcome, seconds=self._run.context.clock.monotonic() - began)
-
-
-EXPIRED = InputGiven("", "cancel")
-"""In the place of an answer that did not come in time."""
-
-
-def form(settings: HumanNode) -> JsonObject:
-    """The form that a person fills in."""
-    if settings.choices:
-        choice: JsonObject = {"type": "string", "enum": cast("list[Json]", list(settings.choices))}
-        return {"type": "object", "properties": {"choice": choice}, "required": ["choice"]}
-    return settings.form or {"type": "object", "properties": {}}
-
-
-def _until(given: JsonObject, now: float) -> float:
-    """When a wait for a time is over, in seconds since 1970; 0 for a wait for an event."""
-    if given["for"] is not None:
-        return now + seconds_of(given["for"])
-    until = given["until"]
-    if until is None:
-        if given["event"] is None:
-            raise ValueError("there is no time to wait for: for, until and event are null")
-        return 0.0
-    if isinstance(until, int | float) and not isinstance(until, bool) and -SECONDS_MAX < until < SECONDS_MAX:
-        return float(until)
-    when = datetime.fromisoformat(str(until)[:100])
-    return (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()
-
-
-def _names(approvers: Json) -> tuple[str, ...]:
-    """The names of those who may answer; empty for everybody."""
-    names = approvers if isinstance(approvers, list) else [approvers]
-    if not all(isinstance(each, str) and each for each in names):
-        raise NodeFailed("no_value", "approvers is no name, and no list of names")
-    return tuple(str(each) for each in names)
-
-
-def _object(value: Json, name: str) -> JsonObject:
-    if not isinstance(value, dict):
-        raise NodeFailed("no_value", f"{name} is no object")
-    return value
-
-
-def _parsed(text: str) -> Json:
-    """The value of a text that is JSON, else the text."""
-    try:
-        return parse(text)[0]
-    except JsonProblem:
-        return text
 
 
 def _digest(value: Json) -> str:
@@ -850,27 +559,9 @@ def _may_be_large(value: JsonObject) -> bool:
     return False
 
 
-def _at(arguments: JsonObject, path: str) -> Json:
-    """The value under a path such as `items[0].name`; None where there is none."""
-    value: Json = arguments
-    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
-        if index and isinstance(value, list) and int(index) < len(value):
-            value = value[int(index)]
-        elif isinstance(value, dict):
-            value = value.get(name)
-        else:
-            return None
-    return value
-
-
 def _first(several: BaseExceptionGroup) -> BaseException:
     """The first of several errors: the rest followed from it."""
     error: BaseException = several
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _same(one: Json, other: Json) -> bool:
-    """Whether two plain values are the same; 1 and true are not."""
-    return type(one) is type(other) and one == other

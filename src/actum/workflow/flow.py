@@ -79,6 +79,10 @@ class Scope:
         roots: the values of the roots that this scope has itself, with their lineages.
         holder: the container.
         index: the number of the pass.
+
+    Attributes:
+        passes: of the containers in which something is said, the passes whose turn to speak has not come; see
+            `say_order.py`.
     """
 
     __slots__ = (
@@ -91,6 +95,7 @@ class Scope:
         "index",
         "lineages",
         "outer",
+        "passes",
         "prefix",
         "roots",
         "states",
@@ -120,6 +125,7 @@ class Scope:
         self.lineages: dict[str, Lineage] = {}
         self.waiting: dict[str, int] = {}
         self.taken: set[str] = set()
+        self.passes: dict[str, deque[Scope]] = {}
         self.active = 0
         self.failed: NodeError | None = None
         self.held = False
@@ -447,7 +453,11 @@ class Flow:
             self._open(scope)
 
     def _pass(self, container: OpenContainer, body: Graph, index: int, roots: dict[str, tuple[Json, Lineage]]) -> Scope:
-        return Scope(body, f"{container.due.path}[{index}]/", container.due.scope, roots, container, index)
+        outer = container.due.scope
+        scope = Scope(body, f"{container.due.path}[{index}]/", outer, roots, container, index)
+        if body.speakers:
+            outer.passes.setdefault(container.due.node.name, deque()).append(scope)
+        return scope
 
     def _end_pass(self, container: OpenContainer, scope: Scope) -> None:
         settings = container.due.node.settings

@@ -5,6 +5,7 @@ Knows nothing of text (`load.py`) and nothing of a running workflow (`flow.py`).
 
 from __future__ import annotations
 
+import heapq
 from functools import cached_property
 
 from msgspec import Struct
@@ -44,6 +45,11 @@ class GraphNode(Struct, frozen=True, dict=True):
     expressions: dict[str, Expression]
     ports: tuple[str, ...]
     body: Graph | None = None
+
+    @cached_property
+    def reads_variables(self) -> bool:
+        """Whether an expression of the node speaks of variables."""
+        return any(named.root == "vars" for each in self.expressions.values() for named in each.named())
 
     @property
     def retry(self) -> RetryRule | None:
@@ -94,6 +100,24 @@ class Graph(Struct, frozen=True, dict=True):
                 if not left[edge.target]:
                     ready.append(edge.target)
         return {name: rank for rank, name in enumerate(ready)}
+
+    @cached_property
+    def speakers(self) -> tuple[GraphNode, ...]:
+        """The `say` nodes and the containers that hold one, in the order in which they speak: edges lead forward, and
+        of nodes that are no further apart the one that stands first in the definition.
+        """
+        names, left, found = list(self.nodes), dict(self.incoming), list[GraphNode]()
+        places = {name: place for place, name in enumerate(names)}
+        ready = [places[node.name] for node in self.entries]
+        while ready:
+            node = self.nodes[names[heapq.heappop(ready)]]
+            if node.type.name == "say" or (node.body is not None and node.body.speakers):
+                found.append(node)
+            for edge in self.behind[node.name]:
+                left[edge.target] -= 1
+                if not left[edge.target]:
+                    heapq.heappush(ready, places[edge.target])
+        return tuple(found)
 
 
 class Definition(Struct, frozen=True, dict=True):

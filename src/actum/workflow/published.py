@@ -17,19 +17,49 @@ from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.record import Started
-from ..core.shelf import Publication, ShelfStore, StaleDraft, no_draft, no_publication, reference, shelf_of
+from ..core.shelf import (
+    Publication,
+    PublicationInUse,
+    ShelfKind,
+    ShelfStore,
+    StaleDraft,
+    no_draft,
+    no_publication,
+    reference,
+    shelf_of,
+)
 from ..core.tool import Tool
 from ..runs.administration import put_on_record
 from .graph import Definition
+from .listing import ListedWorkflow, WorkflowCard, card_of, listed, read_card, written_card
 from .load import check_text, read_definition
 from .text import BadWorkflow, TextProblem
-from .workflow import Workflow, check_tools, workflow_names
+from .tool_check import check_tools
+from .tool_names import workflow_names
+from .workflow import Workflow
 
+_KIND: ShelfKind = "workflow"
 OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
 """A workflow may use so many publications of other workflows, with so many bytes of text, those that are used by them
 counted: to open them takes time."""
 DEFINITIONS_MAX = 500
 """So many definitions are kept parsed."""
+WORKFLOWS_MAX = 50
+"""So many workflows are kept opened."""
+
+
+class NameTaken(UsageError):
+    """A workflow can not be published under a name that means something else where the workflow would be served.
+
+    Args:
+        name: the name.
+        means: what the name means, such as `an agent`.
+    """
+
+    def __init__(self, name: str, means: str) -> None:
+        super().__init__(f"{name!r} is {means} here: a workflow needs another name")
+        self.name = name
+        self.means = means
 
 
 class MakeWorkflow(Protocol):
@@ -55,48 +85,158 @@ class PublishedWorkflows:
         make: makes a workflow of a definition.
         given: the names of the tools that the program gives. A node that names one of them means the tool.
         tenant: whose shelf is meant.
+        tools: the definitions of these tools, from which the effects of the workflows follow in lists; their names need
+            not stand in `given` again.
+        means: says what else a name means where the workflows are served, such as `an agent`; empty for nothing. Under
+            such a name nothing can be published.
 
     Raises:
         UsageError: the journal keeps no shelf.
     """
 
-    def __init__(self, journal: Journal, make: MakeWorkflow, *, given: Collection[str] = (), tenant: str = "") -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        make: MakeWorkflow,
+        *,
+        given: Collection[str] = (),
+        tenant: str = "",
+        tools: Sequence[Tool] = (),
+        means: Callable[[str], str] | None = None,
+    ) -> None:
         self._journal = journal
         self._shelf = shelf_of(journal)
         self._definitions: dict[str, Definition] = {}
         self._make = make
-        self._given = frozenset(given)
+        self._given = frozenset(given) | {tool.name for tool in tools}
         self._tenant = tenant
+        self._tools = tuple(tools)
+        self._means = means or (lambda _: "")
+        self._made = -1
+        self._listed: dict[str, ListedWorkflow] | None = None
+        self._known: dict[str, ListedWorkflow] = {}
+        self._opened: dict[tuple[str, int | None], Workflow] = {}
+        self._with_used: dict[str, Workflow] = {}
 
-    async def open(self, name: str, number: int | None = None) -> Workflow:
-        """A published workflow.
+    @property
+    def tenant(self) -> str:
+        """Whose shelf this is."""
+        return self._tenant
+
+    async def listed(self) -> Mapping[str, ListedWorkflow]:
+        """The workflows in use, in the order of their names: the same object as long as nothing is published.
+
+        No text is read, and nothing is opened. A publication that this version of the program can not read is left out.
+        """
+        await self._look()
+        if self._listed is None:
+            made = self._made
+            in_use = await self._shelf.in_use(_KIND, tenant=self._tenant)
+            found = [(each, card) for each in in_use if (card := await self._card(each)) is not None]
+            self._known = listed(found, self._tools, self._known)
+            if made != self._made:
+                return self._known  # something was published in the meantime
+            self._listed = self._known
+        return self._listed
+
+    async def publications_made(self) -> int:
+        """How often something was published here."""
+        return await self._shelf.publications_made(_KIND, tenant=self._tenant)
+
+    async def _look(self) -> None:
+        """Forget what was known of the publications in use where something was published since."""
+        made = await self._shelf.publications_made(_KIND, tenant=self._tenant)
+        if made != self._made:
+            self._made, self._listed = made, None
+            self._opened.clear()
+            self._with_used.clear()
+
+    async def _card(self, line: PublicationInUse) -> WorkflowCard | None:
+        """The card of a publication. A publication of an earlier version of the program has none: its text is read."""
+        known = self._known.get(line.name)
+        if known is not None and known.publication == line:
+            return known.card
+        card = read_card(line.about)
+        if card is not None:
+            return card
+        publication = await self._shelf.published(_KIND, line.name, line.number, tenant=self._tenant)
+        try:
+            return card_of(self._definition_in(publication)) if publication is not None else None
+        except BadWorkflow:
+            return None
+
+    async def open(
+        self, name: str, number: int | None = None, *, began_with: Mapping[str, int] | None = None
+    ) -> Workflow:
+        """A published workflow. The same workflow is given again as long as nothing is published.
 
         Args:
             name: what it is called.
             number: which publication; None for the one in use.
+            began_with: the publications that `workflow` nodes stand for, of a run that is to go on; None for those in
+                use.
 
         Raises:
             UnknownName: there is no such publication, or a node names a publication that there is not.
             BadWorkflow: the text of a publication can not be used by this version of the program.
             UsageError: a workflow uses itself, or too many others.
         """
-        publication = await self._shelf.published("workflow", name, number, tenant=self._tenant)
+        await self._look()
+        known = self._opened.get((name, number)) if began_with is None else None
+        if known is not None:
+            return known
+        made = self._made
+        publication = await self._shelf.published(_KIND, name, number, tenant=self._tenant)
         if publication is None:
-            raise no_publication("workflow", name, number)
-        return await self._opening().made(self._definition_in(publication), publication.number)
+            raise no_publication(_KIND, name, number)
+        opened = await self._opening(began_with).made(self._definition_in(publication), publication.number)
+        if began_with is None and made == self._made:
+            while len(self._opened) >= WORKFLOWS_MAX:
+                del self._opened[next(iter(self._opened))]
+            self._opened[name, number] = opened
+        return opened
+
+    async def with_version(self, name: str, uses: Mapping[str, int]) -> Workflow:
+        """The workflow with which a call of its tool began, as the run of the call has it on record.
+
+        Args:
+            name: what the workflow is called.
+            uses: as in `Started`: the number of the workflow, and of those that it uses.
+
+        Raises:
+            UnknownName: there is no such publication.
+            BadWorkflow, UsageError: as for `open`.
+        """
+        return await self.open(name, uses[name], began_with=uses)
 
     async def with_used(self, definition: Definition) -> Workflow:
-        """A workflow that is not published itself, with the publications that its nodes name; raises as `open`."""
-        return await self._opening().made(definition, 0)
+        """A workflow that is not published itself, with the publications that its nodes name; raises as `open`. The
+        same workflow is given again as long as nothing is published.
+        """
+        await self._look()
+        if definition.digest not in self._with_used:
+            made = self._made
+            opened = await self._opening().made(definition, 0)
+            if made != self._made:
+                return opened
+            while len(self._with_used) >= WORKFLOWS_MAX:
+                del self._with_used[next(iter(self._with_used))]
+            self._with_used[definition.digest] = opened
+        return self._with_used[definition.digest]
 
-    async def of_run(self, run_id: str) -> Workflow:
+    async def of_run(self, run_id: str, *, tenant: str | None = None) -> Workflow:
         """The workflow of a run that began earlier, to go on with the run: with the definition and the publications
         with which the run began.
+
+        Args:
+            run_id: the run.
+            tenant: whose run it is; None for the tenant whose shelf this is.
 
         Raises:
             UsageError: the run is none of a workflow.
         """
-        entries = (await self._journal.read(run_id, tenant=self._tenant))[:1]
+        whose = self._tenant if tenant is None else tenant
+        entries = (await self._journal.read(run_id, tenant=whose))[:1]
         started = entries[0].record if entries else None
         if not isinstance(started, Started) or not started.workflow:
             raise UsageError(f"run {run_id!r} is none of a workflow")
@@ -136,16 +276,19 @@ class PublishedWorkflows:
 
         Raises:
             UnknownName: there is no draft.
+            NameTaken: the name means something else.
             StaleDraft: the draft has another revision, or somebody saved the draft during the check.
             BadWorkflow: something is wrong with the text.
         """
-        draft = await self._shelf.draft("workflow", name, tenant=self._tenant)
+        self.check_name(name)
+        draft = await self._shelf.draft(_KIND, name, tenant=self._tenant)
         if draft is None:
-            raise no_draft("workflow", name)
+            raise no_draft(_KIND, name)
         if revision is not None and revision != draft.revision:
             raise StaleDraft(draft, revision)
         await self.check(name, draft.text, tools)
-        made = await self._shelf.publish("workflow", name, revision=draft.revision, tenant=self._tenant, by=by)
+        about = written_card(self._parsed(draft.digest, draft.text))
+        made = await self._shelf.publish(_KIND, name, revision=draft.revision, tenant=self._tenant, by=by, about=about)
         await self._tell("workflows.publish", made, by, key_id)
         return made
 
@@ -156,22 +299,37 @@ class PublishedWorkflows:
 
         Raises:
             UnknownName: there is no such publication.
+            NameTaken: the name means something else by now.
             BadWorkflow: something is wrong with the text.
         """
-        older = await self._shelf.published("workflow", name, number, tenant=self._tenant)
+        self.check_name(name)
+        older = await self._shelf.published(_KIND, name, number, tenant=self._tenant)
         if older is None:
-            raise no_publication("workflow", name, number)
+            raise no_publication(_KIND, name, number)
         await self.check(name, older.text, tools)
-        made = await self._shelf.rollback("workflow", name, number, tenant=self._tenant, by=by)
+        about = written_card(self._parsed(older.digest, older.text))
+        made = await self._shelf.rollback(_KIND, name, number, tenant=self._tenant, by=by, about=about)
         await self._tell("workflows.rollback", made, by, key_id)
         return made
+
+    def check_name(self, name: str) -> None:
+        """Whether a name is free for a workflow.
+
+        Raises:
+            NameTaken: it means something else.
+        """
+        means = self._means(name) or ("a tool" if name in self._given else "")
+        if means:
+            raise NameTaken(name, means)
 
     async def check(self, name: str, text: str, tools: Sequence[Tool]) -> None:
         """Whether a text can be published under a name.
 
         Raises:
+            NameTaken: the name means something else.
             BadWorkflow: something is wrong with the text, or the text has another name.
         """
+        self.check_name(name)
         problems = list(await self.problems_of(text, tools))
         if not problems and (written := read_definition(text).name) != name:
             problems = [_other_name(written, name)]
@@ -274,7 +432,7 @@ class _Opening:
         if (name, number) not in self._opened:
             publication = await self._published(name, number)
             if publication is None:
-                raise no_publication("workflow", name, number)
+                raise no_publication(_KIND, name, number)
             self._bytes += len(publication.text.encode())
             if len(self._opened) >= OPENED_MAX or self._bytes > OPENED_BYTES_MAX:
                 most = f"{OPENED_MAX} publications of other workflows, or {OPENED_BYTES_MAX} bytes"
@@ -284,7 +442,7 @@ class _Opening:
 
     async def _published(self, name: str, number: int | None) -> Publication | None:
         try:
-            return await self._shelf.published("workflow", name, number, tenant=self._tenant)
+            return await self._shelf.published(_KIND, name, number, tenant=self._tenant)
         except UsageError:  # a tool of the program may have a name that is none for the shelf
             return None
 

@@ -2,24 +2,64 @@
 
 Doors that know agents only, such as the APIs of models and A2A, are served a workflow through an agent whose model is
 `WorkflowModel`: it makes one call of the workflow out of the user's message, and the answer out of what the workflow
-gave. It asks nobody and decides nothing.
+said, or else gave. It asks nobody and decides nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from msgspec import UNSET
 
-from ..core.call import Problem, ToolCall
+from ..agents.agent import Agent
+from ..agents.identity import Naming
+from ..call.limits.limits import Limits
+from ..core.call import Problem, TextPart, ToolCall
 from ..core.errors import InvalidArguments, WorkflowFailed
 from ..core.event import Delta, TextDelta
-from ..core.interfaces import Request
+from ..core.interfaces import Policy, Request
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.message import Message, Reply, ToolMessage, UserMessage
+from .conversation import SPEAKER
 from .workflow import Workflow
+from .workflow_tool import OpensWorkflow
 
 CALL = "workflow"
+
+
+def speaking_agent(
+    workflow: Workflow,
+    *,
+    description: str,
+    policy: Policy | None = None,
+    limits: Limits | None = None,
+    opened: OpensWorkflow | None = None,
+) -> Agent[object]:
+    """An agent that stands for a workflow: its conversation is the workflow's.
+
+    The call of the workflow itself asks nobody: the policy judges each call that the workflow makes. Rules of the
+    policy that speak of the workflow by its name hold.
+
+    Args:
+        workflow: the workflow.
+        description: what the workflow is good for.
+        policy: who may call what.
+        limits: of the agent's own runs.
+        opened: as for `Workflow.as_tool`.
+    """
+    made: Agent[str] = Agent(
+        WorkflowModel(workflow),
+        [workflow.as_tool(description=description, given_by="client", answers=True, opened=opened)],
+        name=workflow.name,
+        policy=policy,
+        limits=limits,
+        journal=workflow.journal,
+    )
+    named = made.known_as(Naming(name=workflow.name, description=description))
+    if workflow.version:
+        named = named.with_runner(named.runner.with_uses(workflow.own_uses))
+    return cast("Agent[object]", named)
 
 
 class WorkflowModel:
@@ -34,7 +74,7 @@ class WorkflowModel:
 
     def __init__(self, workflow: Workflow) -> None:
         self._workflow = workflow
-        self.name = f"workflow:{workflow.name}"
+        self.name = f"{SPEAKER}{workflow.name}"
 
     def inputs_of(self, text: str) -> JsonObject:
         """What a message gives the workflow: the text, where the workflow has one input and this input is a text; else
@@ -82,7 +122,8 @@ class WorkflowModel:
         result = latest.result
         if result.error is not None:
             raise WorkflowFailed(result.error.code, result.error.message)
-        text = _answer(result.text if result.structured is UNSET else result.structured)
+        said = next((part.text for part in result.content if isinstance(part, TextPart)), "")
+        text = said or _answer(result.text if result.structured is UNSET else result.structured)
         if emit is not None:
             emit(TextDelta(text))
         return Reply.of(text)

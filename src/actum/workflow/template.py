@@ -20,6 +20,8 @@ from .pure import NodeFailed
 
 TEXT_BYTES_MAX = 1_000_000
 SECONDS_MAX = 2.0
+IDLE_S = 30.0
+"""A process that writes no text for so many seconds ends."""
 MEMORY_BYTES_MAX = 512 * 1024 * 1024
 
 _CHILD = f"""\
@@ -68,6 +70,7 @@ class TemplateWriter:
         self._child: asyncio.subprocess.Process | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turn: asyncio.Lock | None = None
+        self._leaving: asyncio.TimerHandle | None = None
 
     async def write(self, template: str, values: JsonObject) -> str:
         """The text of a template.
@@ -80,6 +83,8 @@ class TemplateWriter:
             self._loop, self._turn, self._child = loop, asyncio.Lock(), None
         data = msgspec.json.encode({"template": template, "values": values})
         async with self._turn:
+            if self._leaving is not None:
+                self._leaving.cancel()
             try:
                 async with asyncio.timeout(self._seconds_max + (10.0 if self._child is None else 0.0)):
                     child = await self._started()
@@ -94,6 +99,7 @@ class TemplateWriter:
             except asyncio.CancelledError:
                 await self._end()
                 raise
+            self._leaving = loop.call_later(IDLE_S, self._leave)
         if "error" in said:
             raise NodeFailed("template", said["error"])
         return said["text"]
@@ -101,6 +107,13 @@ class TemplateWriter:
     async def aclose(self) -> None:
         """End the child process."""
         await self._end()
+
+    def _leave(self) -> None:
+        """Nobody wants a text any more: a workflow that was opened for one run has nobody who closes it."""
+        child, self._child = self._child, None
+        if child is not None and child.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                child.kill()
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._child is not None and self._child.returncode is None:
@@ -122,6 +135,8 @@ class TemplateWriter:
         return child
 
     async def _end(self) -> None:
+        if self._leaving is not None:
+            self._leaving.cancel()
         child, self._child = self._child, None
         if child is not None and child.returncode is None:
             with contextlib.suppress(ProcessLookupError):

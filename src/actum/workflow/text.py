@@ -344,9 +344,9 @@ class _JsonText:
     def _string(self, at: int) -> tuple[str, int]:
         try:
             text, end = scanstring(self._text, at + 1, True)
-            return str(text), int(end)
         except ValueError as error:
             raise self._bad(str(error).partition(":")[0], at) from None
+        return str(text), int(end)
 
     def _object(self, at: int, place: Place) -> tuple[JsonObject, int]:
         value: JsonObject = {}

@@ -8,9 +8,10 @@ The workflow is configuration, as an agent is. An execution is a run; its state 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack, cast
@@ -23,19 +24,19 @@ from ..call.asking.inbox import records_of
 from ..call.asking.posted import take_posted
 from ..call.limits.limits import Limits
 from ..core.budget import Price
-from ..core.call import TextPart, ToolCall, ToolResult
-from ..core.claim import claim_of_conversation
-from ..core.errors import Busy, InvalidArguments, ToolError, UsageError, WorkflowFailed, tell_problem
+from ..core.call import TextPart, ToolResult
+from ..core.claim import claim_of_conversation, claim_of_variables
+from ..core.errors import Busy, InvalidArguments, UsageError
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
-from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, Journal, Model, Peer, Policy, Toolset
+from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Peer, Policy, Toolset
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, UserMessage
+from ..core.pending import over_at
 from ..core.provenance import Origin, Source
-from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, child_id, new_id
+from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
-from ..core.tool import Effects, Tool
 from ..core.trace import checked_traceparent
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
@@ -48,18 +49,31 @@ from ..runs.streaming import streamed, without_loop
 from ..sandbox.jail import Jail
 from ..schema.schema import compile_schema
 from ..transport.egress import Egress
-from .conversation import ConversationVariables, earlier_turns, remembered_by, state_of
+from .conversation import (
+    ConversationState,
+    ConversationVariables,
+    earlier_turns,
+    remembered_by,
+    state_after,
+    state_of,
+)
 from .engine import WorkflowEngine
-from .expression import Literal
-from .graph import Definition, Graph, GraphNode, is_foreign, nodes_in
+from .graph import Definition, is_foreign, nodes_in
 from .lineage import From
-from .load import CheckedText, check_text, read_definition
-from .settings import AgentNode, ClassifyNode, ExtractNode, HttpNode, KnowledgeNode, ModelNode, ToolNode, WorkflowNode
+from .load import check_text, read_definition
+from .settings import HttpNode, ModelNode
 from .template import TemplateWriter
-from .text import BadWorkflow, Place, TextProblem
+from .text import BadWorkflow, TextProblem
+from .tool_check import check_tools
+from .tool_names import workflow_names
 from .tools import WorkflowTools, literal_origin
+from .waiting import WAIT_S, WholeRun, as_stopped, attend, end_waiting, until_over
+from .workflow_tool import OpensWorkflow, WorkflowTool
 
 Modelish = Model | str
+
+POLL_S = 0.2
+"""Seconds between two attempts to go on with a run that somebody else drives."""
 
 
 class WorkflowOptions(TypedDict, total=False):
@@ -203,6 +217,11 @@ class Workflow:
         """Where the runs are written down."""
         return self.runner.journal
 
+    @property
+    def own_uses(self) -> dict[str, int]:
+        """What a run has on record that calls this workflow as a published one; see `Started.uses`."""
+        return {self.name: self.version, **self.uses}
+
     async def check(self, text: str | bytes) -> Sequence[TextProblem]:
         """What is wrong with a text, with the tools and models that are here.
 
@@ -220,13 +239,20 @@ class Workflow:
     # Runs -------------------------------------------------------------------------------------------------------------
 
     async def run(
-        self, inputs: JsonObject | None = None, *, emit: Emit | None = None, **options: Unpack[WorkflowOptions]
+        self,
+        inputs: JsonObject | None = None,
+        *,
+        emit: Emit | None = None,
+        wait_s: float | None = WAIT_S,
+        **options: Unpack[WorkflowOptions],
     ) -> RunResult[JsonObject]:
         """Carry out the workflow.
 
         Args:
             inputs: what the workflow is given; it has to fit `inputs` of the definition.
             emit: is told each event as it happens.
+            wait_s: so long this waits along where the run waits for a time alone; None for as long as it takes. A run
+                that waits longer is `paused`: see `attend`.
             options: `given_by` says where the inputs came from: `user` (a person), `client` (a program at a server) or
                 `event` (a trigger). With `conversation` the run belongs to a conversation: it sees the variables of the
                 conversation, and model nodes with `memory` are told earlier turns. The others are those of `Agent.run`.
@@ -244,22 +270,24 @@ class Workflow:
         given = options.get("run_id")
         run_id = new_id("run") if given is None else checked_id(given)
         started = await self._started(inputs, options)
+        told = WholeRun(emit) if emit is not None else None
         setting = self.runner.setting(
             deps=options.get("context"),
-            emit=emit,
+            emit=told.tell if told is not None else None,
             approver=options.get("approver"),
             peer=options.get("peer"),
             holder=options.get("holder"),
             agent=self,
         )
-        async with self.journal.claim(run_id), self._talking(started):
+        async with self.journal.claim(run_id), self._talking(started, self.journal):
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             result = await self._begin(run_id, await self._with_variables(started), setting)
-        return await self._with_posted(result, setting)
+        return await self._waited_out(result, setting, wait_s, told)
 
     async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
-        """Put a run on record as a task, to be carried out later: by `resume`, in this process or another.
+        """Put a run on record as a task, to be carried out later: by `resume`, in this process or another. The run sees
+        the variables of its conversation as they are when the run begins.
 
         Args:
             inputs: what the workflow is given.
@@ -271,17 +299,17 @@ class Workflow:
 
         Raises:
             InvalidArguments: the inputs do not fit.
-            UsageError: a run of this id exists.
-            Busy: somebody is beginning a run of this id, or another run of this conversation is under way.
+            UsageError: a run of this id exists, or too many runs of the conversation are open.
+            Busy: somebody is beginning a run of this id.
         """
         given = options.get("run_id")
         run_id = new_id("run") if given is None else checked_id(given)
         started = await self._started(inputs, options)
-        async with self.journal.claim(run_id), self._talking(started):
+        async with self.journal.claim(run_id):
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             self._keep_definition(self.journal)
-            started = await self._with_variables(started)
+            await self._with_variables(started)  # or nothing is queued: too many runs are open
             await self.runner.start(run_id, started, self.runner.setting(agent=self))
             self.journal.append(run_id, task)
             await self.journal.sync(run_id)
@@ -295,19 +323,21 @@ class Workflow:
         if checked.problems:
             raise InvalidArguments(checked.problems)
 
-    def run_sync(self, inputs: JsonObject | None = None, **options: Unpack[WorkflowOptions]) -> RunResult[JsonObject]:
+    def run_sync(
+        self, inputs: JsonObject | None = None, *, wait_s: float | None = WAIT_S, **options: Unpack[WorkflowOptions]
+    ) -> RunResult[JsonObject]:
         """`run` for programs without an event loop.
 
         Raises:
             UsageError: there is a running event loop.
         """
-        return without_loop(lambda: self.run(inputs, **options), "workflow")
+        return without_loop(lambda: self.run(inputs, wait_s=wait_s, **options), "workflow")
 
     async def stream(
-        self, inputs: JsonObject | None = None, **options: Unpack[WorkflowOptions]
+        self, inputs: JsonObject | None = None, *, wait_s: float | None = WAIT_S, **options: Unpack[WorkflowOptions]
     ) -> AsyncGenerator[Event, None]:
         """`run`, told as it happens. Leaving the loop early cancels the run."""
-        async with aclosing(streamed(lambda emit: self.run(inputs, emit=emit, **options))) as events:
+        async with aclosing(streamed(lambda emit: self.run(inputs, emit=emit, wait_s=wait_s, **options))) as events:
             async for event in events:
                 yield event
 
@@ -326,11 +356,13 @@ class Workflow:
         emit: Emit | None = None,
         begins: Begins | None = None,
         stopping: Stopping | None = None,
+        wait_s: float | None = WAIT_S,
     ) -> RunResult[JsonObject]:
         """Go on with a run that was paused or interrupted, by the definition with which the run began.
 
         Args:
             answers: by the id of what is pending, as for `Agent.resume`; for a choice the name of the choice.
+            wait_s: as for `run`.
             others: as for `Agent.resume`.
 
         Raises:
@@ -338,15 +370,56 @@ class Workflow:
             ReplayDiverged: the tools have changed, or the record does not fit the definition; nothing was done.
         """
         await self.runner.check_user(run_id, principal, tenant)
+        told = WholeRun(emit) if emit is not None else None
         setting = self.runner.setting(
-            deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder, agent=self
+            deps=context,
+            emit=told.tell if told is not None else None,
+            approver=approver,
+            peer=peer,
+            accept=accept,
+            holder=holder,
+            agent=self,
         )
         setting = structs.replace(setting, begins=begins, stopping=stopping)
         shared = self.journal.is_shared
-        result = await self._go_on(
-            run_id, lambda state: records_of(state, _chosen(state, answers or {}), is_shared=shared), setting
-        )
-        return await self._with_posted(result, setting)
+        result = await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
+        return await self._waited_out(result, setting, wait_s, told)
+
+    async def wait_along(
+        self, result: RunResult[JsonObject], *, wait_s: float | None = WAIT_S, emit: Emit | None = None
+    ) -> RunResult[JsonObject]:
+        """Wait along with a run that was paused and waits for a time alone, and go on with it then.
+
+        Args:
+            result: how the run stands.
+            wait_s, emit: as for `run`.
+
+        Returns:
+            How the run stands then; `result` itself where the run waits for something else, or longer.
+
+        Raises:
+            WorkflowFailed: as for `run`.
+        """
+        told = WholeRun(emit) if emit is not None else None
+        setting = self.runner.setting(emit=told.tell if told is not None else None, agent=self)
+        return await self._waited_out(result, setting, wait_s, told)
+
+    async def attend(self) -> None:
+        """Go on with the runs of this workflow whose waits are over, until this is cancelled. Runs that an earlier
+        program left waiting are among them, and so are questions that nobody answers in time.
+
+        One look a second is taken at the journal, however many runs wait. Several programs may attend to the same runs;
+        `actum serve` attends to the workflows that it serves.
+
+        Raises:
+            JournalError: the journal can not be read.
+        """
+        await attend(self.journal, self.runner.clock, self._is_own, lambda run_id, _: self.resume(run_id, wait_s=0))
+
+    async def _is_own(self, run_id: str, state: RunState) -> bool:
+        """Whether a run was begun under the name of this workflow, with the same publications."""
+        started = state.beginning()
+        return bool(started.workflow) and started.agent == self.name and started.uses == self.uses
 
     async def fork(
         self,
@@ -393,19 +466,29 @@ class Workflow:
             await self.journal.sync(new)
         return new
 
-    def as_tool(self, name: str | None = None, description: str = "", *, given_by: Source = "agent") -> Toolset:
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str = "",
+        *,
+        given_by: Source = "agent",
+        answers: bool = False,
+        opened: OpensWorkflow | None = None,
+    ) -> Toolset:
         """This workflow as a tool, for an agent or for another workflow. Its parameters are `inputs`.
 
         Args:
             name: the tool's name; by default the workflow's.
             description: what the workflow is good for; by default the definition says so.
             given_by: where the arguments of the calls come from: `client` for a tool that a server offers to programs.
+            answers: the agent that has this tool stands for the workflow: its conversation is the workflow's.
+            opened: opens the workflow for a call, where its nodes use publications that may change; None for this one.
         """
         text = description or self.definition.description or f"Run the workflow {self.name!r}."
-        return WorkflowTool(self, name or self.name, text, given_by)
+        return WorkflowTool(self, name or self.name, text, given_by, answers=answers, opened=opened)
 
     async def run_child(
-        self, inputs: JsonObject, run_id: str, context: Context, *, given_by: Source = "agent"
+        self, inputs: JsonObject, run_id: str, context: Context, *, given_by: Source = "agent", answers: bool = False
     ) -> RunResult[JsonObject]:
         """Start the run of this id on behalf of a call, or go on with it.
 
@@ -414,9 +497,11 @@ class Workflow:
             run_id: the id of the run.
             context: of the call.
             given_by: where the inputs came from.
+            answers: the conversation of the run that calls is the workflow's.
 
         Raises:
             UsageError: the context belongs to no run.
+            Busy: another run changes the variables of the conversation.
         """
         journal = context.journal
         if journal is None:
@@ -444,7 +529,9 @@ class Workflow:
             parent=context.run_id,
             bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
         )
-        async with journal.claim(run_id):
+        if answers:
+            started = await self._of_turn(started, context, journal)
+        async with journal.claim(run_id), self._talking(started, journal):
             return await self._begin(run_id, started, setting)
 
     async def aclose(self) -> None:
@@ -494,42 +581,100 @@ class Workflow:
             uses=self.uses,
         )
 
-    def _talking(self, started: Started) -> AbstractAsyncContextManager[None]:
-        """Hold the conversation of a run: two runs at once would overwrite each other's variables."""
-        if not started.conversation:
-            return nullcontext()
-        owner = started.owning_user
-        return self.journal.claim(claim_of_conversation(owner.principal, started.conversation, owner.tenant))
+    @asynccontextmanager
+    async def _talking(self, started: Started | None, journal: Journal) -> AsyncIterator[None]:
+        """Hold the conversation of a run: two runs at once would overwrite each other's variables. A run that works for
+        another run may find the conversation held by that run.
+        """
+        async with AsyncExitStack() as stack:
+            if started is not None and started.conversation:
+                named = (started.owning_user.principal, started.conversation, started.owning_user.tenant)
+                if not started.parent:
+                    await stack.enter_async_context(journal.claim(claim_of_conversation(*named)))
+                await stack.enter_async_context(journal.claim(claim_of_variables(*named)))
+            yield
 
     async def _with_variables(self, started: Started) -> Started:
         """The first record of a run, with the conversation as it stands now."""
         if not started.conversation:
             return started
         state = await state_of(self.journal, started.owning_user, started.conversation)
-        text, kept = msgspec.json.encode(state.variables), ""
-        if len(text) > NODE_VALUE_BYTES_MAX:
-            kept = hashlib.sha256(text).hexdigest()
-            self.journal.keep(kept, text)
+        state.check_room(started.conversation)
+        return state.within(started, self.journal)
+
+    async def _of_turn(self, started: Started, context: Context, journal: Journal) -> Started:
+        """The first record of a run that answers in a conversation on behalf of the run that calls it: the conversation
+        is that of the caller. Where the caller's conversation has no id, its runs name the run before them.
+        """
+        if not self.definition.conversation and not _has_memory(self.definition):
+            return started
+        above = RunState((await journal.read(context.run_id, tenant=context.tenant))[:1]).beginning()
+        state = ConversationState()
+        if above.conversation:
+            state = await state_of(journal, above.owning_user, above.conversation)
+            state.check_room(above.conversation)
+        if above.previous and not state.variables:
+            state = await state_after(journal, above.owning_user, above.previous)
         return structs.replace(
-            started,
-            previous=state.previous,
-            seen=state.seen,
-            open_runs=state.open_runs,
-            variables={} if kept else state.variables,
-            variables_kept=kept,
+            state.within(started, journal),
+            conversation=above.conversation or f"after {context.run_id}",
+            owner=above.owner,
+            history=above.history,
+            previous=above.previous,
+            seen=above.seen,
         )
 
-    async def _with_posted(self, result: RunResult[JsonObject], setting: Setting) -> RunResult[JsonObject]:
-        """Go on with a run that was answered in the moment in which it was let go of."""
-        while result.status == "paused" and await self.journal.posted(result.run_id):
-            budget = self.runner.budget(self)
-            try:
-                result = await self._go_on(
-                    result.run_id, lambda state: [], structs.replace(setting, budget=budget, begins=None)
-                )
-            except Busy:  # somebody else goes on with it
+    async def _waited_out(
+        self, result: RunResult[JsonObject], setting: Setting, wait_s: float | None, told: WholeRun | None
+    ) -> RunResult[JsonObject]:
+        """Go on with a run that was answered in the moment in which it was let go of, or that waits for a time alone.
+
+        Args:
+            result: how the run stands.
+            setting: of the run.
+            wait_s: so long is waited at most; None for as long as it takes.
+            told: is told the end.
+        """
+        clock, run_id = self.runner.clock, result.run_id
+        give_up = None if wait_s is None else clock.monotonic() + wait_s
+        while result.status == "paused":
+            is_answered = bool(await self.journal.posted(run_id))
+            if not is_answered and not await self._has_waited(result, give_up):
                 break
+            ended = RunState(await self.journal.read(run_id)).ended
+            if ended is not None and ended.status == "stopped":
+                result = as_stopped(result, ended)
+                break
+            setting = structs.replace(setting, budget=self.runner.budget(self), begins=None)
+            try:
+                result = await self._go_on(run_id, lambda state: [], setting)
+            except Busy:  # somebody else goes on with it
+                if is_answered:
+                    break
+                await clock.sleep(POLL_S)
+        if told is not None:
+            told.end(result)
         return result
+
+    async def _has_waited(self, result: RunResult[JsonObject], give_up: float | None) -> bool:
+        """Wait along with a run that waits for a time alone.
+
+        Args:
+            result: how the run stands.
+            give_up: nothing is waited for that comes later than this, by the monotonic clock; None for no end.
+
+        Returns:
+            Whether there is something to go on with.
+        """
+        clock, ends = self.runner.clock, over_at(result.pending)
+        if ends is None or (give_up is not None and clock.monotonic() + max(0.0, ends - clock.now()) > give_up):
+            return False
+        try:
+            await until_over(self.journal, result.run_id, ends, clock)
+        except asyncio.CancelledError:
+            await asyncio.shield(end_waiting(self.journal, result.run_id))
+            raise
+        return True
 
     async def _begin(self, run_id: str, started: Started, setting: Setting) -> RunResult[JsonObject]:
         self._keep_definition(setting.journal)
@@ -547,11 +692,23 @@ class Workflow:
                     "the workflow with PublishedWorkflows.of_run"
                 )
 
+        # The conversation first: the attempt of a task that finds it held is not begun.
+        first = (await setting.journal.read(checked_id(run_id)))[:1]
+        begun = RunState(first).beginning() if first and first[0].payload else None
         async with (
+            self._talking(begun, setting.journal),
             self.runner.taken_up(run_id, answers, setting, check) as state,
-            self._talking(state.beginning()),
         ):
+            if not state.has_read_conversation and state.beginning().conversation:
+                await self._read_conversation(run_id, state, setting.journal)
             return await self._carry_out(run_id, state, setting)
+
+    async def _read_conversation(self, run_id: str, state: RunState, journal: Journal) -> None:
+        """Put on record how the conversation of a run that was queued stands, now that the run begins."""
+        started = state.beginning()
+        found = await state_of(journal, started.owning_user, started.conversation, but=run_id)
+        record = found.read(journal)
+        state.take(journal.append(run_id, record), record)
 
     async def _carry_out(self, run_id: str, state: RunState, setting: Setting) -> RunResult[JsonObject]:
         started, journal = state.beginning(), setting.journal
@@ -602,202 +759,10 @@ class Workflow:
         return self._models[name]
 
 
-class WorkflowTool:
-    """A toolset of one: run a workflow.
-
-    Args:
-        workflow: the workflow.
-        name: the tool's name.
-        description: what the workflow is good for.
-        given_by: where the arguments of the calls come from.
-    """
-
-    generation = 0
-    ends_when_cancelled = True
-
-    def __init__(self, workflow: Workflow, name: str, description: str, given_by: Source = "agent") -> None:
-        self._given_by = given_by
-        self._workflow = workflow
-        self._name = name
-        self._description = description
-
-    async def list_tools(self) -> Sequence[Tool]:
-        """The tool: its effects are those of all tools that the nodes name, and unknown where one of them is."""
-        catalog = await self._workflow.runner.catalog()
-        effects: set[Effects] | None = set()
-        for node in nodes_in(self._workflow.definition.graph):
-            for name in tool_names(node.settings):
-                bound = catalog.get(name)
-                known = bound.tool.effects if bound is not None else None
-                effects = None if known is None or effects is None else effects | known
-            if node.type.name in ("code", "http") and effects is not None:
-                kinds: dict[str, Effects] = {"code": "execute", "http": "send"}
-                effects.add(kinds[node.type.name])
-        schema = self._workflow.definition.inputs or {"type": "object", "properties": {}}
-        return (
-            Tool(
-                name=self._name,
-                description=self._description,
-                parameters=schema,
-                effects=None if effects is None else frozenset(effects or {"read"}),
-                idempotent=True,
-            ),
-        )
-
-    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
-        """Run the workflow.
-
-        Raises:
-            InputRequired: it waits for a person.
-            ToolError: it did not come to an end.
-        """
-        run_id = child_id(context.key)
-        try:
-            result = await self._workflow.run_child(call.arguments, run_id, context, given_by=self._given_by)
-        except WorkflowFailed as failure:
-            raise ToolError(f"{call.name} failed: {failure}", reference=run_id) from None
-        if result.status == "paused":
-            raise InputRequired(result.pending[0], run_id)
-        if result.status != "done":
-            raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
-        return ToolResult(call.id, structured=result.output)
-
-
 def _has_memory(definition: Definition) -> bool:
     """Whether a node is told of the conversation."""
     nodes = nodes_in(definition.graph)
     return any(isinstance(node.settings, ModelNode) and node.settings.memory is not None for node in nodes)
-
-
-def tool_names(settings: object) -> tuple[str, ...]:
-    """The tools that a node names."""
-    match settings:
-        case ToolNode(tool=name) | KnowledgeNode(tool=name) | AgentNode(agent=name):
-            return (name,)
-        case WorkflowNode(workflow=name):
-            return (name.partition("@")[0],)
-        case _:
-            return ()
-
-
-def workflow_names(definition: Definition) -> list[str]:
-    """The workflows that the nodes of a definition name, as they are written: `name` or `name@3`."""
-    nodes = nodes_in(definition.graph)
-    names = (node.settings.workflow for node in nodes if isinstance(node.settings, WorkflowNode))
-    return list(dict.fromkeys(names))
-
-
-def model_names(settings: object) -> tuple[str, ...]:
-    """The models that a node names."""
-    return (settings.model,) if isinstance(settings, ModelNode | ClassifyNode | ExtractNode) else ()
-
-
-def check_tools(checked: CheckedText, tools: Sequence[Tool]) -> list[TextProblem]:
-    """What is wrong with a definition by the tools that are there: tools that are missing, and arguments that they do
-    not take.
-    """
-    assert checked.definition is not None
-    known = {tool.name: tool for tool in tools}
-    problems: list[TextProblem] = []
-
-    def look(graph_nodes: Mapping[str, object], place: Place) -> None:
-        for name, value in graph_nodes.items():
-            at = (*place, "nodes", name)
-            node = found.get(at)
-            if node is not None:
-                for problem, where, hint in _of_tool(node, known):
-                    problems.append(
-                        TextProblem(problem, *checked.source.at((*at, *where)), hint, ".".join(map(str, at)))
-                    )
-            if isinstance(value, dict) and isinstance(value.get("nodes"), dict):
-                look(cast(JsonObject, value["nodes"]), at)
-
-    found = _by_place(checked.definition)
-    source = checked.source.value
-    assert isinstance(source, dict)
-    look(cast(JsonObject, source["nodes"]), ())
-    return problems
-
-
-def _by_place(definition: Definition) -> dict[Place, GraphNode]:
-    found: dict[Place, GraphNode] = {}
-    graphs: list[tuple[Place, Graph]] = [((), definition.graph)]
-    for place, graph in graphs:
-        for name, node in graph.nodes.items():
-            at = (*place, "nodes", name)
-            found[at] = node
-            if node.body is not None:
-                graphs.append((at, node.body))
-    return found
-
-
-def _of_tool(node: GraphNode, known: Mapping[str, Tool]) -> list[tuple[str, Place, str]]:
-    problems: list[tuple[str, Place, str]] = []
-    for name in tool_names(node.settings):
-        tool = known.get(name)
-        field = (
-            "workflow"
-            if isinstance(node.settings, WorkflowNode)
-            else "agent"
-            if isinstance(node.settings, AgentNode)
-            else "tool"
-        )
-        if tool is None:
-            problems.append(
-                (
-                    f"{node.name}: there is no {_said(node, name)}",
-                    (field,),
-                    f"there are: {', '.join(sorted(known))[:200]}",
-                )
-            )
-            continue
-        given = getattr(node.settings, "with_", None)
-        if not isinstance(given, dict) or "cel" in given or isinstance(node.settings, KnowledgeNode):
-            continue
-        properties = tool.property_schemas()
-        required = tool.parameters.get("required", [])
-        problems += [
-            (f"{node.name}: {name} needs {missing!r}", ("with",), f"add {missing}")
-            for missing in (required if isinstance(required, list) else ())
-            if missing not in given
-        ]
-        problems += [
-            (f"{node.name}: {name} takes no {argument!r}", ("with", argument), f"it takes {', '.join(properties)}")
-            for argument in given
-            if properties and argument not in properties
-        ]
-        fields = node.expressions["with"]
-        constant = fields.constant if isinstance(fields, Literal) else {}
-        if isinstance(constant, dict) and constant:
-            checks = compile_schema(tool.parameters, where=name, foreign=True).check(constant)
-            problems += [
-                (f"{node.name}: {tell_problem(each)}", ("with",), "")
-                for each in checks.problems
-                if each.rule != "required"
-            ]
-    return problems
-
-
-def _said(node: GraphNode, name: str) -> str:
-    """What a node names, in the words of an error."""
-    settings = node.settings
-    return f"workflow {settings.workflow!r}" if isinstance(settings, WorkflowNode) else f"tool {name!r}"
-
-
-def _chosen(state: RunState, answers: Mapping[str, Answer | str]) -> dict[str, Answer | str]:
-    """Answers in which the name of a choice stands for the form with this choice."""
-    found: dict[str, Answer | str] = {}
-    for ask_id, given in answers.items():
-        asked = state.question(ask_id)
-        schema = asked.pending.schema if asked is not None else None
-        properties = schema.get("properties", {}) if schema is not None else {}
-        choices = properties.get("choice", {}) if isinstance(properties, dict) else {}
-        names = choices.get("enum", []) if isinstance(choices, dict) else []
-        if isinstance(given, str) and isinstance(names, list) and given in names:
-            found[ask_id] = Answer("answer", arguments={"choice": given})
-        else:
-            found[ask_id] = given
-    return found
 
 
 def _handed_down(answers: Mapping[str, InputGiven], state: RunState) -> list[InputGiven]:

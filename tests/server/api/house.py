@@ -23,12 +23,13 @@ from actum.core.message import Reply
 from actum.core.tool import Tool
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
-from actum.server.api.api import GivenAgents, GivenWorkflows, Tasking
+from actum.server.api.api import GivenAgents, Tasking
 from actum.server.api.door import ApiDoor
 from actum.server.api.problem import Refusal, encoded
 from actum.server.door import IDENTITY
 from actum.server.identity import Identity
 from actum.server.scopes import ALL_SCOPES
+from actum.server.workflows import GivenWorkflows
 from actum.testing import ScriptedModel
 from actum.workflow import Workflow
 from tests.web import serving

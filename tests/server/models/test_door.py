@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -39,7 +39,13 @@ class Answers:
     async def lifespan(self) -> AsyncIterator[None]:
         yield
 
-    def know_names(self, agent_of: Callable[[str, Identity], str]) -> None:
+    async def published(self, who: Identity) -> Sequence[str]:
+        return ()
+
+    async def has_published(self, name: str, who: Identity) -> bool:
+        return name in await self.published(who)
+
+    def know_names(self, agent_of: Callable[[str, Identity], Awaitable[str]]) -> None:
         self.agent_of = agent_of
 
     async def end_streams(self) -> None:

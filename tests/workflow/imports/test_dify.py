@@ -14,14 +14,18 @@ from typer.testing import CliRunner
 from actum.cli.app import app as command
 from actum.cli.importing import IMPORTS
 from actum.core.json import Json, JsonObject
+from actum.core.message import ToolMessage
+from actum.journal.memory import MemoryJournal
+from actum.testing import ScriptedModel
 from actum.triggers.desk import check_trigger
 from actum.triggers.settings import TriggerTable
 from actum.workflow.imports.definition_text import definition_text
 from actum.workflow.imports.dify import import_dify
 from actum.workflow.imports.imported import ImportedApp
 from actum.workflow.imports.surrogates import whole
-from actum.workflow.load import check_text
+from actum.workflow.load import check_text, read_definition
 from actum.workflow.text import BadWorkflow, read_text
+from actum.workflow.workflow import Workflow
 from tests.workflow.imports.mutation import JUNK, fields_of, places
 
 CORPUS = Path(__file__).parent.parent / "dify"
@@ -231,6 +235,65 @@ def test_a_chat_app_becomes_an_agent() -> None:
     assert 'instructions = "You are kind."' in imported.report.settings
     assert 'tools = ["current_time"]' in imported.report.settings
     assert imported.report.exit_code == 3
+
+
+CHAT = json.dumps(
+    {
+        "app": {"mode": "advanced-chat", "name": "t"},
+        "workflow": {
+            "conversation_variables": [{"name": "log", "value": [], "value_type": "array[string]"}],
+            "graph": {
+                "nodes": [
+                    node("1", "start"),
+                    node(
+                        "2",
+                        "llm",
+                        model={"provider": "openai", "name": "m", "mode": "chat", "completion_params": {}},
+                        prompt_template=[{"role": "system", "text": "Be kind."}],
+                        memory={"window": {"enabled": True, "size": 1}, "query_prompt_template": "{{#sys.query#}}"},
+                    ),
+                    node(
+                        "3",
+                        "assigner",
+                        version="2",
+                        items=[
+                            {
+                                "variable_selector": ["conversation", "log"],
+                                "input_type": "variable",
+                                "operation": "append",
+                                "value": ["sys", "query"],
+                            }
+                        ],
+                    ),
+                    node("4", "answer", answer="{{#2.text#}} {{#conversation.log#}}"),
+                ],
+                "edges": [edge("1", "2"), edge("2", "3"), edge("3", "4")],
+            },
+        },
+    }
+)
+
+
+async def test_a_chatflow_remembers_its_variables_and_what_was_said_in_a_conversation() -> None:
+    imported = import_dify(CHAT)
+    assert imported.report.exit_code == 3, "only the model is open"
+    assert [
+        (each.status, each.message[:20]) for each in imported.report.lines if each.field.endswith("memory.window")
+    ] == [("near", "1 turns at most, and")]
+    variables = [each for each in imported.report.lines if "conversation_variables" in each.field]
+    assert {each.status for each in variables} == {"same"}
+    definition = read_definition(imported.text)
+    assert (definition.conversation, "log" in definition.vars) == ({"log": []}, False)
+    model = ScriptedModel(["A", "B", "C", "D"])
+    flow = Workflow(definition, models={"openai:m": model}, journal=MemoryJournal())
+    told = [(await flow.run({"query": word}, conversation="c")).text for word in ("one", "two", "three")]
+    assert told == ["A - one", "B - one\n- two", "C - one\n- two\n- three"]
+    said = [each.text for each in model.requests[-1].messages if not isinstance(each, ToolMessage)]
+    assert said == ["Be kind.", "two", told[1], "three"]
+    assert (await flow.run({"query": "z"}, conversation="d")).text == "D - z"
+    for size, turns in ((0, 100), (-3, 100), (1e9, 100), (7.9, 7)):
+        other = import_dify(CHAT.replace('"size": 1', f'"size": {size}'))
+        assert f"turns: {turns}" in other.text, size
 
 
 def test_what_is_written_is_read_back_as_the_same_value() -> None:

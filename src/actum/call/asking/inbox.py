@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ...core.errors import (
     Busy,
@@ -28,14 +28,13 @@ from ...core.json import (
 )
 from ...core.pending import AskedKind, Pending
 from ...core.record import (
-    Ended,
     Entry,
-    Forgotten,
     InputGiven,
     InputRequested,
     OpenQuestion,
     RunSummary,
     Verdict,
+    is_last,
     summary_of,
 )
 from ...core.tool import Tool
@@ -198,10 +197,9 @@ def _waiting_under(asked: OpenQuestion, entries: Sequence[Entry], tenant: str | 
 def _is_over(latest: Entry) -> bool:
     """Whether nothing follows this entry, the latest of its run."""
     try:
-        record = latest.record
+        return is_last(latest.record)
     except JournalError:
         return False
-    return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status != "paused")
 
 
 def waiting_items(run: RunSummary, entries: Sequence[Entry]) -> list[InboxItem]:
@@ -398,6 +396,8 @@ def _fit_form(asked: Pending, answer: Answer) -> None:
 
 
 def _as_answer(asked: InputRequested, given: Answer | str) -> Answer:
+    if isinstance(given, Answer) and _is_form_in_words(asked, given):
+        return structs.replace(given, text="", arguments=_read_form(asked, given.text))
     if isinstance(given, Answer) and (given.verdict != "answer" or asked.kind != "doubt"):
         return given
     text, by = (given.text, given.by) if isinstance(given, Answer) else (given, "user")
@@ -412,7 +412,19 @@ def _as_answer(asked: InputRequested, given: Answer | str) -> Answer:
     return Answer(verdict, by=by)
 
 
+def _is_form_in_words(asked: InputRequested, given: Answer) -> bool:
+    """Whether somebody wrote a form as text, such as a person at a terminal."""
+    is_form = asked.kind in MIDWAY and asked.pending.schema is not None
+    return is_form and given.verdict == "answer" and given.arguments is None and bool(given.text)
+
+
 def _read_form(asked: InputRequested, text: str) -> JsonObject:
+    """The form that a text stands for: a JSON object, or the name of a choice where the form asks for a choice."""
+    properties = (asked.pending.schema or {}).get("properties")
+    choice = properties.get("choice") if isinstance(properties, dict) else None
+    names = choice.get("enum") if isinstance(choice, dict) else None
+    if isinstance(names, list) and text in names:
+        return {"choice": text}
     try:
         return parse_object(text)[0]
     except JsonProblem as problem:

@@ -68,6 +68,7 @@ class Trace:
     Attributes:
         verbose: may be changed between runs.
         run_id: of the latest run.
+        has_streamed: whether some text was shown as it came.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Trace:
     ) -> None:
         self.verbose = verbose
         self.run_id = ""
+        self.has_streamed = False
         self._terminal = terminal
         self._streaming = streaming
         self._quiet = quiet
@@ -163,6 +165,7 @@ class Trace:
         if self._streaming:
             self._terminal.waiting.end()
             self._streamed += text
+            self.has_streamed = True
             sys.stdout.write(clean(text))
             sys.stdout.flush()
 

@@ -170,17 +170,24 @@ class Cards:
         wants_new = request.headers.get("a2a-version", "").strip().startswith("1")
         return "strict" if self._settings.is_strict or wants_new else "both"
 
-    def answer(self, request: Request, card: JsonObject) -> Response:
-        """The answer to a request for a card: whole, or that the client has it already."""
+    def answer(self, request: Request, card: JsonObject, *, made_at: float | None = None) -> Response:
+        """The answer to a request for a card: whole, or that the client has it already.
+
+        Args:
+            request: the request.
+            card: the card.
+            made_at: when the card of one tenant was made, in seconds since 1970; None for a card that is for everybody.
+        """
+        made, whose = (self._made_at, "public") if made_at is None else (int(made_at), "private")
         unsigned = {name: value for name, value in card.items() if name != "signatures"}
         etag = f'W/"{hashlib.sha256(canonical(unsigned)).hexdigest()[:32]}"'
         headers = {
             "etag": etag,
-            "last-modified": formatdate(self._made_at, usegmt=True),
-            "cache-control": "public, max-age=300, must-revalidate",
+            "last-modified": formatdate(made, usegmt=True),
+            "cache-control": f"{whose}, max-age={300 if made_at is None else 0}, must-revalidate",
             "vary": "A2A-Version",
         }
-        if _has_it(request, etag, self._made_at):
+        if _has_it(request, etag, made):
             return Response(status_code=304, headers=headers)
         return Response(msgspec.json.encode(card), media_type="application/json", headers=headers)
 

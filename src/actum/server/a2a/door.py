@@ -28,7 +28,7 @@ from ..door import identity_of
 from ..models.agents.secret import NameSecret
 from ..refusal import HttpRefusal
 from .asking import base_of
-from .card import JWKS, CardForm, Cards
+from .card import JWKS, CardForm, Cards, signed_card
 from .handler import RunHandler
 from .jsonrpc import JsonRpc
 from .original import OriginalRpc
@@ -167,16 +167,20 @@ class A2ADoor:
         return await self._tell(request, str(request.path_params["agent"]), "original")
 
     async def _tell(self, request: Request, address: str, form: CardForm) -> Response:
-        agent = self._agent(address)
-        told = self._cards.told(agent, address, self._address(request), form, await self.card_key())
-        return self._cards.answer(request, told)
+        who, base, key = identity_of(request.scope), self._address(request), await self.card_key()
+        line = (await self._api.published.listed(who.tenant)).get(address) if address not in self._agents else None
+        if line is None:
+            return self._cards.answer(request, self._cards.told(self._agent(address), address, base, form, key))
+        agent = await self._api.agent(who, address)
+        told = signed_card(self._cards.card(agent, address, base), form, key, base)
+        return self._cards.answer(request, told, made_at=line.publication.at)
 
     async def _jwks(self, request: Request) -> Response:
         return self._cards.answer(request, (await self.card_key()).jwks)
 
     async def _extended_card(self, asked: A2ARequest) -> pb.AgentCard:
-        address = next(address for address, name in self._agents.items() if name == asked.agent)
-        agent = self._tasks.agent(asked)
+        address = next((address for address, name in self._agents.items() if name == asked.agent), asked.agent)
+        agent = await self._tasks.agent(asked)
         # The address of this very request: by the address of another request its sender could send callers elsewhere.
         base = self._public or asked.base
         if not base and not self._cards.lists_grpc:
@@ -190,15 +194,14 @@ class A2ADoor:
             raise HttpRefusal(404, "There is no such agent here.")
         return self._api.agents.get(self._agents[address])
 
-    def _agent_at(self, request: Request) -> str:
-        """The name of the agent that a request is for."""
+    async def _agent_at(self, request: Request) -> str:
+        """The name of the agent that a request is for, or of the published workflow of the caller's tenant."""
         address = str(request.path_params["agent"])
-        self._agent(address)
-        name = self._agents[address]
         who = identity_of(request.scope)
-        if not who.may_use("agent", address):
+        is_own = address in self._agents
+        if not who.may_use("agent", address) or not (is_own or address in await self._api.published.listed(who.tenant)):
             raise HttpRefusal(404, "There is no such agent here.")
-        return name
+        return self._agents[address] if is_own else address
 
     def _address(self, request: Request) -> str:
         """The address of the server as clients write it."""

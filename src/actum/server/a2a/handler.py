@@ -208,7 +208,7 @@ class RunHandler(RequestHandler):
     ) -> pb.AgentCard:
         """See `RequestHandler`."""
         asked = _asked(context)
-        self.tasks.agent(asked)
+        await self.tasks.agent(asked)
         if self._extended_card is None:
             raise UnsupportedOperationError("There is no extended card: this server wants no keys.")
         return await self._extended_card(asked)

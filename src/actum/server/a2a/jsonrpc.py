@@ -7,7 +7,7 @@ translates requests and answers of 0.3; what a caller is told of errors is decid
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -141,7 +141,7 @@ class JsonRpc:
         agent_at: the name of the agent that a request is for.
     """
 
-    def __init__(self, handler: RunHandler, agent_at: Callable[[Request], str]) -> None:
+    def __init__(self, handler: RunHandler, agent_at: Callable[[Request], Awaitable[str]]) -> None:
         self._handler = handler
         self._old = RequestHandler03(handler)
         self._agent_at = agent_at
@@ -165,7 +165,7 @@ class JsonRpc:
         Raises:
             A2AError: why there is no answer; so does every other error.
         """
-        agent = self._agent_at(request)
+        agent = await self._agent_at(request)
         if call.method in METHODS or call.method in STREAMS:
             check_version(version_of(request), "1.0")
             context = context_of(asked_by(request, agent, "1.0"))

@@ -8,7 +8,7 @@ the task was begun.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 import msgspec
@@ -58,7 +58,7 @@ class OriginalRpc:
         agent_at: the name of the agent that a request is for.
     """
 
-    def __init__(self, handler: RunHandler, later: JsonRpc, agent_at: Callable[[Request], str]) -> None:
+    def __init__(self, handler: RunHandler, later: JsonRpc, agent_at: Callable[[Request], Awaitable[str]]) -> None:
         self._handler = handler
         self._tasks = handler.tasks
         self._later = later
@@ -69,7 +69,7 @@ class OriginalRpc:
         call = RpcCall(None, "", {})
         try:
             call = await read_call(request)
-            asked = asked_by(request, self._agent_at(request), "0.1")
+            asked = asked_by(request, await self._agent_at(request), "0.1")
             if call.method not in METHODS:
                 return await self._later.carry_out(request, call)
             if call.method in SHARED and not await self._is_original(asked, call):
@@ -94,7 +94,7 @@ class OriginalRpc:
             return False
         if await self._tasks.find(asked, task_id) is not None:
             return True
-        return await self._tasks.find_own(asked, task_id, self._tasks.agent(asked)) is None
+        return await self._tasks.find_own(asked, task_id, await self._tasks.agent(asked)) is None
 
     async def _carry_out(self, asked: A2ARequest, call: RpcCall) -> Response:
         body: JsonObject = {"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": call.params}

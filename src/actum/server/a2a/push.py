@@ -115,7 +115,7 @@ class PushTargets:
         guard: Guard,
         clock: Clock,
         secrets: SecretStore | None,
-        is_structured: Callable[[A2ARequest], bool],
+        is_structured: Callable[[A2ARequest], Awaitable[bool]],
     ) -> None:
         self._objects = objects_of(journal)
         self._guard = guard
@@ -163,7 +163,7 @@ class PushTargets:
             client_id=client_id,
             tenant=user.tenant,
             principal=user.principal,
-            is_structured=self._is_structured(asked),
+            is_structured=await self._is_structured(asked),
             has_credentials=bool(target.credentials),
         )
         await self._put(_TARGET, name, kept, run_id)

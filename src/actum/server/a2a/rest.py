@@ -47,7 +47,7 @@ class Rest:
         agent_at: the name of the agent that a request is for.
     """
 
-    def __init__(self, handler: RunHandler, agent_at: Callable[[Request], str]) -> None:
+    def __init__(self, handler: RunHandler, agent_at: Callable[[Request], Awaitable[str]]) -> None:
         self._handler = handler
         self._old = REST03Handler(handler)
         self._agent_at = agent_at
@@ -96,7 +96,7 @@ class Rest:
             try:
                 check_version(version_of(request), form)
                 # The version was checked: what the SDK looks at has to agree with its own method.
-                context = context_of(asked_by(request, self._agent_at(request), form), {"A2A-Version": form})
+                context = context_of(asked_by(request, await self._agent_at(request), form), {"A2A-Version": form})
                 return await endpoint(request, context)
             except HttpRefusal:
                 raise

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from ...agents.agent import Agent
 from ...call.asking.inbox import records_of
-from ...core.errors import ActumError, Busy, JournalError
+from ...core.errors import ActumError, Busy, JournalError, UsageError
 from ...core.event import RunResult
 from ...core.interfaces import Answer, RunFilter
 from ...core.json import JsonObject
@@ -179,7 +179,7 @@ class TaskService:
             A2AError: the message is not taken; the class says why.
         """
         self._check(message)
-        agent = self.agent(asked)
+        agent = await self.agent(asked)
         if message.task_id:
             return await self._go_on(asked, agent, message)
         if client_id and (known := await self.find(asked, client_id)) is not None:
@@ -346,7 +346,7 @@ class TaskService:
         Raises:
             TaskNotFoundError: there is no such task for this caller.
         """
-        agent = self.agent(asked)
+        agent = await self.agent(asked)
         recorded = await self.own(asked, task_id, agent)
         await self._revive(recorded, agent)
         return (await self._fold(recorded, agent)).task(history=history)
@@ -358,7 +358,7 @@ class TaskService:
             TaskNotFoundError: there is no such task for this caller.
             UnsupportedOperationError: the task has ended.
         """
-        agent = self.agent(asked)
+        agent = await self.agent(asked)
         recorded = await self.own(asked, task_id, agent)
         fold = await self._fold(recorded, agent)
         if asked.after is not None and 0 <= asked.after < fold.seen:
@@ -385,7 +385,7 @@ class TaskService:
             TaskNotFoundError: there is no such task for this caller.
             TaskNotCancelableError: the task has ended.
         """
-        agent = self.agent(asked)
+        agent = await self.agent(asked)
         recorded = await self.own(asked, task_id, agent)
         if (await self._fold(recorded, agent)).is_over:
             raise TaskNotCancelableError
@@ -426,7 +426,7 @@ class TaskService:
         Raises:
             InvalidParamsError: `behind` names no part.
         """
-        agent, who = self.agent(asked), asked.who
+        agent, who = await self.agent(asked), asked.who
         wanted = RunFilter(tenant=who.tenant, agent=agent.name, kind="agent", parent="", owner=who.principal)
         if context_id:
             wanted["conversation"] = context_id
@@ -454,13 +454,13 @@ class TaskService:
 
     # Whose tasks ------------------------------------------------------------------------------------------------------
 
-    def agent(self, asked: A2ARequest) -> Agent[object]:
+    async def agent(self, asked: A2ARequest) -> Agent[object]:
         """The agent that is asked.
 
         Raises:
             Refusal: there is no such agent for the caller.
         """
-        return self.api.agent(asked.who, asked.agent)
+        return await self.api.agent(asked.who, asked.agent)
 
     async def own(self, asked: A2ARequest, task_id: str, agent: Agent[object] | None = None) -> Recorded:
         """The caller's own task of the agent that is asked. Another caller's task is never there.
@@ -468,7 +468,7 @@ class TaskService:
         Raises:
             TaskNotFoundError: there is no such task for this caller.
         """
-        found = await self.find_own(asked, task_id, agent or self.agent(asked))
+        found = await self.find_own(asked, task_id, agent or await self.agent(asked))
         if found is None:
             raise TaskNotFoundError
         return found
@@ -487,7 +487,7 @@ class TaskService:
 
     async def find(self, asked: A2ARequest, client_id: str) -> Recorded | None:
         """The latest task that the client calls so; None where there is none."""
-        agent = self.agent(asked)
+        agent = await self.agent(asked)
         return await self._latest(await self._named(asked.who, "client", [agent.name, client_id]), asked.who)
 
     async def _latest(self, name: str, who: Identity) -> Recorded | None:
@@ -566,16 +566,21 @@ class TaskService:
         entries = await self.api.journal.read(run_id)
         with suppress(JournalError):
             recorded = Recorded(run_id, entries, RunState(entries))
-            agent = self.api.agent_of(recorded.started)
+            agent = await self.api.agent_of(recorded.started)
             if agent is not None and DOOR in recorded.started.door:
                 await self._revive(recorded, agent)
 
     async def revive_all(self) -> None:
         """Go on with all tasks of this protocol whose process has ended; for the start of a server."""
-        for agent_name in self.api.agents.names:
-            agent = self.api.agents.get(agent_name)
-            for line in await self.api.journal.runs(agent=agent.name, status="running", kind="agent", limit=PAGE_MAX):
+        names = {self.api.agents.get(name).name for name in self.api.agents.names}
+        for name in names:
+            for line in await self.api.journal.runs(agent=name, status="running", kind="agent", limit=PAGE_MAX):
                 await self.revive(line.run_id)
+        # What stands for a published workflow, of whatever tenant.
+        for line in await self.api.journal.runs(parent="", status="running", kind="agent", limit=PAGE_MAX):
+            if line.agent not in names:
+                with suppress(UsageError):
+                    await self.revive(line.run_id)
 
     # Messages that are taken ------------------------------------------------------------------------------------------
 

@@ -30,10 +30,9 @@ from ...runs.recorded import done_after
 from ...runs.runner import Emit, Runner
 from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
-from ...workflow.published import PublishedWorkflows
 from ...workflow.speaker import WorkflowModel
-from ...workflow.workflow import Workflow
 from ..identity import Identity, Usable
+from ..workflows import GivenWorkflows, PublishedOffer, WorkflowsByName
 from .bodies import RunBegun
 from .events import Streams
 from .operation import ApiReply, ApiRequest
@@ -100,94 +99,6 @@ class GivenAgents:
         return self._agents[name]
 
 
-class WorkflowsByName(Protocol):
-    """The workflows of a server."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of the workflows that the operator set up."""
-
-    def get(self, name: str) -> Workflow:
-        """The workflow of a name.
-
-        Raises:
-            UnknownName: there is none.
-        """
-
-    def description(self, name: str) -> str:
-        """What the workflow of a name is good for."""
-
-    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
-        """The published workflows of a tenant; None where there are none."""
-
-    async def default_tools(self) -> Sequence[Tool]:
-        """The tools that published workflows may call."""
-
-    async def of(self, run_id: str, started: Started) -> Workflow:
-        """The workflow that can go on with a run, whose first record is `started`.
-
-        Raises:
-            UsageError: there is none.
-        """
-
-
-class GivenWorkflows:
-    """Workflows that a program has made.
-
-    Args:
-        workflows: the workflows by name.
-        shelf: the published workflows of a tenant; None where none are published.
-        tools: what published workflows may call.
-    """
-
-    def __init__(
-        self,
-        workflows: Mapping[str, Workflow],
-        shelf: Callable[[str], PublishedWorkflows] | None = None,
-        tools: Sequence[Tool] = (),
-    ) -> None:
-        self._workflows = workflows
-        self._shelf = shelf
-        self._tools = tools
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of the workflows."""
-        return tuple(self._workflows)
-
-    def get(self, name: str) -> Workflow:
-        """The workflow of a name.
-
-        Raises:
-            UnknownName: there is none.
-        """
-        if name not in self._workflows:
-            raise UnknownName(f"there is no workflow {name!r}")
-        return self._workflows[name]
-
-    def description(self, name: str) -> str:
-        """What the workflow of a name is good for."""
-        return self.get(name).definition.description
-
-    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
-        """The published workflows of a tenant; None where there are none."""
-        return self._shelf(tenant) if self._shelf is not None else None
-
-    async def default_tools(self) -> Sequence[Tool]:
-        """The tools that published workflows may call."""
-        return self._tools
-
-    async def of(self, run_id: str, started: Started) -> Workflow:
-        """The workflow that can go on with a run, whose first record is `started`.
-
-        Raises:
-            UsageError: there is none.
-        """
-        if started.version and self._shelf is not None:
-            return await self._shelf(started.tenant).of_run(run_id)
-        return self.get(started.agent)
-
-
 class Tasking(Struct, frozen=True):
     """How a server takes tasks on.
 
@@ -224,6 +135,7 @@ class Api:
     ) -> None:
         self.runner = runner
         self.workflows: WorkflowsByName = workflows or GivenWorkflows({})
+        self.published = PublishedOffer(self.workflows)
         self.agents = agents
         self.clock = clock
         self.journal = runner.journal
@@ -256,8 +168,8 @@ class Api:
 
     # What a caller may use --------------------------------------------------------------------------------------------
 
-    async def tools(self, who: Identity) -> list[Tool]:
-        """The tools that a caller is shown, by name."""
+    async def tools(self, who: Identity) -> tuple[list[Tool], Callable[[Tool], bool]]:
+        """All tools of this server and of the caller's tenant, and what tells whether the caller is shown a tool."""
         facts = Facts(
             principal=who.principal,
             tenant=who.tenant,
@@ -266,8 +178,10 @@ class Api:
             key_id=who.key_id,
             now=self.clock.now(),
         )
-        tools = await self.runner.list_tools()
-        return [tool for tool in tools if who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)]
+        own = await self.runner.list_tools()
+        names = {tool.name for tool in own}
+        published = [each.tool for name, each in (await self.published.listed(who.tenant)).items() if name not in names]
+        return [*own, *published], lambda tool: who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)
 
     async def tool(self, who: Identity, name: str) -> Tool:
         """A tool that a caller may name. What the policy says of a call is told when the call is made.
@@ -276,12 +190,23 @@ class Api:
             Refusal: there is no such tool for the caller.
         """
         tool = next((tool for tool in await self.runner.list_tools() if tool.name == name), None)
+        if tool is None and (listed := (await self.published.listed(who.tenant)).get(name)) is not None:
+            tool = listed.tool
         if tool is None or not who.may_use("tool", name):
             raise Refusal(404, "unknown_tool", "There is no tool of this name that this key may use.")
         return tool
 
-    def agent(self, who: Identity, name: str) -> Agent[object]:
-        """An agent that a caller's key may use. Who else may use the agent is the agent's to say, when it is run.
+    async def runner_for(self, who: Identity, tool: str) -> Runner:
+        """What makes a call of a tool that a caller may name: for a published workflow of the caller's tenant, a runner
+        with the publication in use.
+        """
+        if any(each.name == tool for each in await self.runner.list_tools()):
+            return self.runner
+        return await self.published.runner(self.runner, who.tenant, tool) or self.runner
+
+    async def agent(self, who: Identity, name: str) -> Agent[object]:
+        """An agent that a caller's key may use, or one that stands for a published workflow of the caller's tenant. Who
+        else may use the agent is the agent's to say, when it is run.
 
         Raises:
             Refusal: there is no such agent for the caller.
@@ -290,6 +215,8 @@ class Api:
         if not name and "" not in names and len(names) == 1:
             name = names[0]
         agent = self.agents.get(name) if name in names else None
+        if agent is None and who.may_use("agent", name):
+            agent = await self.published.agent(who.tenant, name)
         if agent is None or not who.may_use("agent", name or agent.name):
             raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
         return agent
@@ -308,14 +235,21 @@ class Api:
             told = "; ".join(map(tell_problem, error.problems))
             raise Refusal(422, "inputs", f"The message does not fit: {told}", problems=error.problems) from None
 
-    def agent_of(self, started: Started) -> Agent[object] | None:
+    async def agent_names(self, who: Identity) -> list[str]:
+        """The names of the agents that a caller may use: those of the settings first."""
+        own = self.agents.names
+        published = [name for name in await self.published.listed(who.tenant) if name not in own]
+        return [name for name in (*own, *published) if name and who.may_use("agent", name)]
+
+    async def agent_of(self, started: Started) -> Agent[object] | None:
         """The agent that can go on with a run; None where this server has none, and for a run of a workflow."""
         if started.workflow:
             return None
-        names = self.agents.names
-        name = started.agent if started.agent in names else ""
-        agent = self.agents.get(name) if name in names else None
-        return agent if agent is not None and agent.name == started.agent else None
+        if started.uses:
+            return await self.published.agent_of(started)
+        if not self._has_agent(started):
+            return None
+        return self.agents.get(started.agent if started.agent in self.agents.names else "")
 
     async def check_go_on(self, who: Identity, recorded: Recorded) -> None:
         """A caller goes on only with runs that the caller's key could start.
@@ -449,29 +383,39 @@ class Api:
             UsageError: this server has no agent of the run's name.
         """
         run_id, (tenant, principal) = recorded.run_id, recorded.started.user
-        if recorded.state.requested:
-            runner = self.runner
-            return self.work.start(
-                run_id,
-                recorded.started.request,
-                lambda emit: runner.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit),
-            )
         started = recorded.started
+        if recorded.state.requested:
+
+            async def make_calls(emit: Emit) -> RunResult:
+                runner = await self.published.runner_of(self.runner, started)
+                return await runner.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit)
+
+            return self.work.start(run_id, started.request, make_calls)
         if started.workflow:
 
             async def carry_out(emit: Emit) -> RunResult:
                 workflow = await self.workflows.of(run_id, started)
-                return await workflow.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit)
+                return await workflow.resume(
+                    run_id, principal=principal, tenant=tenant, accept=accept, emit=emit, wait_s=0
+                )
 
             return self.work.start(run_id, started.request, carry_out)
-        agent = self.agent_of(started)
-        if agent is None:
+        if not started.uses and not self._has_agent(started):
             raise no_agent(recorded)
-        return self.work.start(
-            run_id,
-            started.request,
-            lambda emit: agent.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit),
-        )
+
+        async def answer(emit: Emit) -> RunResult:
+            agent = await self.agent_of(started)
+            if agent is None:
+                raise no_agent(recorded)
+            return await agent.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit)
+
+        return self.work.start(run_id, started.request, answer)
+
+    def _has_agent(self, started: Started) -> bool:
+        """Whether this server has an agent that can go on with a run."""
+        names = self.agents.names
+        name = started.agent if started.agent in names else ""
+        return name in names and self.agents.get(name).name == started.agent
 
     async def begun(self, run_id: str, who: Identity) -> ApiReply:
         """The answer to a request that started a run. It says nothing of how the run stands, so that the same request

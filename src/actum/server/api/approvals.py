@@ -6,6 +6,8 @@ scope `approve`. What is asked of the user of a run is answered by that user.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ...call.asking.inbox import InboxItem, answer_in_run
 from ...core.call import Problem
 from ...core.errors import Busy, ReplayDiverged, UnknownName, UsageError
@@ -44,7 +46,9 @@ async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
 
 
 async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiReply:
-    """Answer something that waits, and go on with its run where that was all that it waited for."""
+    """Answer something that waits, and go on with its run where that was all that it waited for. A workflow
+    goes on with the branch that was answered.
+    """
     ask_id, who, body = asked.names["id"], asked.who, asked.body
     item = await api.records.waiting_under(ask_id, who)
     if item.asked.kind not in OF_THE_USER and not allows(who, ("approve",)):
@@ -60,7 +64,8 @@ async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiR
 
 
 async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: Identity) -> tuple[bool, bool]:
-    """Put an answer on record, and go on with the run where that was all that it waited for.
+    """Put an answer on record, and go on with the run where that was all that it waited for, or with the branch of a
+    workflow that waited for it.
 
     Args:
         api: the runs.
@@ -77,7 +82,8 @@ async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: I
     """
     state = await _answer(api, item, given)
     is_complete = item.asked.id in state.answers
-    return is_complete, is_complete and not state.waiting() and await _go_on(api, item.run.run_id, who)
+    goes_on = is_complete and (bool(state.beginning().workflow) or not state.waiting())
+    return is_complete, goes_on and await _go_on(api, item.run.run_id, who)
 
 
 def _check_person(pending: Pending, by: str, verdict: Verdict) -> None:
@@ -115,6 +121,18 @@ async def _answer(api: Api, item: InboxItem, given: GivenAnswer) -> RunState:
             raise
         problem = Problem("arguments", "schema", str(error))
         raise Refusal(422, "invalid", f"The arguments do not fit: {error}.", problems=(problem,)) from None
+
+
+async def go_on_with_woken(api: Api, run_id: str, tenant: str) -> None:
+    """Go on with a run of a tenant that an event has woken.
+
+    Args:
+        api: the runs.
+        run_id: the run.
+        tenant: whose run it is.
+    """
+    with suppress(Refusal):  # it has ended or was forgotten meanwhile
+        await _go_on(api, run_id, Identity(principal="event", tenant=tenant, scopes=("approve",)))
 
 
 async def _go_on(api: Api, run_id: str, who: Identity) -> bool:

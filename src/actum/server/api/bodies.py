@@ -931,10 +931,13 @@ class WorkflowRunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields
     Attributes:
         inputs: what the workflow is given; `inputs` of the workflow tells which.
         version: the number of a publication; 0 for what is in use.
+        conversation: the conversation that the run belongs to, by an id that the caller chooses; empty for none. The
+            workflow reads and changes the variables of the conversation.
     """
 
     inputs: JsonObject = {}
     version: Annotated[int, Meta(ge=0, le=2_000_000_000)] = 0
+    conversation: SessionId = ""
 
 
 class WorkflowCheckBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

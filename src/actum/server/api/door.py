@@ -30,7 +30,8 @@ from ...runs.runner import Runner
 from ..door import identity_of
 from ..identity import Identity
 from ..scopes import allows
-from .api import AgentsByName, Api, GivenAgents, Tasking, WorkflowsByName
+from ..workflows import WorkflowsByName
+from .api import AgentsByName, Api, GivenAgents, Tasking
 from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
 from .operation import AnswerKind, ApiReply, ApiRequest, Operation
 from .problem import Refusal, encoded, not_found

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ...call.asking.inbox import InboxItem, find_waiting, page_of_waiting
 from ...core.errors import JournalError, UnknownName, UsageError
 from ...core.interfaces import Clock, Journal, RunFilter
-from ...core.record import Ended, Entry, RunSummary, Started, TaskQueued, summary_of
+from ...core.record import Entry, RunSummary, Started, TaskQueued, is_last, summary_of
 from ...journal.audit import AuditLine, Wanted, audit_lines
 from ...journal.conversations import Conversation, as_they_stand
 from ...journal.lists import bad_cursor, page_of_conversations, page_of_runs, read_cursor, write_cursor
@@ -55,8 +55,7 @@ class Recorded(Struct, frozen=True):
     @property
     def is_over(self) -> bool:
         """Whether the run has come to its end."""
-        latest = self.entries[-1].record
-        return isinstance(latest, Ended) and latest.status != "paused"
+        return is_last(self.entries[-1].record)
 
     @property
     def is_task(self) -> bool:
@@ -103,6 +102,11 @@ class Records:
             return Recorded(run_id, entries, RunState(entries))
         except JournalError:
             raise Refusal(503, "record_unreadable", "The record of this run can not be read.", run=run_id) from None
+
+    async def again(self, recorded: Recorded) -> Recorded:
+        """A run as it stands now."""
+        entries = await self.journal.read(recorded.run_id)
+        return Recorded(recorded.run_id, entries, RunState(entries))
 
     async def summary(self, recorded: Recorded) -> RunSummary:
         """How a run stands now."""

@@ -30,7 +30,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     if body.execute_async:
         return await tasks.accept_run(api, asked)
     tasks.check_no_task(body)
-    agent = api.agent(who, body.agent)
+    agent = await api.agent(who, body.agent)
     start = api.start(asked)
     # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
     question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
@@ -70,13 +70,15 @@ async def cancel_run(api: Api, asked: ApiRequest[None, object]) -> ApiReply:
     """Cancel a run, wherever it waits; what it is doing right now may have happened."""
     run_id = asked.names["id"]
     recorded = await api.records.run(run_id, asked.who)
-    if not recorded.is_over and not await api.work.cancel(run_id):
-        await cancel_elsewhere(api, run_id, asked.who)
+    if not recorded.is_over:
+        await api.work.cancel(run_id)
+        await cancel_elsewhere(api, run_id, asked.who)  # a run that was just about to pause has not ended
     return await shown(api, await api.records.run(run_id, asked.who))
 
 
 async def cancel_elsewhere(api: Api, run_id: str, who: Identity) -> None:
-    """Cancel a run that waits, or that another process carries out: that process sees that the run is to be cancelled.
+    """Cancel a run that has not ended: it waits, or another process carries it out, and sees that the run is to be
+    cancelled.
 
     Raises:
         Busy: whoever carries the run out did not stop the run in time.
@@ -124,7 +126,7 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
     """Begin a run that branches off from another, and go on with it."""
     who, body = asked.who, asked.body
     recorded = await api.records.run(asked.names["id"], who)
-    agent = api.agent_of(recorded.started)
+    agent = await api.agent_of(recorded.started)
     if agent is None and not recorded.started.workflow:
         raise no_agent(recorded)
     await api.check_go_on(who, recorded)
@@ -173,8 +175,11 @@ async def follow_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply | ASGI
 
 async def shown(api: Api, recorded: Recorded) -> ApiReply:
     """A run as it stands."""
+    line = await api.records.summary(recorded)
+    if line.ended is not None and not recorded.is_over:  # the run has ended since it was read
+        recorded = await api.records.again(recorded)
     outputs = await outputs_of(api.journal, recorded.state.ended)
-    return ApiReply(views.run(await api.records.summary(recorded), recorded, outputs))
+    return ApiReply(views.run(line, recorded, outputs))
 
 
 def wants(scope: str, what: str) -> Refusal:

@@ -53,7 +53,7 @@ async def accept_call(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
     call = ToolCall("call", name, asked.body.arguments)
     try:
         line = await api.tasks.accept_call(
-            api.runner,
+            await api.runner_for(who, name),
             call,
             options,
             speaks_for="user" if who.speaks_for == "user" else "",
@@ -75,7 +75,7 @@ async def accept_call(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
 async def accept_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     """Accept a question to an agent as a task."""
     who, body = asked.who, asked.body
-    agent = api.agent(who, body.agent)
+    agent = await api.agent(who, body.agent)
     options = _options(api, asked, NO_DEFAULTS)
     question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
     api.check_question(agent, question)
@@ -85,6 +85,7 @@ async def accept_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
             question,
             options,
             conversation=body.session,
+            is_published=agent.runner.is_published,
             principal=who.principal,
             tenant=who.tenant,
             roles=who.roles,
@@ -113,6 +114,7 @@ async def accept_workflow(
             options,
             given_by="user" if who.speaks_for == "user" else "client",
             is_published=is_published,
+            conversation=asked.body.conversation,
             principal=who.principal,
             tenant=who.tenant,
             roles=who.roles,

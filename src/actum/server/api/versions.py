@@ -10,7 +10,7 @@ from ...core.call import Problem
 from ...core.errors import UnknownName, UsageError
 from ...core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name, shelf_of
 from ...workflow.difference import difference
-from ...workflow.published import PublishedWorkflows
+from ...workflow.published import NameTaken, PublishedWorkflows
 from ...workflow.text import BadWorkflow
 from ..identity import Identity
 from .api import Api
@@ -38,8 +38,8 @@ async def get_draft(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
 async def save_draft(api: Api, asked: ApiRequest[None, DraftBody]) -> ApiReply:
     """Save the draft of a workflow, mistakes included."""
     who, name = asked.who, asked.names["name"]
-    store, _ = await _shelf(api, who, name)
-    await _check_free(api, name)
+    store, shelf = await _shelf(api, who, name)
+    await _check_free(api, shelf, name)
     try:
         saved = await store.save(
             "workflow", name, asked.body.text, asked.body.revision, tenant=who.tenant, by=who.principal
@@ -53,7 +53,7 @@ async def publish(api: Api, asked: ApiRequest[None, PublishBody]) -> ApiReply:
     """Publish the draft of a workflow."""
     who, name = asked.who, asked.names["name"]
     _, shelf = await _shelf(api, who, name)
-    await _check_free(api, name)
+    await _check_free(api, shelf, name)
     try:
         made = await shelf.publish(
             name,
@@ -64,6 +64,8 @@ async def publish(api: Api, asked: ApiRequest[None, PublishBody]) -> ApiReply:
         )
     except StaleDraft as stale:
         raise _stale(stale) from None
+    except NameTaken as taken:
+        raise _taken(taken) from None
     except BadWorkflow as bad:
         raise bad_definition(bad) from None
     except UnknownName:
@@ -75,10 +77,12 @@ async def rollback(api: Api, asked: ApiRequest[None, RollbackBody]) -> ApiReply:
     """Publish an older publication anew."""
     who, name = asked.who, asked.names["name"]
     _, shelf = await _shelf(api, who, name)
-    await _check_free(api, name)
+    await _check_free(api, shelf, name)
     tools = await api.workflows.default_tools()
     try:
         made = await shelf.rollback(name, asked.body.number, tools, by=who.principal, key_id=who.key_id)
+    except NameTaken as taken:
+        raise _taken(taken) from None
     except BadWorkflow as bad:
         raise bad_definition(bad) from None
     except UnknownName:
@@ -149,13 +153,25 @@ async def _shelf(api: Api, who: Identity, name: str) -> tuple[ShelfStore, Publis
     return shelf_of(api.journal), shelf
 
 
-async def _check_free(api: Api, name: str) -> None:
+async def _check_free(api: Api, shelf: PublishedWorkflows, name: str) -> None:
     """Raises:
     Refusal: the name means something else on this server.
     """
-    tools = {tool.name for tool in await api.runner.list_tools()}
-    if name in api.workflows.names or name in api.agents.names or name in tools:
-        raise Refusal(409, "name_taken", "This name means something else on this server: take another name.")
+    try:
+        shelf.check_name(name)
+        if name in api.workflows.names:
+            raise NameTaken(name, "a workflow of the settings")
+        if name in api.agents.names:
+            raise NameTaken(name, "an agent")
+        if any(tool.name == name for tool in await api.runner.list_tools()):
+            raise NameTaken(name, "a tool")
+    except NameTaken as taken:
+        raise _taken(taken) from None
+
+
+def _taken(taken: NameTaken) -> Refusal:
+    text = str(taken)
+    return Refusal(409, "name_taken", f"{text[:1].upper()}{text[1:]}.")
 
 
 async def _drafted(store: ShelfStore, who: Identity, name: str) -> ShelfDraft:

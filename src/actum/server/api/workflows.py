@@ -7,16 +7,17 @@ that were published belong to a tenant; those of the settings are for all.
 from __future__ import annotations
 
 from contextlib import suppress
-from difflib import get_close_matches
 
 from msgspec import Struct
 
 from ...core.errors import CallError, UnknownName, UsageError
-from ...core.shelf import checked_name, shelf_of
+from ...core.shelf import checked_name
 from ...journal.lists import read_cursor, write_cursor
+from ...workflow.listing import ListedWorkflow
 from ...workflow.text import TextProblem
 from ...workflow.workflow import Workflow
 from ..identity import Identity
+from ..near_names import near_names
 from ..scopes import allows
 from . import tasks, views
 from .api import Api
@@ -54,24 +55,24 @@ class ServedWorkflow(Struct, frozen=True):
 
 
 async def list_workflows(api: Api, asked: ApiRequest[WorkflowsQuery, None]) -> ApiReply:
-    """The workflows that a caller may run, by name."""
-    names = await _names(api, asked.who)
+    """The workflows that a caller may run, by name. No publication is opened for the list."""
+    who, own = asked.who, api.workflows.names
+    published = await api.published.listed(who.tenant)
     behind = _behind(asked.query.cursor)
-    rest = [name for name in names if name > behind]
-    part = rest[: asked.query.limit]
-    found = [await _listed(api, asked.who, name) for name in part]
-    following = write_cursor(part[-1]) if len(rest) > len(part) else None
-    return ApiReply(WorkflowPage(items=tuple(found), next=following))
+    names = sorted(name for name in {*own, *published} if name > behind and who.may_use("agent", name))
+    part = names[: asked.query.limit]
+    items = tuple(_own(api, name) if name in own else _published(published[name]) for name in part)
+    following = write_cursor(part[-1]) if len(names) > len(part) else None
+    return ApiReply(WorkflowPage(items=items, next=following))
 
 
-async def _listed(api: Api, who: Identity, name: str) -> WorkflowInfo:
-    """A workflow in a list. A publication that can not be opened any more does not hide the others."""
-    try:
-        return _info(await find_workflow(api, who, name))
-    except UsageError:
-        found = await shelf_of(api.journal).published("workflow", name, tenant=who.tenant)
-        number, digest = (found.number, found.digest) if found is not None else (0, "")
-        return WorkflowInfo(name=name, description="This workflow can not be run now.", version=number, digest=digest)
+def _own(api: Api, name: str) -> WorkflowInfo:
+    return _info(ServedWorkflow(api.workflows.get(name), 0, api.workflows.description(name)))
+
+
+def _published(line: ListedWorkflow) -> WorkflowInfo:
+    found = line.publication
+    return WorkflowInfo(name=found.name, description=line.description, version=found.number, digest=found.digest)
 
 
 def _behind(cursor: str) -> str:
@@ -129,6 +130,7 @@ async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> Ap
         start,
         lambda emit: workflow.run(
             body.inputs,
+            conversation=body.conversation,
             given_by="user" if who.speaks_for == "user" else "client",
             principal=who.principal,
             tenant=who.tenant,
@@ -137,6 +139,7 @@ async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> Ap
             run_id=start.run_id,
             request=start.request,
             emit=emit,
+            wait_s=0,
         ),
     )
     return await api.begun(start.run_id, who)
@@ -157,7 +160,7 @@ async def find_workflow(api: Api, who: Identity, name: str, version: int = 0) ->
     if who.may_use("agent", name):
         if name in api.workflows.names:
             if not version:
-                return ServedWorkflow(api.workflows.get(name), 0, api.workflows.description(name))
+                return ServedWorkflow(await api.workflows.opened(name), 0, api.workflows.description(name))
         elif (shelf := await api.workflows.shelf(who.tenant)) is not None:
             with suppress(UnknownName):
                 workflow = await shelf.open(_checked(name), version or None)
@@ -180,7 +183,7 @@ def _checked(name: str) -> str:
 async def _unknown(api: Api, who: Identity, name: str, version: int) -> Refusal:
     names = await _names(api, who)
     which = f"{name[:100]}@{version}" if version else name[:100]
-    near = get_close_matches(name, names, NEAR_MAX, 0.5)
+    near = near_names(name, names, NEAR_MAX)
     if name in names:
         told = "It has no publication of this number."
     elif near:
@@ -192,10 +195,7 @@ async def _unknown(api: Api, who: Identity, name: str, version: int) -> Refusal:
 
 async def _names(api: Api, who: Identity) -> list[str]:
     """The names of all workflows that a caller may run, in order."""
-    names = set(api.workflows.names)
-    if await api.workflows.shelf(who.tenant) is not None:
-        listed = await shelf_of(api.journal).names("workflow", tenant=who.tenant)
-        names |= {each.name for each in listed if each.published}
+    names = {*api.workflows.names, *(await api.published.listed(who.tenant))}
     return sorted(name for name in names if who.may_use("agent", name))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 from mcp.shared.exceptions import MCPError
@@ -16,7 +16,7 @@ from msgspec import Struct
 from ...core.call import ToolCall, ToolResult
 from ...core.errors import BudgetExceeded, CallError, UsageError
 from ...core.event import RunResult
-from ...core.interfaces import Answer
+from ...core.interfaces import Answer, Journal
 from ...core.json import Json, JsonObject
 from ...core.message import Usage
 from ...core.pending import Pending
@@ -103,30 +103,34 @@ async def begin(
 
 
 async def go_on(
-    runner: Runner,
+    runner_of: Callable[[str], Awaitable[Runner]],
     run_id: str,
     responses: Json,
     client: McpClient,
     who: Identity,
     emit: Emit | None = None,
     *,
+    journal: Journal,
     begins: Begins | None = None,
     stopping: Stopping | None = None,
 ) -> RunResult:
     """Go on with a call that waited, with what its client answered; what fits nothing that was asked is left alone.
 
     Args:
+        runner_of: finds what can go on with a run.
+        journal: where the call is written down.
         begins, stopping: as in `runs.runner.Setting`, where the call is a task.
 
     Raises:
         MCPError: there is no such call of theirs, or it can not be gone on with.
     """
-    entries = await runner.journal.read(run_id, tenant=who.tenant)
+    entries = await journal.read(run_id, tenant=who.tenant)
     recording = RunState(entries)
     if not entries or recording.beginning().user != who.user:
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
     try:
+        runner = await runner_of(run_id)
         return await runner.resume(
             run_id,
             answers,

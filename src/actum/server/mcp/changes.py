@@ -93,6 +93,12 @@ class Changes:
             await asyncio.wait([self._watcher])
             self._watcher = None
 
+    def end(self) -> None:
+        """Look no more: nobody listens, and nobody will."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            self._watcher = None
+
     async def join(self, context: ServerRequestContext[Any, Any]) -> None:
         """A client with a handshake is there, and is told of changes until its connection ends."""
         connection = connection_of(context)

@@ -13,7 +13,8 @@ Source: Model Context Protocol, 2026-07-28 and 2025-11-25.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -44,6 +45,7 @@ from ...core.json import Json, JsonObject
 from ...core.secret_store import SecretSource
 from ...core.tool import Tool
 from ...journal.memory import MemoryJournal
+from ...journal.recording import RunState
 from ...protocols.mcp.content import resource_of
 from ...protocols.mcp.tasks import EXTENSION, Task
 from ...runs.given_tools import Toolish
@@ -51,6 +53,7 @@ from ...runs.run import Stopping
 from ...runs.runner import Emit, Runner
 from ..access import LOCAL, Access
 from ..identity import Identity
+from ..workflows import GivenWorkflows, PublishedOffer
 from .calls import (
     INVALID_PARAMS,
     NotYet,
@@ -68,7 +71,7 @@ from .client import (
     connection_of,
 )
 from .http import McpDoor
-from .page import page
+from .page import page, page_of_visible
 from .prompts import Prompt, PromptToolset, messages_of
 from .resources import (
     READ,
@@ -83,6 +86,8 @@ from .wire import call_result, definition_of, served_name
 NOT_FOUND = -32002
 """What a server with a handshake says of a resource that is not there."""
 SUGGESTIONS_MAX = 100
+TENANTS_MAX = 200
+"""The published tools of so many tenants are kept as they are told."""
 
 
 class ListedTools:
@@ -90,18 +95,26 @@ class ListedTools:
 
     Args:
         tools: the list.
+        known: an older list, of which all is used again that is still so.
     """
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool], known: ListedTools | None = None) -> None:
         self.tools = tools
         self.by_name = {served_name(tool.name): tool for tool in tools}
-        self._told = {
-            modern: [(tool, definition_of(tool, any_value=modern)) for tool in tools] for modern in (True, False)
-        }
+        self._told: dict[bool, list[tuple[Tool, JsonObject]]] = {}
+        told = known._told if known is not None else {}
+        self._before = {modern: {tool.name: (tool, of) for tool, of in pairs} for modern, pairs in told.items()}
 
-    def told(self, may_see: Callable[[Tool], bool], *, modern: bool) -> list[JsonObject]:
-        """The definitions of those that somebody may see."""
-        return [definition for tool, definition in self._told[modern] if may_see(tool)]
+    def told(self, *, modern: bool) -> list[tuple[Tool, JsonObject]]:
+        """The tools with their definitions."""
+        if modern not in self._told:
+            before = self._before.pop(modern, {})
+            known = [before.get(tool.name) for tool in self.tools]
+            self._told[modern] = [
+                pair if pair is not None and pair[0] is tool else (tool, definition_of(tool, any_value=modern))
+                for tool, pair in zip(self.tools, known, strict=True)
+            ]
+        return self._told[modern]
 
 
 class McpService:
@@ -123,6 +136,7 @@ class McpService:
         keys: secrets with which the state of a call that waits is sealed, the first for new ones; needed where several
             processes serve, or a call is to outlive this one. A random one when it is left out.
         clock: time.
+        offer: what tenants have published; each sees and calls its own. None for nothing.
 
     Raises:
         UsageError: two things of one name, or a key that is none.
@@ -146,6 +160,7 @@ class McpService:
         who: Identity | None = None,
         keys: Sequence[bytes] = (),
         clock: Clock | None = None,
+        offer: PublishedOffer | None = None,
     ) -> None:
         self.clock: Clock = clock or SystemClock()
         self.journal: Journal = journal or MemoryJournal(self.clock, runs_max=RUNS_KEPT)
@@ -161,11 +176,16 @@ class McpService:
             name=name,
         )
         self._sources = self.runner.with_tools([self._prompts, self._resources])
-        self.tasks = Tasks(self.runner, tasks or {}, lambda _, result: call_result(result, any_value=True))
+        self.tasks = Tasks(
+            self.runner, tasks or {}, lambda _, result: call_result(result, any_value=True), self._runner_of
+        )
         self._parked = Parked()
         self._visibility = Visibility(visible, policy, name, self.clock)
         self._shown = ListedTools(())
-        self.changes = Changes(self.clock, self._look)
+        self._offer = offer or PublishedOffer(GivenWorkflows({}))
+        self._published: dict[str, tuple[object, ListedTools]] = {}
+        self._is_up = self._is_hanging_up = False
+        self._changes: dict[str, Changes] = {"": self._changes_of("")}
         self._server = SourceServer(
             self,
             name=name,
@@ -173,8 +193,13 @@ class McpService:
             instructions=instructions,
             who=who,
             keys=keys,
-            listen=self.changes.listen,
+            listen=self._listen,
         )
+
+    @property
+    def changes(self) -> Changes:
+        """What tells the clients of the tenant without a name of changes."""
+        return self._changes[""]
 
     @property
     def server(self) -> Server[Any]:
@@ -228,25 +253,57 @@ class McpService:
         None also for a tool that whoever asks may not use: what is wrong with the headers would tell of the tool.
         """
         tool = self._shown.by_name.get(name)
+        if tool is None and (known := self._published.get(self.who().tenant)) is not None:
+            tool = known[1].by_name.get(name)
         return tool.parameters if tool is not None and self._visibility.may_call(tool, self.who()) else None
 
     async def join(self, ctx: Context) -> None:
         """Tell a client with a handshake what changes, from now on."""
-        await self.changes.join(ctx)
+        await self._own_changes().join(ctx)
 
     async def start(self) -> None:
         """Look after what changes."""
-        self.changes.start()
+        self._is_up, self._is_hanging_up = True, False
+        for changes in self._changes.values():
+            changes.start()
         await self._tools()
 
     async def stop(self) -> None:
         """Look after nothing any more, and end the tasks."""
-        await self.changes.stop()
+        self._is_up = False
+        for changes in self._changes.values():
+            await changes.stop()
         await self.tasks.close()
 
     def hang_up(self) -> None:
         """End the streams of those who only listen."""
-        self.changes.hang_up()
+        self._is_hanging_up = True
+        for changes in self._changes.values():
+            changes.hang_up()
+
+    async def _listen(
+        self, ctx: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        return await self._own_changes().listen(ctx, params)
+
+    def _own_changes(self) -> Changes:
+        """What tells the caller of changes: a tenant is told of its own publications only."""
+        tenant = self.who().tenant
+        if tenant not in self._changes:
+            changes = self._changes[tenant] = self._changes_of(tenant)
+            if self._is_up:
+                changes.start()
+            if self._is_hanging_up:
+                changes.hang_up()
+        return self._changes[tenant]
+
+    def _changes_of(self, tenant: str) -> Changes:
+        def left() -> None:
+            changes = self._changes.get(tenant)
+            if tenant and changes is not None and not changes.listeners:
+                self._changes.pop(tenant).end()
+
+        return Changes(self.clock, partial(self._look, tenant), left)
 
     def who(self) -> Identity:
         """On whose behalf the current request is made: by its token, where it has one."""
@@ -256,11 +313,12 @@ class McpService:
         """For whom toolsets keep things open: the client that makes this request."""
         return self._server.client(ctx).holder
 
-    async def _look(self, event: ServerEvent) -> object:
+    async def _look(self, tenant: str, event: ServerEvent) -> object:
         """What stands there now, for whoever wants to know of changes."""
         match event:
             case ToolsListChanged():
-                return [tool.digest for tool in await self.runner.list_tools()]
+                own = [tool.digest for tool in await self.runner.list_tools()]
+                return own, await self._offer.publications_made(tenant)
             case PromptsListChanged():
                 return self._prompts.generation
             case ResourcesListChanged():
@@ -293,15 +351,36 @@ class McpService:
             self._shown = ListedTools(tools)
         return self._shown
 
+    async def _published_tools(self, tenant: str, own: ListedTools) -> ListedTools:
+        """What a tenant has published as tools, but for names that mean something else here."""
+        listed = await self._offer.listed(tenant)
+        known = self._published.get(tenant)
+        if known is None or known[0] is not listed:
+            tools = [each.tool for name, each in listed.items() if served_name(name) not in own.by_name]
+            known = (listed, ListedTools(tools, known[1] if known is not None else None))
+            while len(self._published) >= TENANTS_MAX:
+                del self._published[next(iter(self._published))]
+            self._published[tenant] = known
+        return known[1]
+
+    async def _runner_of(self, run_id: str) -> Runner:
+        """What can go on with the run of a call."""
+        entries = await self.journal.read(run_id)
+        return await self._offer.runner_of(self.runner, RunState(entries[:1]).beginning()) if entries else self.runner
+
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
-        shown, may_see = await self._tools(), self._visibility.shown_to(self.who())
-        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        return page("tools/list", shown.told(may_see, modern=modern), params)
+        who, shown = self.who(), await self._tools()
+        may_see, modern = self._visibility.shown_to(who), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        published = await self._published_tools(who.tenant, shown)
+        told = [*shown.told(modern=modern), *published.told(modern=modern)]
+        return page_of_visible("tools/list", told, may_see, params)
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         who, shown = self.who(), await self._tools()
         name, arguments = params.get("name"), params.get("arguments") or {}
-        tool = shown.by_name.get(name) if isinstance(name, str) else None
+        tool, is_own = shown.by_name.get(name) if isinstance(name, str) else None, True
+        if tool is None and isinstance(name, str):
+            tool, is_own = (await self._published_tools(who.tenant, shown)).by_name.get(name), False
         if tool is None or not self._visibility.may_call(tool, who):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if not isinstance(arguments, dict):
@@ -314,9 +393,12 @@ class McpService:
         async def run(emit: Emit | None, stopping: Stopping) -> RunResult:
             if known:
                 given = params.get("inputResponses")
-                result = await go_on(self.runner, run_id, given, client, who, emit, stopping=stopping)
+                result = await go_on(
+                    self._runner_of, run_id, given, client, who, emit, journal=self.journal, stopping=stopping
+                )
             else:
-                result = await begin(self.runner, tool.name, arguments, client, who, run_id, emit, stopping)
+                runner = None if is_own else await self._offer.runner(self.runner, who.tenant, tool.name)
+                result = await begin(runner or self.runner, tool.name, arguments, client, who, run_id, emit, stopping)
             self._parked.note(tool.name, arguments, who, result, client)
             return result
 
@@ -344,7 +426,13 @@ class McpService:
         state = params.get("requestState")
         try:
             if isinstance(state, str):
-                result = await go_on(runner, state, params.get("inputResponses"), client, who, client.hears)
+
+                async def same(_: str) -> Runner:
+                    return runner
+
+                result = await go_on(
+                    same, state, params.get("inputResponses"), client, who, client.hears, journal=self.journal
+                )
             else:
                 result = await begin(runner, tool, arguments, client, who, new_call(), client.hears)
             return outcome_of(result, client)
@@ -413,7 +501,8 @@ class McpService:
 
     async def resource_updated(self, uri: str) -> None:
         """Tell whoever listens that a resource has changed: for one that a function makes, which nobody can look at."""
-        await self.changes.publish(ResourceUpdated(uri))
+        for changes in list(self._changes.values()):
+            await changes.publish(ResourceUpdated(uri))
 
     # The rest ---------------------------------------------------------------------------------------------------------
 

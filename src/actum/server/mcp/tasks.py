@@ -65,13 +65,19 @@ class Tasks:
     Args:
         runner: makes the calls.
         modes: when a call is answered with a task, by patterns of tools' names; the first that fits. `auto` for others.
+        runner_of: finds what can go on with a run: of a published tool with the publication with which the run began.
         tell: writes the result of a call as its client is to be told it: the name of the tool and what it came to.
     """
 
     def __init__(
-        self, runner: Runner, modes: Mapping[str, TaskMode], tell: Callable[[str, ToolResult], JsonObject]
+        self,
+        runner: Runner,
+        modes: Mapping[str, TaskMode],
+        tell: Callable[[str, ToolResult], JsonObject],
+        runner_of: Callable[[str], Awaitable[Runner]],
     ) -> None:
         self._runner = runner
+        self._runner_of = runner_of
         self._journal: Journal = runner.journal
         self._modes = dict(modes)
         self._tell = tell
@@ -160,11 +166,12 @@ class Tasks:
             self._tasks.start(
                 task_id,
                 lambda stopping: go_on(
-                    self._runner,
+                    self._runner_of,
                     task_id,
                     None,
                     client.detached(),
                     who,
+                    journal=self._journal,
                     begins=self._tasks.begins(task_id) if is_task else None,
                     stopping=stopping,
                 ),
@@ -201,11 +208,12 @@ class Tasks:
             return
         if line.state in ("queued", "retrying") and not await self._journal.driven([task_id]):
             begins = self._tasks.begins(task_id)
-            self._tasks.start(
-                task_id,
-                lambda stopping: self._runner.resume(task_id, begins=begins, stopping=stopping),
-                is_task=True,
-            )
+
+            async def resume(stopping: Stopping) -> RunResult:
+                runner = await self._runner_of(task_id)
+                return await runner.resume(task_id, begins=begins, stopping=stopping)
+
+            self._tasks.start(task_id, resume, is_task=True)
 
     # What is told of it -----------------------------------------------------------------------------------------------
 

@@ -133,8 +133,21 @@ class ModelsDoor(Generic[T]):
         told = told_error(_vendor_of(scope), error_of_refusal(refusal), scope[REQUEST_ID])
         return Worded(JSON.encode(), told.body)
 
-    def _agent_of(self, model: str, who: Identity) -> str:
-        match self._names.find(model, who):
+    async def _meaning(self, model: str, who: Identity) -> Passing[T] | Executing:
+        """What a name means: by the settings, or else of what the caller's tenant has published.
+
+        Raises:
+            UnknownName: there is no such model for this caller.
+        """
+        try:
+            return self._names.find(model, who)
+        except UnknownName:
+            if self._executor is not None and await self._executor.has_published(model, who):
+                return Executing(model)
+            raise
+
+    async def _agent_of(self, model: str, who: Identity) -> str:
+        match await self._meaning(model, who):
             case Executing(agent):
                 return agent
             case Passing():
@@ -143,7 +156,7 @@ class ModelsDoor(Generic[T]):
     def _answerer(self, surface: Surface) -> Callable[[HttpRequest], Awaitable[Response]]:
         async def answer(http: HttpRequest) -> Response:
             asked = await read_request(surface, http)
-            match self._names.find(asked.model, asked.identity):
+            match await self._meaning(asked.model, asked.identity):
                 case Passing(name, route) if self._passer is not None:
                     return await self._passer.answer(asked, name, route)
                 case Executing(agent) if self._executor is not None:
@@ -153,12 +166,16 @@ class ModelsDoor(Generic[T]):
         return answer
 
     async def _list(self, http: HttpRequest) -> Response:
-        names = self._names.names(identity_of(http.scope))
+        who = identity_of(http.scope)
+        names = self._names.names(who)
+        if self._executor is not None:
+            own = set(names)
+            names += [name for name in await self._executor.published(who) if name not in own]
         return _json(model_list(_vendor_of(http.scope), names))
 
     async def _show(self, http: HttpRequest) -> Response:
         name = str(http.path_params["model"])
-        self._names.find(name, identity_of(http.scope))
+        await self._meaning(name, identity_of(http.scope))
         return _json(model_entry(_vendor_of(http.scope), name))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -36,7 +36,13 @@ class Executor(Protocol):
             Refused: likewise, with headers.
         """
 
-    def know_names(self, agent_of: Callable[[str, Identity], str]) -> None:
+    async def published(self, who: Identity) -> Sequence[str]:
+        """The names of the agents that the caller's tenant has published, and that the caller may use."""
+
+    async def has_published(self, name: str, who: Identity) -> bool:
+        """Whether such an agent has this name."""
+
+    def know_names(self, agent_of: Callable[[str, Identity], Awaitable[str]]) -> None:
         """Hear what the names of models mean, for requests at further paths that name a model.
 
         Args:

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import secrets
+from typing import NamedTuple
 
 import msgspec
 
 from ...core.interfaces import Clock, Journal
 from ...core.kept_object import KeptObject, objects_of
 from ...protocols.a2a.model import A2APushTarget
-from ...protocols.a2a.news import KIND, OWNER, PATH, AwaitedNews, hash_of
+from ...protocols.a2a.news import KEPT_S, KIND, OWNER, PATH, AwaitedNews, hash_of
 from ...protocols.a2a.remote_agent import RemoteAgent
+
+TARGET = "actum"
+"""What the agent calls the address: a task has one, and a later address takes the place of the earlier one."""
+
+
+class OpenedNews(NamedTuple):
+    """An address for news.
+
+    Attributes:
+        kept_id: under which the address is kept.
+        target: what the agent is told.
+    """
+
+    kept_id: str
+    target: A2APushTarget
 
 
 class NewsAddress:
@@ -25,17 +41,29 @@ class NewsAddress:
         self._public = public.rstrip("/")
         self._clock = clock
 
-    async def open(self, journal: Journal, agent: RemoteAgent, *, ask_id: str, tenant: str) -> A2APushTarget:
+    async def open(self, journal: Journal, agent: RemoteAgent, *, ask_id: str, tenant: str) -> OpenedNews:
         """An address for one question of a run, which the news answer.
 
         Raises:
-            JournalError: it can not be kept.
+            JournalError: the address can not be kept.
+            UsageError: too many addresses are kept.
         """
+        objects, now = objects_of(journal), self._clock.now()
+        await objects.expire(KIND, now - KEPT_S)
         named, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         awaited = AwaitedNews(
             ask_id=ask_id, tenant=tenant, token=hash_of(token), agent=agent.url, key_hosts=agent.key_hosts
         )
         payload = msgspec.json.encode(awaited)
-        kept = KeptObject(id=hash_of(named), owner=OWNER, kind=KIND, at=self._clock.now(), payload=payload)
-        await objects_of(journal).put(kept)
-        return A2APushTarget(url=f"{self._public}{PATH}?task={named}", id=f"actum-{hash_of(named)[:16]}", token=token)
+        kept = KeptObject(id=hash_of(named), owner=OWNER, kind=KIND, at=now, payload=payload)
+        await objects.put(kept)
+        target = A2APushTarget(url=f"{self._public}{PATH}?task={named}", id=TARGET, token=token)
+        return OpenedNews(kept.id, target)
+
+    async def close(self, journal: Journal, kept_id: str) -> None:
+        """Nobody waits for news at this address any more.
+
+        Raises:
+            JournalError: that can not be written down.
+        """
+        await objects_of(journal).delete(OWNER, kept_id)

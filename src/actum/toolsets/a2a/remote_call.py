@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
@@ -33,6 +34,7 @@ from ...core.errors import (
     RateLimited,
     ToolError,
     Unavailable,
+    UsageError,
 )
 from ...core.interfaces import Clock, Context, InputRequired
 from ...core.json import Json, JsonObject, dumps
@@ -52,10 +54,14 @@ from .news import NewsAddress
 
 T = TypeVar("T")
 
+log = logging.getLogger("actum.a2a")
+
 POLL_S = (0.5, 10.0)
 """A task is asked after so many seconds at first, and then more and more seldom, up to the second number."""
 FAILURES_MAX = 5
 """After so many failures in a row the call waits on record."""
+NEWS_S = 10.0
+"""So long an agent has to say that it will send news of a task. A person looks after the task where it does not."""
 CANCEL_S = 5.0
 """How long a task that nobody waits for any more is given to hear of that."""
 QUESTIONS_MAX = 50
@@ -90,12 +96,14 @@ class RestingTask(Struct, frozen=True):
         asked: how many questions of the agent were answered.
         calls: how many tool calls the agent has told of, which are counted for the run of the call.
         granted: how many it was told that it may make; None for no limit.
+        news: under which the address is kept at which news of the task are awaited; empty for none.
     """
 
     handle: TaskHandle
     asked: int = 0
     calls: int = 0
     granted: int | None = None
+    news: str = ""
 
 
 class ShownToAgent:
@@ -162,7 +170,7 @@ def resting_task(data: str | bytes) -> RestingTask | None:
         return None
 
 
-def rest(task: RestingTask, call: ToolCall, asker: str, words: str) -> InputRequired:
+def rest(task: RestingTask, call: ToolCall, asker: str, words: str, ask_id: str = "") -> InputRequired:
     """What to raise where a call has to wait for its task. Whoever answers has the task looked at again.
 
     Args:
@@ -170,9 +178,10 @@ def rest(task: RestingTask, call: ToolCall, asker: str, words: str) -> InputRequ
         call: the call.
         asker: what the agent is called here.
         words: why the call waits, for a person.
+        ask_id: of the question; empty for a new one.
     """
     pending = Pending(
-        new_id("ask"),
+        ask_id or new_id("ask"),
         "elicitation",
         f"{words} Answer to look at its task again.",
         call,
@@ -202,6 +211,7 @@ class RemoteCall:
         self._asked = 0
         self._counted = 0
         self._granted = self._calls_left()
+        self._news = ""
         self._left_s = terms.wait_s
 
     async def run(self) -> ToolResult:
@@ -234,7 +244,7 @@ class RemoteCall:
         else:
             self._handle, self._asked, self._counted = known.handle, known.asked, known.calls
             self._is_begun = True
-            self._granted = known.granted
+            self._granted, self._news = known.granted, known.news
             self._task = ReadTask(known.handle.task_id, known.handle.context_id)
             await self._followed(self._go_on())
         while not self._task.is_over:
@@ -438,6 +448,7 @@ class RemoteCall:
             await asyncio.to_thread(self._terms.handles.put, self._context.key, self._state().encode())
 
     async def _forget(self) -> None:
+        await self._drop_news()
         if self._terms.handles is not None:
             await asyncio.to_thread(self._terms.handles.forget, self._context.key)
 
@@ -446,7 +457,7 @@ class RemoteCall:
 
     def _resting(self) -> RestingTask:
         assert self._handle is not None
-        return RestingTask(self._handle, self._asked, self._counted, self._granted)
+        return RestingTask(self._handle, self._asked, self._counted, self._granted, self._news)
 
     async def _rest(self, words: str) -> None:
         """The call waits for the task. Whoever answers has the task looked at again: a person, or news of the agent.
@@ -454,11 +465,11 @@ class RemoteCall:
         Raises:
             InputRequired: always, unless the task has been settled meanwhile.
         """
-        waiting = rest(self._resting(), self._call, self._terms.asker, words)
+        ask_id = new_id("ask")
         if self._terms.card.pushes and self._terms.news is not None:
-            await self._await_news(waiting.pending.id)
+            await self._await_news(ask_id)
         if not self._task.is_settled:
-            raise waiting
+            raise rest(self._resting(), self._call, self._terms.asker, words, ask_id)
 
     async def _await_news(self, ask_id: str) -> None:
         """Have the agent send news that answer a question, and look at the task once more: it may have ended before
@@ -466,11 +477,28 @@ class RemoteCall:
         handle, terms, journal = self._handle, self._terms, self._context.journal
         if handle is None or not handle.task_id or terms.news is None or journal is None:
             return
-        with suppress(CallError, JournalError):  # a person answers, as where there are no news
-            agent, tenant = terms.agent, self._context.tenant
-            target = await terms.news.open(journal, agent, ask_id=ask_id, tenant=tenant)
-            await self._shown(lambda request: terms.connection.send_news_to(handle, target, request))
-            await self._take(await self._get(handle))
+        await self._drop_news()
+        is_told = False
+        try:
+            opened = await terms.news.open(journal, terms.agent, ask_id=ask_id, tenant=self._context.tenant)
+            self._news = opened.kept_id
+            async with terms.clock.timeout(NEWS_S):
+                await self._shown(lambda request: terms.connection.send_news_to(handle, opened.target, request))
+                is_told = True
+                await self._take(await self._get(handle))
+        except (CallError, JournalError, TimeoutError) as error:  # a person answers, as where there are no news
+            log.info("%s sends no news of its task: %s", terms.asker, str(error) or "no answer in time")
+        except UsageError as error:
+            log.warning("no news of %s are awaited: %s", terms.asker, error)
+        if not is_told:
+            await self._drop_news()
+
+    async def _drop_news(self) -> None:
+        """Await no news at the address that the agent was told of before."""
+        dropped, self._news = self._news, ""
+        if dropped and self._terms.news is not None and self._context.journal is not None:
+            with suppress(JournalError):  # it is forgotten when it is old
+                await self._terms.news.close(self._context.journal, dropped)
 
     async def _cancel(self) -> None:
         """Have the task stop; nobody waits for it any more."""

@@ -78,7 +78,7 @@ class Carrier(Protocol):
     def happenings(self, telling: Telling) -> AsyncIterator[Piece | Ending | None]:
         """What happens in an answer."""
 
-    def agent_named(self, model: str, who: Identity) -> str:
+    async def agent_named(self, model: str, who: Identity) -> str:
         """The name of the agent that a model's name means."""
 
 
@@ -131,7 +131,7 @@ class Assistants:
 
     async def _list_assistants(self, http: HttpRequest) -> Response:
         who = identity_of(http.scope)
-        names = [name for name in self._api.agents.names if name and who.may_use("agent", name)]
+        names = await self._api.agent_names(who)
         made = [_told(kept) for kept in await self._objects.find(owner_of(who), "assistant")]
         return json_response(page_of([*map(_of_agent, names), *made], http))
 
@@ -155,7 +155,7 @@ class Assistants:
     async def _keep_assistant(self, http: HttpRequest, before: JsonObject, id_: str) -> JsonObject:
         who, body = identity_of(http.scope), await fields_of_body(http)
         model = text_in(body, "model") or text_in(before, "model")
-        self._carrier.agent_named(model, who)  # raises where there is none for the caller
+        await self._carrier.agent_named(model, who)  # raises where there is none for the caller
         check_supported(body)
         said: JsonObject = {name: body.get(name, before.get(name)) for name in _ASSISTANT}
         read_tools(said.get("tools"))
@@ -175,7 +175,7 @@ class Assistants:
         return told
 
     async def _assistant(self, id_: str, who: Identity) -> JsonObject:
-        if id_ and id_ in self._api.agents.names and who.may_use("agent", id_):
+        if id_ and id_ in await self._api.agent_names(who):
             return _of_agent(id_)
         return await self._one("assistant", id_, who)
 
@@ -333,7 +333,7 @@ class Assistants:
         assistant = await self._assistant(text_in(body, "assistant_id"), who)
         check_supported(body)
         model = text_in(body, "model") or text_in(assistant, "model")
-        agent = self._carrier.agent_named(model, who)
+        agent = await self._carrier.agent_named(model, who)
         for said in objects_in(body, "additional_messages"):
             role, text = message_text(said)
             await self._new_message(thread, role, text, said, who)
@@ -373,7 +373,7 @@ class Assistants:
 
     async def _begin(self, thread: str, body: JsonObject, who: Identity) -> Response:
         wanted = await self._wanted(thread, body, who)
-        agent = await self._carrier.with_tools(self._api.agents.get(wanted.agent), wanted.tools)
+        agent = await self._carrier.with_tools(await self._api.agent(who, wanted.agent), wanted.tools)
         self._api.check_question(agent, wanted.words[-1])
         start, events = Start(new_id("run")), Events() if body.get("stream") is True else None
         settings = read_settings(wanted)

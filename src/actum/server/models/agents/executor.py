@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from msgspec import Struct
@@ -115,7 +115,7 @@ class AgentExecutor:
         self._placing = Placing(api, secret, conversations)
         self._unstored = UnstoredRuns(api)
         self._ending = asyncio.Event()
-        self._agent_of: Callable[[str, Identity], str] | None = None
+        self._agent_of: Callable[[str, Identity], Awaitable[str]] | None = None
         self._assistants = Assistants(api, self._placing, conversations, self)
         self._routes = [
             *StoredAnswers(api, self._placing, self.told_from_record).routes,
@@ -128,19 +128,28 @@ class AgentExecutor:
         """See `Executor`."""
         return self._routes
 
-    def know_names(self, agent_of: Callable[[str, Identity], str]) -> None:
+    async def published(self, who: Identity) -> Sequence[str]:
+        """See `Executor`."""
+        names = await self._api.published.listed(who.tenant)
+        return [name for name in names if who.may_use("agent", name)]
+
+    async def has_published(self, name: str, who: Identity) -> bool:
+        """See `Executor`."""
+        return who.may_use("agent", name) and name in await self._api.published.listed(who.tenant)
+
+    def know_names(self, agent_of: Callable[[str, Identity], Awaitable[str]]) -> None:
         """See `Executor`."""
         self._agent_of = agent_of
 
-    def agent_named(self, model: str, who: Identity) -> str:
+    async def agent_named(self, model: str, who: Identity) -> str:
         """The name of the agent that a model's name means.
 
         Raises:
             UnknownName: the name means no agent for this caller.
         """
         if self._agent_of is not None:
-            return self._agent_of(model, who)
-        if model not in self._api.agents.names or not who.may_use("agent", model):
+            return await self._agent_of(model, who)
+        if model not in await self._api.agent_names(who):
             raise UnknownName(f"There is no agent {model[:200]!r} here, or your key may not use it.")
         return model
 
@@ -246,7 +255,8 @@ class AgentExecutor:
         self, asked: ModelRequest, turn: AskedTurn, name: str, place: Begin, events: asyncio.Queue[Event | None] | None
     ) -> RunJob | None:
         """Begin a run, unless the same request has begun it before."""
-        who, agent = asked.identity, self._api.agents.get(name)
+        who = asked.identity
+        agent = await self._api.agent(who, name)
         self._api.check_question(agent, place.question)
         agent = await self.with_tools(agent, turn.tools, turn.answer_schema)
 
@@ -297,7 +307,7 @@ class AgentExecutor:
             Refused: another request goes on with it.
         """
         recorded = place.recorded
-        agent = self._api.agent_of(recorded.started)
+        agent = await self._api.agent_of(recorded.started)
         if agent is None:
             raise UnknownName("There is no agent any more that can go on with this run.")
         if await self._api.journal.driven([recorded.run_id]):

@@ -222,7 +222,7 @@ class Placing:
             if question_answered := self._with_words(before_run, turn):
                 return question_answered
             return msgspec.structs.replace(begin, after=before_run.run_id)
-        own_tools = {tool.name for tool in await self._api.agents.get(agent).list_tools()}
+        own_tools = {tool.name for tool in await (await self._api.agent(who, agent)).list_tools()}
         told = [*turn.history, *turn.results]
         recorded = await self._recorded_turns(told, who, agent, secret)
         claims = claimed_history(told, who, own_tools, question.text, recorded)

@@ -78,14 +78,15 @@ def _workflow(workflow: FieldReader, notes: ImportNotes, name: str, description:
     hidden: dict[str, str] = {}
     for each in workflow.objects("environment_variables"):
         _constant(each, secrets, env, constants, hidden)
-    variables, conversation = _conversation(workflow, secrets)
+    remembered, conversation = _conversation(workflow, secrets)
+    variables: JsonObject = {}
     _features(workflow.object("features"))
     for field in ("rag_pipeline_variables", "hash", "marked_name", "marked_comment"):
         if workflow.raw(field):
             workflow.lost(field, "this is not there")
     graph = DifyGraph(workflow.object("graph"), notes)
     references = References(graph, constants, hidden, conversation)
-    references.variables |= variables.keys()
+    references.variables |= remembered.keys()
     if any(node.kind == "answer" and node.parent for node in graph.nodes.values()):
         references.gathered = references.variable_name("answered")
         variables[references.gathered] = ""
@@ -104,7 +105,8 @@ def _workflow(workflow: FieldReader, notes: ImportNotes, name: str, description:
     outputs: JsonObject = {"answer": "".join(f"${{{each}.text?}}" for each in said)} if said else {}
     if references.gathered:
         outputs = {"answer": f"${{vars.{references.gathered}}}"}
-    optional: JsonObject = {"description": description, "inputs": _inputs(references), "env": env, "vars": variables}
+    optional: JsonObject = {"description": description, "inputs": _inputs(references), "env": env}
+    optional |= {"vars": variables, "conversation": remembered}
     definition: JsonObject = {"actum": "workflow/1", "name": name, "imported": "dify"}
     definition |= {field: value for field, value in optional.items() if value}
     definition |= {"nodes": body.nodes, "edges": list(body.edges)}
@@ -122,7 +124,6 @@ def _conversation(workflow: FieldReader, secrets: Secrets) -> tuple[JsonObject, 
         known = _identifier(label, variables)
         conversation[label] = (known, type_)
         variables[known] = secrets.without(each.raw("value"), f"conversation_variables.{label}")
-        each.near("name", "a variable of the run: it does not last from one run of a conversation to the next")
     return variables, conversation
 
 

@@ -17,6 +17,9 @@ from ..report import FieldReader
 from ..secrets import is_secret_name
 from .nodes import Converted, NodeConversion, parsed
 
+TURNS_MAX = 100
+"""So many turns of a conversation a model node is told at most."""
+
 _BOUNDARY = "actum-form-boundary"
 
 # Models ---------------------------------------------------------------------------------------------------------------
@@ -96,10 +99,7 @@ def _prompts(c: NodeConversion, main: JsonObject) -> list[tuple[str, JsonObject]
     if memory.value:
         query = memory.text("query_prompt_template") or "{{#sys.query#}}"
         said.append(("user", c.references.text(query, c.place, memory, "query_prompt_template")))
-        window = memory.object("window")
-        memory.near("window", "a model node has no memory of earlier runs: an agent in a conversation has one")
-        window.editor_only("enabled", "size")
-        memory.editor_only("role_prefix")
+        main["memory"] = {"turns": _turns(memory)}
     if said and said[0][0] == "system":
         main["system"] = said.pop(0)[1]
     if len(said) == 1 and said[0][0] == "user":
@@ -109,6 +109,17 @@ def _prompts(c: NodeConversion, main: JsonObject) -> list[tuple[str, JsonObject]
             {"role": role if role in ("system", "user", "assistant") else "user", "text": text} for role, text in said
         ]
     return before
+
+
+def _turns(memory: FieldReader) -> int:
+    """How many turns of the conversation a model is told."""
+    window = memory.object("window")
+    size = int(window.number("size", 0))
+    turns = TURNS_MAX if not window.flag("enabled") or size < 1 else min(size, TURNS_MAX)
+    words = f"{turns} turns at most, and no more tokens than `tokens` of `memory` says: 4000, estimated"
+    memory.near("window", f"{words}; the turns stand before all messages but those of the system")
+    memory.editor_only("role_prefix")
+    return turns
 
 
 def _vision(c: NodeConversion, main: JsonObject) -> None:

@@ -1,0 +1,198 @@
+"""The one call that a node makes: which call that is, where its arguments came from, and what the node gives then."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from msgspec import UNSET
+
+from ..core.call import MediaPart, ToolCall, ToolResult
+from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
+from ..core.provenance import Origins
+from ..core.record import NodeError
+from ..policy.origins import Lookup
+from ..schema.schema import compile_schema
+from .asking import told_of
+from .flow import Due, NodeOutcome
+from .lineage import DEVELOPER, Built, Lineage, OfTool, as_foreign, is_models, origins_in
+from .pure import NodeFailed, failed
+from .settings import AgentNode, CodeNode, HttpNode, KnowledgeNode, ToolNode, WorkflowNode
+from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
+
+_HELD = "a value of an http node names a secret that the definition does not name there"
+_NOT_PUBLISHED = "an imported workflow gets no secret before a person has published the workflow"
+
+
+def asked_for(due: Due, *, is_foreign: bool) -> tuple[JsonObject, ToolCall | None]:
+    """What a node is given, and the call that it makes.
+
+    Args:
+        due: the node.
+        is_foreign: whether the literals of the definition are a stranger's.
+
+    Raises:
+        NoValue: an expression has no value.
+        NodeFailed: the values do not fit the node.
+    """
+    scope, settings = due.scope, due.node.settings
+    given: JsonObject = {name: each.value(scope) for name, each in due.node.expressions.items()}
+    match settings:
+        case ToolNode(tool=name):
+            return given, ToolCall(due.path, name, object_in(given["with"], "with"))
+        case AgentNode(agent=name):
+            task = given["task"]
+            return given, ToolCall(due.path, name, {"task": task if isinstance(task, str) else dumps(task)})
+        case WorkflowNode(workflow=name):
+            return given, ToolCall(due.path, name.partition("@")[0], object_in(given["with"], "with"))
+        case KnowledgeNode(tool=name):
+            return given, ToolCall(due.path, name, {"query": given["query"], **object_in(given["with"], "with")})
+        case CodeNode():
+            inputs = object_in(given["with"], "with")
+            said: JsonObject = {"language": settings.language, "code": settings.code, "inputs": inputs}
+            return given, ToolCall(due.path, CODE_TOOL, said)
+        case HttpNode():
+            if is_foreign and placeholders(given):
+                raise NodeFailed("secret", _NOT_PUBLISHED)
+            if placeholders(given) != placeholders([settings.url, settings.query, settings.headers, settings.body]):
+                raise NodeFailed("secret", _HELD)
+            name = HTTP_READ_TOOL if settings.method in READING else HTTP_SEND_TOOL
+            sent = {name: value for name, value in given.items() if value not in (None, {}, "")}
+            return given, ToolCall(due.path, name, {"method": settings.method, **sent})
+        case _:
+            return given, None
+
+
+class OriginsOfCall:
+    """Tells the origins of the arguments of a node's call exactly. The words of a model, and what a person put in the
+    place of an argument, are looked up in what was said.
+
+    Args:
+        due: the node.
+        name: the tool that is called.
+        given: the arguments as the node gave them.
+        look_up: looks origins up in what was said.
+        is_foreign: whether the literals of the definition are a stranger's.
+    """
+
+    __slots__ = ("_due", "_given", "_is_foreign", "_lineage", "_look_up", "_name")
+
+    def __init__(self, due: Due, name: str, given: JsonObject, look_up: Lookup, *, is_foreign: bool) -> None:
+        self._due = due
+        self._name = name
+        self._given = given
+        self._look_up = look_up
+        self._is_foreign = is_foreign
+        # Another node may change a variable while this call waits.
+        self._lineage = _lineage_of(due, name) if due.node.reads_variables else None
+
+    def __call__(self, arguments: JsonObject) -> Origins:
+        if self._lineage is None:
+            self._lineage = _lineage_of(self._due, self._name)
+        origins = self._origins(arguments, self._lineage)
+        return as_foreign(origins) if self._is_foreign else origins
+
+    def _origins(self, arguments: JsonObject, lineage: Lineage) -> Origins:
+        given, before = self._given, origins_in(self._given, lineage)
+        if list(arguments) == ["value"] and not _same(given.get("value"), arguments["value"]):
+            return self._inside(before, arguments)  # a policy asks for a plain value inside of another
+        exact = origins_in(arguments, lineage)
+        changed = arguments != given
+        unknown = {
+            path
+            for path, known in exact.items()
+            if is_models(known) or path not in before or (changed and _at(arguments, path) != _at(given, path))
+        }
+        if not unknown:
+            return exact
+        looked = self._look_up(arguments)
+        return {path: looked.get(path, known) if path in unknown else known for path, known in exact.items()}
+
+    def _inside(self, before: Origins, arguments: JsonObject) -> Origins:
+        """The origins of one plain value, `value`, that stands somewhere inside of the arguments of a call.
+
+        Where it stands is not known: where values that are the same have different origins, each counts as a part.
+        """
+        known = [each for path, each in before.items() if _same(_at(self._given, path), arguments["value"])]
+        if not known or any(map(is_models, known)):
+            return self._look_up(arguments)
+        if all(each == known[0] for each in known):
+            return {"value": known[0]}
+        return {"value": tuple(msgspec.structs.replace(origin, part=True) for each in known for origin in each)}
+
+
+def outcome_of_call(due: Due, call: ToolCall, result: ToolResult, trusted: tuple[str, ...]) -> NodeOutcome:
+    """What a call came to, as the value of its node.
+
+    Args:
+        due: the node.
+        call: the call.
+        result: what the call came to.
+        trusted: the fields of the tool's results that nobody else could have written.
+    """
+    if result.error is not None:
+        return NodeOutcome(error=NodeError(result.error.code, result.error.message, due.path))
+    text, settings = result.text, due.node.settings
+    output: Json = text if result.structured is UNSET else result.structured
+    if isinstance(output, str) and isinstance(settings, WorkflowNode):
+        output = parsed(output)
+    if isinstance(settings, CodeNode) and settings.outputs is not None:
+        form = compile_schema(settings.outputs, where=f"{due.path}.outputs", blanks=True)
+        problem = told_of(form.problems(output), "the output")
+        if problem:
+            return failed(due, "invalid_output", f"the output of the code does not fit: {problem}")
+    handles: list[Json] = [part.handle for part in result.content if isinstance(part, MediaPart) and part.handle]
+    of_text = OfTool(call.name, ("",) if "" in trusted else ())
+    lineage = Built({"output": OfTool(call.name, trusted)}, of_text)
+    return NodeOutcome(value={"output": output, "text": text, "files": handles}, lineage=lineage)
+
+
+def _lineage_of(due: Due, name: str) -> Lineage:
+    """Where the arguments of a node's call came from."""
+    lineages = {field: each.lineage(due.scope) for field, each in due.node.expressions.items()}
+    if name == CODE_TOOL:
+        return Built({"inputs": lineages["with"]}, DEVELOPER)
+    if "with" not in lineages:
+        return Built(dict(lineages.items()), DEVELOPER)
+    lineage = lineages["with"]
+    if "query" in lineages:
+        own = lineage.parts if isinstance(lineage, Built) else {}
+        return Built({"query": lineages["query"], **own}, lineage)
+    return lineage
+
+
+def object_in(value: Json, name: str) -> JsonObject:
+    """A value that has to be an object.
+
+    Raises:
+        NodeFailed: the value is none; the message says which value.
+    """
+    if not isinstance(value, dict):
+        raise NodeFailed("no_value", f"{name} is no object")
+    return value
+
+
+def parsed(text: str) -> Json:
+    """The value of a text that is JSON, else the text."""
+    try:
+        return parse(text)[0]
+    except JsonProblem:
+        return text
+
+
+def _at(arguments: JsonObject, path: str) -> Json:
+    """The value under a path such as `items[0].name`; None where there is none."""
+    value: Json = arguments
+    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
+        if index and isinstance(value, list) and int(index) < len(value):
+            value = value[int(index)]
+        elif isinstance(value, dict):
+            value = value.get(name)
+        else:
+            return None
+    return value
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Whether two plain values are the same; 1 and true are not."""
+    return type(one) is type(other) and one == other

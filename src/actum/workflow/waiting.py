@@ -1,0 +1,130 @@
+"""Runs that wait for a time, in a program that is there to go on with them: no server is needed.
+
+Whoever calls `Workflow.run` waits along where the run waits for a time alone; `attend` goes on with all other runs
+whose time has come. While nothing happens, both do nothing but look at the journal now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from msgspec import structs
+
+from ..core.errors import ActumError, Busy
+from ..core.event import Event, RunFinished, RunResult, RunStarted
+from ..core.interfaces import Clock, Journal
+from ..core.json import JsonObject
+from ..core.record import Ended, OpenQuestion
+from ..journal.recording import RunState
+from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused
+
+log = logging.getLogger("actum.workflow")
+
+WAIT_S = 60.0
+"""A program that runs a workflow waits so long, where it does not say otherwise."""
+RUNS_MAX = 16
+"""`attend` goes on with so many runs at a time."""
+
+
+async def until_over(journal: Journal, run_id: str, ends: float, clock: Clock) -> None:
+    """Return when a time has come, or when somebody else has gone on with a run that waits for the time.
+
+    Args:
+        journal: where the run is on record.
+        run_id: the run.
+        ends: the time, in seconds since 1970. The clock may be set while this waits.
+        clock: the time.
+    """
+    known = (await journal.read(run_id))[-1].number
+    while (left := ends - clock.now()) > 0:
+        await clock.sleep(min(left, WAKE_S))
+        if await journal.read(run_id, known):
+            return
+
+
+async def end_waiting(journal: Journal, run_id: str) -> None:
+    """A program that waited along was cancelled, and its run with it, unless somebody else goes on with the run."""
+    with suppress(Busy):
+        async with journal.claim(run_id):
+            if is_paused(await journal.read(run_id)):
+                journal.append(run_id, Ended("stopped", "", "cancelled"))
+                await journal.sync(run_id)
+
+
+def as_stopped(result: RunResult[JsonObject], ended: Ended) -> RunResult[JsonObject]:
+    """The result of a run that somebody else stopped while it waited."""
+    return structs.replace(result, status="stopped", text=ended.text, stop_reason=ended.reason, pending=())
+
+
+class WholeRun:
+    """Tells a run that pauses and goes on as one: one beginning, and one end.
+
+    Args:
+        emit: is told.
+    """
+
+    def __init__(self, emit: Callable[[Event], None]) -> None:
+        self._emit = emit
+        self._has_begun = False
+        self._pause: Event | None = None
+
+    def tell(self, event: Event) -> None:
+        """Tell an event, but for a pause, which may not be the end."""
+        if isinstance(event, RunFinished) and event.result.status == "paused":
+            self._pause = event
+        elif not isinstance(event, RunStarted) or not self._has_begun:
+            self._has_begun = self._has_begun or isinstance(event, RunStarted)
+            self._pause = None if isinstance(event, RunFinished) else self._pause
+            self._emit(event)
+
+    def end(self, result: RunResult) -> None:
+        """Tell the end where the run is left paused, or was stopped by somebody else."""
+        if self._pause is not None:
+            self._emit(RunFinished(result))
+
+
+async def attend(
+    journal: Journal, clock: Clock, can_go_on: CanGoOn, go_on: Callable[[str, RunState], Awaitable[object]]
+) -> None:
+    """Go on with runs whose waits are over, until this is cancelled.
+
+    Args:
+        journal: where the runs are on record.
+        clock: the time.
+        can_go_on: which runs can be gone on with here.
+        go_on: goes on with a run.
+
+    Raises:
+        JournalError: the journal can not be read.
+    """
+    due, free, under_way = DueQuestions(journal, clock), asyncio.Semaphore(RUNS_MAX), set[str]()
+
+    async def one(question: OpenQuestion, state: RunState) -> None:
+        async with free:
+            try:
+                await go_on(question.run_id, state)
+            except Busy:  # somebody else goes on with it, or with another run of its conversation
+                due.look_again(question)
+            except ActumError as error:
+                log.warning("run %s waited, and can not be gone on with: %s", question.run_id, error)
+            finally:
+                under_way.discard(question.run_id)
+
+    async with asyncio.TaskGroup() as group:
+        while True:
+            for question in await due.look():
+                run_id = question.run_id
+                if run_id in under_way or (journal.tasks is not None and await journal.tasks.find(run_id) is not None):
+                    continue
+                entries = await journal.read(run_id)
+                state = RunState(entries)
+                asked = next((each for each in state.waiting() if each.id == question.ask_id), None)
+                if asked is None or not is_paused(entries) or not ends_by_itself(state, asked):
+                    continue
+                if await can_go_on(run_id, state):
+                    under_way.add(run_id)
+                    group.create_task(one(question, state))
+            await clock.sleep(WAKE_S)
