@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from actum.core.clock import SystemClock
 from actum.core.errors import ActumError
 from actum.core.interfaces import Journal
 from actum.core.record import CallsRequested, Started
-from actum.core.task import Backoff, TaskOptions
+from actum.core.task import Backoff, TaskOptions, TaskState
 from actum.runs.runner import Runner
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.children import LocalSettings
@@ -48,6 +49,8 @@ from .tasks_workflow import KilledWorkflows, write_workflows
 
 WRITERS = 32
 QUEUED = 10_000
+GOING_ON: tuple[TaskState, ...] = ("queued", "running", "retrying")
+"""The states of tasks that somebody goes on with."""
 TOOLS = """
 import fcntl, time
 from pathlib import Path
@@ -280,7 +283,7 @@ async def _kills(place: Place, rounds: int, dispatcher: str, broker: BrokerServe
             broker.empty()
     for _ in range(60):
         counts = await place.queue.counts()
-        if not any(counts.get(state) for state in ("queued", "running", "retrying")):
+        if not any(counts.get(state) for state in GOING_ON):
             break
         await _serve_for(place, dispatcher, 10.0)
     done = Counter(line.partition(" ")[0] + line.split()[1] for line in _ledger(place))
@@ -320,7 +323,7 @@ async def _kills_of_workflows(place: Place, rounds: int, dispatcher: str, broker
     for _ in range(60):
         if not await killed.answer():
             break
-        await _serve_for(place, dispatcher, 10.0)
+        await _serve_for(place, dispatcher, 10.0, (*GOING_ON, "waiting"))  # what waits for a time goes on, too
     found = await killed.judge(_ledger(place))
     await place.journal.close()
     database = "postgres" if "://" in place.settings.journal else "sqlite"
@@ -332,8 +335,12 @@ def _ledger(place: Place) -> list[str]:
     return path.read_text("utf-8").splitlines() if path.exists() else []
 
 
-async def _serve_for(place: Place, dispatcher: str, seconds: float) -> None:
-    """A server or worker of tasks, killed after a while from when it says that it is ready."""
+async def _serve_for(
+    place: Place, dispatcher: str, seconds: float, open_states: Sequence[TaskState] = GOING_ON
+) -> None:
+    """A server or worker of tasks, killed after a while from when it says that it is ready; where the while is long,
+    also when no task is in one of these states.
+    """
     process = subprocess.Popen(  # noqa: ASYNC220 - it starts at once
         [sys.executable, "-m", "tests.tasks.service", dispatcher, place.settings.journal, str(place.folder)],
         env=place.environment,
@@ -350,7 +357,7 @@ async def _serve_for(place: Place, dispatcher: str, seconds: float) -> None:
             if seconds > 5:
                 with suppress(ActumError):
                     counts = await place.queue.counts()
-                    if not any(counts.get(state) for state in ("queued", "running", "retrying")):
+                    if not any(counts.get(state) for state in open_states):
                         break
     finally:
         process.kill()

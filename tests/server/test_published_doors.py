@@ -37,6 +37,7 @@ from actum.server.identity import Keys
 from actum.server.scopes import ALL_SCOPES
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
+from tests.cli.test_serve import command, served, until
 from tests.server.models.desk import until as until_true
 from tests.web import serving
 
@@ -546,3 +547,65 @@ async def test_a_workflow_of_the_settings_uses_what_the_operator_published_and_n
 
                 await until_true(done)
     await journal.close()
+
+
+async def test_what_is_published_is_a_task_that_another_process_carries_out_with_the_version_it_began_with(
+    tmp_path: Path,
+) -> None:
+    for name, text in (("price", price()), ("ask", asking("one")), ("count", COUNTING)):
+        (tmp_path / f"{name}.workflow.yaml").write_text(text, "utf-8")
+    settings = "[tasks]\nworkers = 2\n"
+
+    def publishes(name: str, text: str) -> None:
+        (tmp_path / f"{name}.workflow.yaml").write_text(text, "utf-8")
+        told = command(tmp_path, "workflow", "publish", f"{name}.workflow.yaml")
+        assert "is published" in told, told
+
+    async with (
+        served(tmp_path, settings=settings) as server,
+        httpx.AsyncClient(base_url=server.origin, timeout=40) as client,
+    ):
+        for name, text in (("price", price()), ("ask", asking("one")), ("count", COUNTING)):
+            publishes(name, text)  # by another process, while the server runs
+        later: dict[str, object] = {"execute_async": True}
+        asked: dict[str, tuple[str, dict[str, object]]] = {
+            "tool": ("/v1/tools/ask/call", {"arguments": {"city": "x"}}),
+            "agent": ("/v1/runs", {"agent": "ask", "question": "x"}),
+            "workflow": ("/v1/workflows/ask/run", {"inputs": {"city": "x"}}),
+        }
+        tasks = {
+            name: (await client.post(path, json=body | later)).json()["task_id"] for name, (path, body) in asked.items()
+        }
+
+        async def wait() -> bool:
+            found = (await client.get("/v1/approvals?limit=50")).json()["items"]
+            return {each["run"] for each in found} >= set(tasks.values())
+
+        await until(wait)
+        publishes("price", price(word="dear"))
+        publishes("ask", asking("two"))
+        waiting = (await client.get("/v1/approvals?limit=50")).json()["items"]
+        for each in waiting:
+            yes = {"verdict": "answer", "arguments": {"choice": "yes"}}
+            assert (await client.post(f"/v1/approvals/{each['id']}", json=yes)).status_code in (200, 404, 409)
+        for name, task in tasks.items():
+            told = (await client.get(f"/v1/tasks/{task}", params={"wait": "30"})).json()
+            assert (told["state"], "one: cheap in one" in str(told["result"])) == ("succeeded", True), (name, told)
+        fresh = (await client.post("/v1/tools/price/call", json={"arguments": {"city": "x"}} | later)).json()["task_id"]
+        told = (await client.get(f"/v1/tasks/{fresh}", params={"wait": "30"})).json()
+        assert told["result"] == {"said": "dear in x"}
+        # Tasks of one conversation, accepted at once: each sees what the others have done, and none fails.
+        words = [
+            (
+                await client.post(
+                    "/v1/workflows/count/run", json={"inputs": {"word": str(n)}, "conversation": "c"} | later
+                )
+            ).json()["task_id"]
+            for n in range(6)
+        ]
+        counts = []
+        for task in words:
+            told = (await client.get(f"/v1/tasks/{task}", params={"wait": "60"})).json()
+            assert told["state"] == "succeeded", told
+            counts.append(len(told["result"]["words"].split("+")))
+        assert sorted(counts) == [1, 2, 3, 4, 5, 6]

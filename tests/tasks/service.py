@@ -15,10 +15,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from actum.compose.agents import Agents
 from actum.compose.journals import open_journal
 from actum.compose.settings import Settings, read_settings
-from actum.compose.task_child import local_dispatcher
+from actum.compose.task_child import SettingsBuilder, local_dispatcher
 from actum.compose.task_worker import work
+from actum.compose.workflows import Workflows
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.tasks.children import LocalSettings
@@ -99,7 +101,11 @@ def environment_of(folder: Path) -> Mapping[str, str]:
 
 def local(settings: Settings, journal: Journal, folder: Path) -> Dispatcher:
     """The local dispatcher, with two children."""
-    return local_dispatcher(settings, journal, environment_of(folder), folder, local=LocalSettings(workers=2))
+    environment = environment_of(folder)
+    agents = Agents(settings, environment, folder, journal=journal)
+    workflows = Workflows(settings, environment, folder, journal=journal)
+    builder = SettingsBuilder(settings, environment, folder, journal, agents, workflows)
+    return local_dispatcher(settings, journal, environment, folder, local=LocalSettings(workers=2), builder=builder)
 
 
 class WorkerProcess:

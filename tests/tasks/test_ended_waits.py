@@ -10,6 +10,7 @@ import pytest
 from actum import Agent, Answer
 from actum.call.asking.inbox import answer_in_run
 from actum.core.call import ToolCall
+from actum.core.claim import claim_of_conversation
 from actum.core.errors import Busy, UnknownName
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
@@ -285,3 +286,16 @@ async def test_a_wait_ends_by_the_clock_as_it_is_set_back_and_forward(store: Sto
     assert [await queued(later), await queued(later), await queued(early)] == [False, True, False]
     clock.set(now + 601)
     assert await queued(early)
+
+
+async def test_a_run_whose_conversation_is_busy_as_its_wait_ends_goes_on_later_and_no_attempt_is_counted(
+    store: Store,
+) -> None:
+    desk = Desk(store)
+    run_id = (await desk.workflow.run({}, conversation="c", principal="ann")).run_id
+    desk.clock.advance(3_601)
+    await EndedWaits(desk.journal, desk.clock, anything).look()
+    async with desk.journal.claim(claim_of_conversation("ann", "c")):
+        assert await desk.go_on(run_id) == "queued"
+    assert await desk.go_on(run_id) == "succeeded"
+    assert [each.attempt for each in (await desk.queue.look(run_id)).attempts] == [1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections import Counter
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from actum import Answer
+from actum import Answer, tool
 from actum.call.asking.inbox import answer_in_run
 from actum.compose.journals import open_journal
 from actum.compose.workflows import Workflows
@@ -18,6 +19,8 @@ from actum.core.interfaces import Journal
 from actum.core.record import Intended, NodeLeft
 from actum.core.task import TaskLine, TaskOptions
 from actum.storage.place import open_journal as open_at
+from actum.workflow import Workflow
+from actum.workflow.load import read_definition
 from tests.broker import BrokerServer
 from tests.tasks.office import SOON, Office, is_gone, until
 from tests.tasks.service import environment_of
@@ -114,7 +117,19 @@ nodes:
 edges: [first > shaky, shaky > part, shaky > clerk, part > nap, clerk > nap, nap > sure, sure.yes > yes]
 outputs: {part: "${part.output.seen}", clerk: "${clerk.output}", yes: "${yes.output?}"}
 """
+NAP = """\
+actum: workflow/1
+name: anything
+nodes:
+  before: {type: tool, tool: look, with: {name: before}}
+  nap:    {type: wait, for: 0.3s}
+  after:  {type: tool, tool: look, with: {name: after}}
+edges: [before > nap, nap > after]
+outputs: {seen: "${after.output}"}
+"""
 SETTINGS = """\
+[workflows.nap]
+file = "nap.workflow.yaml"
 [workflows.pays]
 file = "pays.workflow.yaml"
 [workflows.trip]
@@ -127,7 +142,7 @@ class Desk(Office):
     """An office with workflows."""
 
     def __init__(self, kind: str, place: str, folder: Path) -> None:
-        for name, text in (("part", PART), ("pays", PAYS), ("trip", TRIP)):
+        for name, text in (("part", PART), ("pays", PAYS), ("trip", TRIP), ("nap", NAP)):
             (folder / f"{name}.workflow.yaml").write_text(text, "utf-8")
         (folder / "tools.py").write_text(WORK, "utf-8")
         (folder / "actum.toml").write_text(SETTINGS, "utf-8")
@@ -214,3 +229,26 @@ async def test_a_cancel_while_branches_run_ends_their_processes_and_nothing_foll
     assert sum(isinstance(entry.record, Intended) for entry in entries) == 3
     assert not desk.ledger("ended_pay") + desk.ledger("ended_hold")
     assert await desk.left(line) == ["first"]
+
+
+async def test_a_run_that_is_no_task_goes_on_as_its_wait_ends_in_two_dispatchers_once(desk: Desk) -> None:
+    workflow = desk.workflows.get("nap")
+    runs = [(await workflow.run(wait_s=0)).run_id for _ in range(5)]
+    stranger = Workflow(read_definition(NAP), [tool(look)], name="stranger", journal=desk.journal)
+    left = (await stranger.run(wait_s=0)).run_id
+    async with desk.dispatching(), desk.dispatching():
+        for run_id in runs:
+            while True:
+                listed = {line.run_id: line for line in await desk.queue.list()}
+                if run_id in listed:
+                    break
+                await asyncio.sleep(0.02)
+            view = await desk.ended(listed[run_id])
+            assert (view.line.state, view.outputs) == ("succeeded", {"seen": "seen after"})
+    assert Counter(desk.looked()) == Counter({"before": 5, "after": 5})
+    assert left not in {line.run_id for line in await desk.queue.list()}
+
+
+def look(name: str) -> str:
+    """Look, as another program does."""
+    return "seen elsewhere " + name

@@ -176,3 +176,13 @@ async def test_a_program_attends_to_runs_whose_waits_are_over_each_once(tmp_path
     assert (known[cancelled], known[strange]) == ("stopped", "paused")
     for journal in journals:
         await journal.close()
+
+
+@pytest.mark.parametrize("approvers", [{"cel": "[]"}, {"cel": "null"}, ["${inputs.boss}"], [7]])
+async def test_approvers_that_come_to_nobody_are_an_error_and_never_everybody(approvers: Json) -> None:
+    ask: JsonObject = {"type": "human", "message": "?", "approvers": approvers, "on_error": "branch"}
+    nodes: JsonObject = {"ask": ask, "s": {"type": "say", "text": "${error.message}"}}
+    inputs: JsonObject = {"type": "object", "properties": {"boss": {"type": "string"}}}
+    flow = workflow({"nodes": nodes, "edges": ["ask.error > s"], "inputs": inputs})
+    done = await flow.run({"boss": ""})
+    assert (done.status, "no name" in done.text) == ("done", True)

@@ -23,7 +23,7 @@ from ..schema.schema import Schema, compile_schema
 from .functions import told
 from .graph import GraphNode
 from .pure import NodeFailed
-from .settings import ClassifyNode, ExtractNode, ModelNode
+from .settings import ClassifyNode, ExtractNode, ModelNode, PromptMessage
 
 FORM = "answer"
 """The name of the tool that is no tool."""
@@ -109,12 +109,16 @@ async def _plain(
     messages: list[Message] = []
     if given["system"]:
         messages.append(SystemMessage(told(given["system"])))
-    for said in cast("list[JsonObject]", given["messages"] or []):
-        text = told(said.get("text", ""))
-        if said.get("role") == "system":
+    try:
+        messages_given = msgspec.convert(given["messages"] or [], list[PromptMessage])
+    except msgspec.ValidationError as error:
+        raise NodeFailed("no_value", f"messages: {error}") from None
+    for said in messages_given:
+        text = told(said.text)
+        if said.role == "system":
             messages.append(SystemMessage(text))
         else:
-            messages.append(Reply.of(text) if said.get("role") == "assistant" else UserMessage.of(text))
+            messages.append(Reply.of(text) if said.role == "assistant" else UserMessage.of(text))
     leading = next((at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages))
     messages[leading:leading] = earlier
     if given["prompt"] or len(messages) == len(earlier) or media:

@@ -35,7 +35,7 @@ from ..policy.origins import Lookup
 from ..runs.run import Finish, Run, Stopped
 from .asking import form_of
 from .conversation import ConversationVariables
-from .expression import NoValue
+from .expression import NoValue, check_size
 from .flow import Due, Flow, NodeOutcome
 from .graph import Definition, is_foreign
 from .lineage import OF_MODEL, Built, Lineage
@@ -144,6 +144,7 @@ class WorkflowEngine:
             raise WorkflowFailed(flow.failed.code, flow.failed.message, flow.failed.node)
         try:
             outputs, _ = flow.outputs()
+            check_size(outputs)
         except NoValue as none:
             raise WorkflowFailed("no_value", f"outputs: {none}") from None
         return Finish(status="done", text="\n".join(self._said) or dumps(outputs), output=outputs, outputs=outputs)
@@ -197,7 +198,9 @@ class WorkflowEngine:
     def _feed(self, number: int, record: NodeLeft, due: Due) -> None:
         """Tell the flow what came of a node, by the record."""
         needs = due.node.type.needs
-        _, began = self._began.pop(due.path, (0, None))
+        begun_at, began = self._began.pop(due.path, (-1, None))
+        if record.began != begun_at:
+            raise self._diverged(number, f"the node {record.path} is left that began elsewhere")
         if record.status == "again":
             self._tries[due.path] = self._tries.get(due.path, 1) + 1
             self._took(due, NodeOutcome(is_again=True), is_new=False)
@@ -214,6 +217,8 @@ class WorkflowEngine:
                 raise self._diverged(number, f"the call of {record.path} has no outcome")
             outcome = self._of_result(due, self._run.state.calls[record.began][0], result[0])
         else:
+            if record.port and record.port not in due.node.ports:
+                raise self._diverged(number, f"the node {record.path} has no port {record.port!r}")
             value = cast(JsonObject, self._kept[record.kept]) if record.kept else record.value
             outcome = NodeOutcome(value=value, port=record.port, lineage=self._lineage_of(due))
         if (outcome.error is None) != (record.error is None) or outcome.port != record.port:
@@ -342,7 +347,13 @@ class WorkflowEngine:
         if assigned and (name := self._conversation.conflict(assigned)):
             message = f"another run of the conversation has changed {name} since this run began"
             outcome, assigned = failed(due, "conflict", message), {}
-        value, kept = ({}, "") if is_call or outcome.error is not None else self._kept_apart(outcome.value)
+        value: JsonObject = {}
+        kept = ""
+        if not is_call and outcome.error is None:
+            try:
+                value, kept = self._kept_apart(outcome.value)
+            except NoValue as large:
+                outcome, assigned = failed(due, "too_large", str(large)), {}
         record = NodeLeft(
             path=due.path,
             status="again" if outcome.is_again else "done" if outcome.error is None else "failed",
@@ -376,8 +387,15 @@ class WorkflowEngine:
             self._said.append(text)
 
     def _kept_apart(self, value: JsonObject) -> tuple[JsonObject, str]:
-        """A value for the record; a large value is kept by its digest instead."""
-        text = msgspec.json.encode(value) if _may_be_large(value) else b""
+        """A value for the record; a large value is kept by its digest instead.
+
+        Raises:
+            NoValue: the value is far too large.
+        """
+        text = b""
+        if _may_be_large(value):
+            check_size(value)
+            text = msgspec.json.encode(value)
         if len(text) <= NODE_VALUE_BYTES_MAX:
             return value, ""
         digest = _digest(value)

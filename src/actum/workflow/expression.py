@@ -7,7 +7,7 @@ the CEL library converts every value that it is given.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from typing import Protocol
 
@@ -17,8 +17,9 @@ from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..policy.program import BUILT_IN, CelProgram, ProgramFailed, check_names
 from ..schema.canonical import Unclear
-from .functions import FUNCTIONS, told
+from .functions import FUNCTIONS, NUMBER_MAX, told
 from .lineage import DEVELOPER, Built, Lineage, Mixed, Steps, part_of, path_of
+from .size import CHARS_MAX, ExpressionWork, TooLarge, bare_of, size_of
 
 ROOTS = ("inputs", "vars", "env", "run", "item", "index", "error")
 """What an expression may speak of beside nodes."""
@@ -26,8 +27,8 @@ ROOTS = ("inputs", "vars", "env", "run", "item", "index", "error")
 SOURCE_MAX = 4_000
 """A CEL expression may have so many characters,"""
 PATH_SHOWN_MAX = 200
-VALUES_MAX = (1_000_000, 100_000, 2_000)
-"""and is given at most so many values, by the number of its loops: two loops go through all pairs."""
+MADE_MAX = 4_000_000
+"""and its functions make at most so many characters and items together. So many has a text with references, too."""
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _PATH = re.compile(
@@ -35,7 +36,6 @@ _PATH = re.compile(
 )
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\[\"([^\"]*)\"\]")
 _SECRET = re.compile(r"\s*secret:([A-Za-z_][\w.-]{0,127})\s*")
-_STRING = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')")
 
 
 class NoValue(Exception):
@@ -163,7 +163,18 @@ class TextOf(Struct, frozen=True):
     parts: tuple[Literal | Reference | Piped, ...]
 
     def value(self, values: ScopeValues) -> Json:
-        return "".join([_shown(part.value(values)) for part in self.parts])
+        shown: list[str] = []
+        left = MADE_MAX
+        for part in self.parts:
+            value = part.value(values)
+            if isinstance(value, list | dict):
+                check_size(value, left)
+            text = _shown(value)
+            left -= len(text)
+            if left < 0:
+                raise NoValue(f"a text would have more than {MADE_MAX} characters")
+            shown.append(text)
+        return "".join(shown)
 
     def lineage(self, values: ScopeValues) -> Lineage:
         return Mixed(tuple(part.lineage(values) for part in self.parts))
@@ -191,13 +202,20 @@ class Computed:
         check_names("function", self._program.functions, sorted(BUILT_IN | FUNCTIONS.keys()))
         self._functions = {name: FUNCTIONS[name] for name in self._program.functions & FUNCTIONS.keys()}
         self._paths = {root: _paths(source, root) for root in sorted(self._program.variables)}
-        self._values_max = VALUES_MAX[len(self._program.bound)]
+        self._work = ExpressionWork(source)
+        bodies = " ".join(self._work.bodies)
+        bare = bare_of(bodies)
+        outer = [root for root in self._paths if re.search(rf"(?<![\w.]){root}\b", bare)]
+        self._in_bodies = {root: _paths(bodies, root) for root in outer}
 
     def value(self, values: ScopeValues) -> Json:
         given: dict[str, object] = {root: _pruned(values, root, paths) for root, paths in self._paths.items()}
-        check_size(given, self._values_max)
         try:
-            return as_json(self._program.value(given, self._functions))
+            self._work.check(given, {root: _pruned(values, root, paths) for root, paths in self._in_bodies.items()})
+        except TooLarge as large:
+            raise NoValue(f"{self.source[:100]!r}: {large}") from None
+        try:
+            return as_json(self._program.value(given, _bounded(self._functions)))
         except ProgramFailed as failed:
             raise NoValue(f"{self.source!r} has no value: {failed}") from None
 
@@ -318,24 +336,34 @@ def read_reference(text: str) -> Reference | Piped:
     return Piped(reference, found[4])
 
 
-def check_size(values: object, most: int) -> None:
-    """Bound what an expression goes through.
+def _bounded(functions: Mapping[str, Callable[..., object]]) -> Mapping[str, Callable[..., object]]:
+    """The functions of one evaluation, which together make a bounded amount."""
+    left = MADE_MAX
+
+    def bounded(function: Callable[..., object]) -> Callable[..., object]:
+        def call(*given: object) -> object:
+            nonlocal left
+            value = function(*given)
+            left -= len(value) if isinstance(value, str | list) else 0
+            if left < 0:
+                raise Unclear(f"at most {MADE_MAX} characters and items from all functions together")
+            return value
+
+        return call
+
+    return {name: bounded(function) for name, function in functions.items()} if functions else functions
+
+
+def check_size(value: object, chars_max: int = CHARS_MAX) -> None:
+    """Bound a value.
 
     Raises:
-        NoValue: there are more values than `most`.
+        NoValue: the value is too large, or too deep.
     """
-    level: list[object] = [values]
-    count = 0
-    while level:
-        count += len(level)
-        if count > most:
-            raise NoValue(f"an expression is given more than {most} values")
-        level = [
-            item
-            for value in level
-            if isinstance(value, dict | list)
-            for item in (value.values() if isinstance(value, dict) else value)
-        ]
+    try:
+        size_of(value, chars_max=chars_max)
+    except TooLarge as large:
+        raise NoValue(str(large)) from None
 
 
 def as_json(value: object) -> Json:
@@ -345,12 +373,16 @@ def as_json(value: object) -> Json:
         NoValue: the value is none that JSON has.
     """
     match value:
-        case None | bool() | int() | float() | str():
+        case None | bool() | str():
+            return value
+        case int() | float():
+            if not -NUMBER_MAX <= value <= NUMBER_MAX:
+                raise NoValue("a number that is too large, or none")
             return value
         case list() | tuple():
             return [as_json(item) for item in value]
         case dict():
-            return {str(name): as_json(item) for name, item in value.items()}
+            return {name if isinstance(name, str) else told(name): as_json(item) for name, item in value.items()}
         case datetime():
             return value.isoformat().replace("+00:00", "Z")
         case date():
@@ -367,7 +399,7 @@ def _shown(value: Json) -> str:
 
 def _paths(source: str, root: str) -> tuple[Steps, ...]:
     """Which parts of a root an expression names; the empty path where it names the whole."""
-    bare = _STRING.sub(lambda found: '"' + " " * (len(found[0]) - 2) + '"', source)
+    bare = bare_of(source)
     paths: dict[Steps, None] = {}
     pattern = re.compile(rf"(?<![\w.]){root}\b((?:\s*\.\s*[A-Za-z_]\w*(?!\w|\s*\())*)")
     for found in pattern.finditer(bare):

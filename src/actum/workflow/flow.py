@@ -27,6 +27,7 @@ from .graph import Definition, Graph, GraphNode
 from .lineage import DEVELOPER, OF_ERROR, REMEMBERED, Built, From, Lineage, Mixed, part_of
 from .nodes import ERROR, OUT
 from .settings import Default, EachNode, LoopNode, OnError
+from .size import CHARS_MAX, TooLarge, size_of
 
 ITEMS_MAX = 100_000
 """An `each` node goes through so many items at most."""
@@ -184,7 +185,19 @@ _UNKNOWN: JsonObject = {}
 class OpenContainer:
     """A container that is under way."""
 
-    __slots__ = ("due", "ends", "failed", "items", "lineage", "lineages", "next", "open", "outputs", "variables")
+    __slots__ = (
+        "due",
+        "ends",
+        "failed",
+        "items",
+        "lineage",
+        "lineages",
+        "next",
+        "open",
+        "outputs",
+        "room",
+        "variables",
+    )
 
     def __init__(self, due: Due) -> None:
         self.due = due
@@ -193,6 +206,7 @@ class OpenContainer:
         self.next = 0
         self.open = 0
         self.outputs: dict[int, Json] = {}
+        self.room = CHARS_MAX
         self.lineages: dict[int, Lineage] = {}
         self.failed: NodeError | None = None
         self.ends = ""
@@ -452,6 +466,8 @@ class Flow:
             container.ends = "break"
         output, lineage, error = self._pass_output(container.due.node, scope)
         if isinstance(settings, EachNode):
+            if error is None and isinstance(output, str | list | dict):
+                error = self._takes_room(container, output)
             if error is None:
                 container.outputs[scope.index] = output
                 container.lineages[scope.index] = lineage
@@ -463,6 +479,14 @@ class Flow:
             return
         assert isinstance(settings, LoopNode)
         self._end_loop_pass(container, settings, scope, output, lineage, error)
+
+    def _takes_room(self, container: OpenContainer, output: Json) -> NodeError | None:
+        """What the passes of a container give is bounded together, as the value of any node."""
+        try:
+            container.room -= size_of(output, chars_max=container.room).chars
+        except TooLarge:
+            return NodeError("too_large", f"the passes give more than {CHARS_MAX} characters", container.due.path)
+        return None
 
     def _pass_output(self, node: GraphNode, scope: Scope) -> tuple[Json, Lineage, NodeError | None]:
         """What one pass of a container came to."""

@@ -17,6 +17,8 @@ TEXT_MAX = 1_000_000
 """A function makes no longer text,"""
 ITEMS_MAX = 100_000
 """and no longer list."""
+NUMBER_MAX = 1.7e308
+"""A number is not larger: JSON has no infinity."""
 
 
 def _text(value: object) -> str:
@@ -38,7 +40,11 @@ def _bounded(text: str) -> str:
 
 
 def _split(text: object, by: object = " ") -> list[str]:
-    return _text(text).split(_text(by)) if by else list(_text(text))
+    text = _text(text)
+    parts = text.count(_text(by)) + 1 if by else len(text)
+    if parts > ITEMS_MAX:
+        raise Unclear(f"a text of at most {ITEMS_MAX} parts")
+    return text.split(_text(by)) if by else list(text)
 
 
 def _join(items: object, by: object = "") -> str:

@@ -7,6 +7,7 @@ origin: `MODEL` says so, and the call path then looks them up in what was said b
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from msgspec import Struct, structs
 
@@ -51,10 +52,15 @@ class Built(Struct, frozen=True):
     rest: Lineage
 
 
-class Mixed(Struct, frozen=True):
+class Mixed(Struct, frozen=True, dict=True):
     """The value was computed out of others, or is a text in which they stand."""
 
     of: tuple[Lineage, ...]
+
+    @cached_property
+    def origins(self) -> tuple[Origin, ...]:
+        """The origins of the value: looked for once, since later values may be computed out of this one."""
+        return _parts(self.of)
 
 
 Lineage = From | OfTool | Built | Mixed
@@ -89,17 +95,28 @@ def origins_of(lineage: Lineage) -> tuple[Origin, ...]:
             is_trusted = any(names[: len(field)] == field and (field or not names) for field in fields)
             return (Origin("tool", tool, path_of(steps), is_trusted),)
         case Built(parts, rest):
-            return _parts([*parts.values(), rest] if not parts else list(parts.values()))
-        case Mixed(of):
-            return _parts(of)
+            return _parts(list(parts.values()) or [rest])
+        case Mixed():
+            return lineage.origins
 
 
 def _parts(lineages: Sequence[Lineage]) -> tuple[Origin, ...]:
     """The origins of several values together, each of which is only a part."""
     found: dict[Origin, None] = {}
-    for lineage in lineages:
-        for origin in origins_of(lineage):
-            found[Origin(origin.source, origin.tool, origin.field, origin.trusted, part=True)] = None
+    seen: set[int] = set()
+    left = list(reversed(lineages))
+    while left:  # a lineage may be thousands deep, and lead back to the same one on many ways
+        lineage = left.pop()
+        if id(lineage) in seen:
+            continue
+        seen.add(id(lineage))
+        if isinstance(lineage, Built):
+            left += reversed(list(lineage.parts.values()) or [lineage.rest])
+        elif isinstance(lineage, Mixed) and "origins" not in lineage.__dict__:
+            left += reversed(lineage.of)
+        else:
+            for origin in origins_of(lineage):
+                found[Origin(origin.source, origin.tool, origin.field, origin.trusted, part=True)] = None
     return tuple(found)
 
 

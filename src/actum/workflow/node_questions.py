@@ -15,7 +15,7 @@ from .functions import told
 from .lineage import From
 from .node_call import parsed
 from .nodes import seconds_of
-from .pure import failed
+from .pure import NodeFailed, failed
 from .settings import HumanNode, WaitNode
 
 FIRST_MOMENT = 1.0
@@ -47,9 +47,11 @@ class NodeQuestions:
         """
         settings = due.node.settings
         assert isinstance(settings, HumanNode)
-        approvers = given["approvers"] if isinstance(given["approvers"], list) else [given["approvers"]]
         expires = 0.0 if settings.expires is None else self._run.context.now() + seconds_of(settings.expires)
-        names = tuple(str(each) for each in approvers)
+        try:
+            names = _names(given["approvers"], settings)
+        except NodeFailed as failure:
+            return failed(due, failure.code, failure.message)
         answered = await self.asked(due, number, told(given["message"]), form(settings), names, expires)
         if isinstance(answered, Pending):
             return answered
@@ -160,16 +162,30 @@ def _until(given: JsonObject, now: float) -> float:
         return now + seconds_of(given["for"])
     until = given["until"]
     if until is None:
+        if given["event"] is None:
+            raise ValueError("there is no time to wait for: for, until and event are null")
         return 0.0
     moment: float
     if isinstance(until, int | float) and not isinstance(until, bool):
         moment = until
     else:
-        when = datetime.fromisoformat(str(until))
+        when = datetime.fromisoformat(str(until)[:100])
         moment = (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()
     if not moment < LAST_MOMENT:  # nor is "not a number" below it
         raise ValueError(f"{str(until)[:100]} is no time that comes")
     return float(max(moment, FIRST_MOMENT))
+
+
+def _names(approvers: Json, settings: HumanNode) -> tuple[str, ...]:
+    """The names of those who may answer; empty for everybody, where the definition names nobody.
+
+    Raises:
+        NodeFailed: an expression comes to no names. Nobody is not everybody.
+    """
+    names = approvers if isinstance(approvers, list) else [approvers]
+    if not all(isinstance(each, str) and each for each in names) or (not names and settings.approvers != []):
+        raise NodeFailed("no_value", "approvers is no name, and no list of names")
+    return tuple(str(each) for each in names)
 
 
 def _moment(seconds: float) -> str:

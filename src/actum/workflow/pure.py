@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import cast
 
@@ -9,7 +10,7 @@ from ..core.json import Json, JsonObject, dumps
 from ..core.record import NodeError
 from .expression import Expression, NoValue, ScopeValues
 from .flow import Due, NodeOutcome
-from .functions import ITEMS_MAX, TEXT_MAX, told
+from .functions import ITEMS_MAX, NUMBER_MAX, TEXT_MAX, told
 from .lineage import DEVELOPER, Built, Lineage, Mixed, part_of
 from .settings import IfNode, ListNode, MergeNode, SetNode
 
@@ -174,7 +175,13 @@ def _add(name: str, old: Json, value: Json) -> Json:
     numbers = [each for each in (old, value) if isinstance(each, int | float) and not isinstance(each, bool)]
     if len(numbers) < 2:
         raise NodeFailed("no_value", f"{name}: only numbers, or texts, can be added")
-    return numbers[0] + numbers[1]
+    try:
+        total = numbers[0] + numbers[1]
+    except OverflowError:
+        total = math.inf
+    if not -NUMBER_MAX <= total <= NUMBER_MAX:
+        raise NodeFailed("no_value", f"{name} would be a number that is too large, or none")
+    return total
 
 
 def _items(name: str, old: Json) -> list[Json]:

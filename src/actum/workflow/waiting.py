@@ -17,7 +17,7 @@ from ..core.errors import ActumError, Busy
 from ..core.event import Event, RunFinished, RunResult, RunStarted
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
-from ..core.record import Ended
+from ..core.record import Ended, OpenQuestion
 from ..journal.recording import RunState
 from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused
 
@@ -102,16 +102,16 @@ async def attend(
     """
     due, free, under_way = DueQuestions(journal, clock), asyncio.Semaphore(RUNS_MAX), set[str]()
 
-    async def one(run_id: str, state: RunState) -> None:
+    async def one(question: OpenQuestion, state: RunState) -> None:
         async with free:
             try:
-                await go_on(run_id, state)
-            except Busy:
-                pass  # looked at again
+                await go_on(question.run_id, state)
+            except Busy:  # somebody else goes on with it, or with another run of its conversation
+                due.look_again(question)
             except ActumError as error:
-                log.warning("run %s waited, and can not be gone on with: %s", run_id, error)
+                log.warning("run %s waited, and can not be gone on with: %s", question.run_id, error)
             finally:
-                under_way.discard(run_id)
+                under_way.discard(question.run_id)
 
     async with asyncio.TaskGroup() as group:
         while True:
@@ -126,5 +126,5 @@ async def attend(
                     continue
                 if await can_go_on(run_id, state):
                     under_way.add(run_id)
-                    group.create_task(one(run_id, state))
+                    group.create_task(one(question, state))
             await clock.sleep(WAKE_S)
