@@ -119,11 +119,14 @@ async def test_a_run_that_others_go_on_with_or_cancel_while_a_program_waits_is_n
 
     run = asyncio.ensure_future(here.run(run_id="two"))
     await asleep()
+    woken = len(clock.slept)
     clock.advance(51)
     with suppress(Busy):
         await there.resume("two")
     while not run.done():
-        clock.advance(1)
+        if len(clock.slept) > woken:  # the time stands still while the database works
+            woken = len(clock.slept)
+            clock.advance(0.2)
         await asyncio.sleep(0)
     assert (run.result().text, await left(journal, "two")) == ("later", ["w", "s"])
 
