@@ -151,13 +151,13 @@ class Town(Struct, frozen=True):
     def openai(self, who: str) -> openai.AsyncOpenAI:
         return openai.AsyncOpenAI(base_url=f"{self.url}/v1", api_key=self.keys[who], max_retries=0)
 
-    async def a2a(self, who: str, agent: str, text: str, context: str = "") -> pb.Task:
+    async def a2a(self, who: str, agent: str, text: str, context: str = "", task: str = "") -> pb.Task:
         """What the official client is answered to a message."""
         async with httpx.AsyncClient(headers=self.headers(who), timeout=20) as http:
             config = ClientConfig(httpx_client=http, streaming=False)
             client = await create_client(f"{self.url}/a2a/{agent}", client_config=config)
             parts = [pb.Part(text=text)]
-            message = pb.Message(message_id=text, role=pb.ROLE_USER, parts=parts, context_id=context)
+            message = pb.Message(message_id=text, role=pb.ROLE_USER, parts=parts, context_id=context, task_id=task)
             (told,) = [each async for each in client.send_message(pb.SendMessageRequest(message=message))]
             return told.task
 
@@ -388,16 +388,19 @@ async def test_what_has_begun_keeps_its_version_at_every_door_also_in_another_pr
             "workflow": (await it.ask("POST", "/v1/workflows/ask/run", {"inputs": {"city": "x"}})).json()["id"],
             "a2a": (await it.a2a("north", "ask", "x")).id,
         }
+        talked = (await it.a2a("north", "ask", "z")).id
         asking_model = asyncio.create_task(said(it, "north", "ask", "y"))
-        await until_true(lambda: _paused(it, 5))
+        await until_true(lambda: _paused(it, 6))
         await second()
         (by_model,) = [
             each["id"]
             for each in (await it.ask("GET", "/v1/runs?kind=agent")).json()["items"]
-            if each["id"] not in waiting.values() and each["agent"] == "ask"
+            if each["id"] not in (*waiting.values(), talked) and each["agent"] == "ask"
         ]
         await it.answers("north", by_model)
         assert await asking_model == "one: cheap in one"
+        task = await it.a2a("north", "ask", "yes", task=talked)
+        assert task.artifacts[0].parts[0].text == "one: cheap in one"
         assert await said(it, "north", "price", "Oslo") == "dear in Oslo"
     await journal.close()
     journal = open_journal(tmp_path / "j.db")

@@ -277,17 +277,18 @@ class TaskService:
 
     def _resume(self, recorded: Recorded, agent: Agent[object], answers: dict[str, Answer] | None = None) -> RunJob:
         run_id, started = recorded.run_id, recorded.started
-        return self.api.work.start(
-            run_id,
-            started.request,
-            lambda emit: agent.resume(
+
+        async def carry_out(emit: Emit) -> RunResult:
+            began = await self.api.agent_of(started)  # with the publication with which the run began
+            return await (began or agent).resume(
                 run_id,
                 answers,
                 principal=started.principal,
                 tenant=started.tenant,
                 emit=self.live.emitter(run_id, emit),
-            ),
-        )
+            )
+
+        return self.api.work.start(run_id, started.request, carry_out)
 
     async def finish(
         self, asked: A2ARequest, sent: Sent, *, at_once: bool = False, history: int | None = None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
@@ -51,6 +51,7 @@ from ...protocols.mcp.tasks import EXTENSION, Task
 from ...runs.given_tools import Toolish
 from ...runs.run import Stopping
 from ...runs.runner import Emit, Runner
+from ...workflow.listing import ListedWorkflow
 from ..access import LOCAL, Access
 from ..identity import Identity
 from ..workflows import GivenWorkflows, PublishedOffer
@@ -115,6 +116,20 @@ class ListedTools:
                 for tool, pair in zip(self.tools, known, strict=True)
             ]
         return self._told[modern]
+
+
+class PublishedTools(NamedTuple):
+    """What a tenant has published as tools.
+
+    Attributes:
+        listed: the publications of which the tools were made.
+        own: the tools of the service, whose names come first.
+        tools: the tools.
+    """
+
+    listed: Mapping[str, ListedWorkflow]
+    own: ListedTools
+    tools: ListedTools
 
 
 class McpService:
@@ -183,7 +198,7 @@ class McpService:
         self._visibility = Visibility(visible, policy, name, self.clock)
         self._shown = ListedTools(())
         self._offer = offer or PublishedOffer(GivenWorkflows({}))
-        self._published: dict[str, tuple[object, ListedTools]] = {}
+        self._published: dict[str, PublishedTools] = {}
         self._is_up = self._is_hanging_up = False
         self._changes: dict[str, Changes] = {"": self._changes_of("")}
         self._server = SourceServer(
@@ -254,7 +269,7 @@ class McpService:
         """
         tool = self._shown.by_name.get(name)
         if tool is None and (known := self._published.get(self.who().tenant)) is not None:
-            tool = known[1].by_name.get(name)
+            tool = known.tools.by_name.get(name)
         return tool.parameters if tool is not None and self._visibility.may_call(tool, self.who()) else None
 
     async def join(self, ctx: Context) -> None:
@@ -355,13 +370,13 @@ class McpService:
         """What a tenant has published as tools, but for names that mean something else here."""
         listed = await self._offer.listed(tenant)
         known = self._published.get(tenant)
-        if known is None or known[0] is not listed:
+        if known is None or known.listed is not listed or known.own is not own:
             tools = [each.tool for name, each in listed.items() if served_name(name) not in own.by_name]
-            known = (listed, ListedTools(tools, known[1] if known is not None else None))
+            known = PublishedTools(listed, own, ListedTools(tools, known.tools if known is not None else None))
             while len(self._published) >= TENANTS_MAX:
                 del self._published[next(iter(self._published))]
             self._published[tenant] = known
-        return known[1]
+        return known.tools
 
     async def _runner_of(self, run_id: str) -> Runner:
         """What can go on with the run of a call."""
