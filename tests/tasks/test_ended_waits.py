@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -11,12 +13,13 @@ from actum import Agent, Answer
 from actum.call.asking.inbox import answer_in_run
 from actum.core.call import ToolCall
 from actum.core.claim import claim_of_conversation
-from actum.core.errors import Busy, UnknownName
+from actum.core.errors import Busy, JournalError, UnknownName
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.record import Ended, InputGiven, NodeLeft, Started, TaskQueued
 from actum.core.task import TaskOptions
 from actum.journal.recording import RunState
+from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
 from actum.tasks.ended_waits import CLOCK, EndedWaits
@@ -299,3 +302,26 @@ async def test_a_run_whose_conversation_is_busy_as_its_wait_ends_goes_on_later_a
         assert await desk.go_on(run_id) == "queued"
     assert await desk.go_on(run_id) == "succeeded"
     assert [each.attempt for each in (await desk.queue.look(run_id)).attempts] == [1]
+
+
+async def test_a_damaged_run_keeps_no_other_waiting_and_a_journal_that_was_away_leaves_nothing_out(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock(auto=True)
+    journal = SQLiteJournal(tmp_path / "j.db", now=clock.now)
+    flow = Workflow(read_definition(NAP), [], journal=journal, clock=clock)
+    damaged, sound = [(await flow.run({})).run_id for _ in range(2)]
+    with sqlite3.connect(tmp_path / "j.db") as database:
+        database.execute("UPDATE entries SET payload = ? WHERE run_id = ? AND number = 1", (b"?", damaged))
+    waits = EndedWaits(journal, clock, anything)
+    clock.advance(700)
+    with sqlite3.connect(tmp_path / "j.db") as database:
+        database.execute("ALTER TABLE entries RENAME TO away")
+    with pytest.raises(JournalError):
+        await waits.look()
+    clock.advance(700)
+    with sqlite3.connect(tmp_path / "j.db") as database:
+        database.execute("ALTER TABLE away RENAME TO entries")
+    await waits.look()
+    assert [line.run_id for line in await TaskQueue(journal, clock=clock).list()] == [sound]
+    await journal.close()

@@ -35,12 +35,23 @@ nodes:
 edges: [pause > sure, sure.expired > note]
 outputs: {noted: "${note.output}"}
 """
+BOTH = """\
+actum: workflow/1
+name: anything
+nodes:
+  pause: {type: wait, for: 30d}
+  sure:  {type: human, message: "Sure?", choices: [yes]}
+  note:  {type: tool, tool: note, with: {name: sure}}
+edges: [sure.yes > note]
+"""
 SETTINGS = """\
 policy = "policy.toml"
 [tasks]
 workers = 1
 [workflows.nap]
 file = "nap.workflow.yaml"
+[workflows.both]
+file = "both.workflow.yaml"
 """
 
 
@@ -51,6 +62,7 @@ class Office:
         self.folder, self.place = folder, place
         (folder / "work.py").write_text(WORK, "utf-8")
         (folder / "nap.workflow.yaml").write_text(NAP, "utf-8")
+        (folder / "both.workflow.yaml").write_text(BOTH, "utf-8")
         (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
 
     @asynccontextmanager
@@ -138,3 +150,26 @@ async def test_the_events_of_a_task_end_with_the_task_and_what_has_ended_is_not_
         assert again.status_code == 204
         assert (await client.post(f"/v1/runs/{task}/cancel")).json()["status"] == "done"
         assert (await client.get(f"/v1/tasks/{task}")).json()["state"] == "succeeded"
+
+
+async def test_an_answer_goes_on_with_its_branch_while_another_branch_waits_for_a_month(tmp_path: Path) -> None:
+    office = Office(tmp_path, "runs.db")
+    async with office.serves() as (_, client):
+        run_id = (await client.post("/v1/workflows/both/run", json={"inputs": {}})).json()["id"]
+        asked: list[str] = []
+
+        async def is_asked() -> bool:
+            items = (await client.get("/v1/approvals", params={"run": run_id})).json()["items"]
+            asked[:] = [each["id"] for each in items if each["message"] == "Sure?"]
+            return bool(asked) and (await client.get(f"/v1/runs/{run_id}")).json()["status"] == "paused"
+
+        await until(is_asked)
+        said = {"verdict": "answer", "arguments": {"choice": "yes"}}
+        assert (await client.post(f"/v1/approvals/{asked[0]}", json=said)).json()["goes_on"] is True
+        await until(lambda: office.ledger()["sure"] == 1)
+
+        async def is_paused() -> bool:
+            return bool((await client.get(f"/v1/runs/{run_id}")).json()["status"] == "paused")
+
+        await until(is_paused)
+        assert (await client.post(f"/v1/runs/{run_id}/cancel")).json()["status"] == "stopped"

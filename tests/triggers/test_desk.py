@@ -17,7 +17,7 @@ import pytest
 from actum import Agent, tool
 from actum.core.call import TextPart, ToolCall
 from actum.core.clock import SystemClock
-from actum.core.errors import InvalidArguments, UnknownName, UsageError
+from actum.core.errors import InvalidArguments, TaskRefused, UnknownName, UsageError
 from actum.core.interfaces import Journal
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, UserMessage
@@ -275,6 +275,27 @@ async def test_the_rate_counts_what_began_at_two_servers_within_a_minute(hall: C
     for server in servers:
         server.clock.advance(61.0)
     assert await begins(servers[1], refused, {"room": "a"})
+
+
+async def test_no_more_tasks_of_a_trigger_wait_than_may_however_many_events_come_at_once(
+    hall: Callable[..., Hall],
+) -> None:
+    desk = hall(press=TriggerTable(workflow="lamp", queued_max=20, per_minute=1_000))
+
+    async def begins(number: int) -> bool:
+        try:
+            return bool((await desk.desk.fire("press", {"room": str(number)}, id=str(number))).run_id)
+        except TaskRefused as refused:
+            return refused.code != "queued_max"
+
+    running: set[asyncio.Task[bool]] = set()
+    for number in range(120):  # they come while others are being written
+        running.add(asyncio.create_task(begins(number)))
+        await asyncio.sleep(0)
+        if number % 8 == 0:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+    begun = sum(await asyncio.gather(*running))
+    assert begun + await begins(999) == 20 == len(await desk.journal.runs(limit=None))
 
 
 async def test_events_that_two_processes_are_told_at_the_same_moment_begin_one_run_each_and_count_once(

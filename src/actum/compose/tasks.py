@@ -23,7 +23,7 @@ from ..toolsets.wrappers import labels_of
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
 from ..transport.guard import Guard
-from ..workflow.waiting import attend
+from ..workflow.waiting import WaitingRuns
 from .agents import Agents, open_agents
 from .secrets import open_secrets
 from .settings import Settings
@@ -150,7 +150,8 @@ async def _attended(
         async def go_on(run_id: str, state: RunState) -> None:
             await (await builder.build(state.beginning())).resume(run_id)
 
-        attending = asyncio.create_task(attend(journal, clock, builder.can_go_on, go_on), name="ended waits")
+        runs = WaitingRuns(journal, clock, builder.can_go_on, go_on)
+        attending = asyncio.create_task(runs.attend(), name="ended waits")
         attending.add_done_callback(_tell_failure)
         try:
             yield

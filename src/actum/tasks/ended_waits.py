@@ -8,15 +8,18 @@ run's claim while it does.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from ..call.asking.posted import take_posted
-from ..core.errors import Busy
+from ..core.errors import Busy, JournalError
 from ..core.interfaces import Clock, Journal
 from ..core.record import Ended, Entry, InputGiven, InputRequested, OpenQuestion, TaskQueued
 from ..core.task import TaskOptions
 from ..core.task_line import line_of
 from ..journal.recording import RunState
+
+log = logging.getLogger("actum.tasks")
 
 WAKE_S = 1.0
 """Seconds between two looks for what is over."""
@@ -84,14 +87,23 @@ class EndedWaits:
         """
         now = self._clock.monotonic()
         self._left = {ask_id: until for ask_id, until in self._left.items() if until > now}
-        for question in await self._due.look():
-            if question.ask_id in self._left:
-                continue
-            try:
-                if not await self._end(question):
+        found = await self._due.look()
+        try:
+            for question in found:
+                if question.ask_id not in self._left and not await self._has_ended(question):
                     self._left[question.ask_id] = now + AGAIN_S
-            except Busy:  # somebody drives the run, and may pause it again without having seen that the time is over
+        except JournalError:  # a database that is away comes back: nothing is left out then
+            for question in found:
                 self._due.look_again(question)
+            raise
+
+    async def _has_ended(self, question: OpenQuestion) -> bool:
+        """The same as `_end`; a run that somebody drives is looked at again."""
+        try:
+            return await self._end(question)
+        except Busy:  # whoever drives the run may pause it again without having seen that the time is over
+            self._due.look_again(question)
+            return True
 
     async def _end(self, question: OpenQuestion) -> bool:
         """Write down that nobody answered a question in time.
@@ -108,7 +120,9 @@ class EndedWaits:
             return False
         async with self._journal.claim(run_id):
             entries = await self._journal.read(run_id)
-            state = RunState(entries)
+            state = state_of(run_id, entries)
+            if state is None:
+                return False
             if state.beginning().workflow:
                 await take_posted(self._journal, run_id, state)  # an answer that came in time counts
             asked = next((each for each in state.waiting() if each.id == question.ask_id), None)
@@ -129,6 +143,17 @@ class EndedWaits:
     def _write(self, question: OpenQuestion, state: RunState) -> None:
         over = InputGiven(question.ask_id, "cancel", by=CLOCK, elapsed=state.elapsed, expired=True)
         self._journal.append(question.run_id, over)
+
+
+def state_of(run_id: str, entries: Sequence[Entry]) -> RunState | None:
+    """The state of a run; None where the record was damaged. One such run does not keep others waiting."""
+    try:
+        state = RunState(entries)
+        state.beginning()
+    except JournalError as error:
+        log.warning("run %s waited, and can not be gone on with: %s", run_id, error)
+        return None
+    return state
 
 
 def ends_by_itself(state: RunState, asked: InputRequested) -> bool:

@@ -1,6 +1,6 @@
 """Runs that wait for a time, in a program that is there to go on with them: no server is needed.
 
-Whoever calls `Workflow.run` waits along where the run waits for a time alone; `attend` goes on with all other runs
+Whoever calls `Workflow.run` waits along where the run waits for a time alone; `WaitingRuns` goes on with all other runs
 whose time has come. While nothing happens, both do nothing but look at the journal now and then.
 """
 
@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from msgspec import structs
 
-from ..core.errors import ActumError, Busy
+from ..core.errors import ActumError, Busy, JournalError
 from ..core.event import Event, RunFinished, RunResult, RunStarted
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
 from ..core.record import Ended, OpenQuestion
 from ..journal.recording import RunState
-from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused
+from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused, state_of
 
 log = logging.getLogger("actum.workflow")
 
 WAIT_S = 60.0
 """A program that runs a workflow waits so long, where it does not say otherwise."""
 RUNS_MAX = 16
-"""`attend` goes on with so many runs at a time."""
+"""A program goes on with so many runs at a time whose waits are over."""
 
 
 async def until_over(journal: Journal, run_id: str, ends: float, clock: Clock) -> None:
@@ -86,45 +86,72 @@ class WholeRun:
             self._emit(RunFinished(result))
 
 
-async def attend(
-    journal: Journal, clock: Clock, can_go_on: CanGoOn, go_on: Callable[[str, RunState], Awaitable[object]]
-) -> None:
-    """Go on with runs whose waits are over, until this is cancelled.
+class WaitingRuns:
+    """Goes on with runs whose waits are over, in this process.
 
     Args:
         journal: where the runs are on record.
         clock: the time.
         can_go_on: which runs can be gone on with here.
         go_on: goes on with a run.
-
-    Raises:
-        JournalError: the journal can not be read.
     """
-    due, free, under_way = DueQuestions(journal, clock), asyncio.Semaphore(RUNS_MAX), set[str]()
 
-    async def one(question: OpenQuestion, state: RunState) -> None:
-        async with free:
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        can_go_on: CanGoOn,
+        go_on: Callable[[str, RunState], Awaitable[object]],
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._can_go_on = can_go_on
+        self._resume = go_on
+        self._due = DueQuestions(journal, clock)
+        self._free = asyncio.Semaphore(RUNS_MAX)
+        self._under_way: set[str] = set()
+
+    async def attend(self) -> None:
+        """Go on with runs until this is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await self._look(group)
+                await self._clock.sleep(WAKE_S)
+
+    async def _look(self, group: asyncio.TaskGroup) -> None:
+        found: Sequence[OpenQuestion] = ()
+        try:
+            found = await self._due.look()
+            for question in found:
+                if (state := await self._is_due(question)) is not None:
+                    self._under_way.add(question.run_id)
+                    group.create_task(self._go_on(question, state))
+        except JournalError as error:  # a database that is away comes back: nothing is left out then
+            log.warning("runs that wait can not be read: %s", error)
+            for question in found:
+                self._due.look_again(question)
+
+    async def _is_due(self, question: OpenQuestion) -> RunState | None:
+        """The state of a run that is to be gone on with now."""
+        run_id, tasks = question.run_id, self._journal.tasks
+        if run_id in self._under_way or (tasks is not None and await tasks.find(run_id) is not None):
+            return None
+        entries = await self._journal.read(run_id)
+        state = state_of(run_id, entries)
+        if state is None or not is_paused(entries):
+            return None
+        asked = next((each for each in state.waiting() if each.id == question.ask_id), None)
+        if asked is None or not ends_by_itself(state, asked) or not await self._can_go_on(run_id, state):
+            return None
+        return state
+
+    async def _go_on(self, question: OpenQuestion, state: RunState) -> None:
+        async with self._free:
             try:
-                await go_on(question.run_id, state)
+                await self._resume(question.run_id, state)
             except Busy:  # somebody else goes on with it, or with another run of its conversation
-                due.look_again(question)
+                self._due.look_again(question)
             except ActumError as error:
                 log.warning("run %s waited, and can not be gone on with: %s", question.run_id, error)
             finally:
-                under_way.discard(question.run_id)
-
-    async with asyncio.TaskGroup() as group:
-        while True:
-            for question in await due.look():
-                run_id = question.run_id
-                if run_id in under_way or (journal.tasks is not None and await journal.tasks.find(run_id) is not None):
-                    continue
-                entries = await journal.read(run_id)
-                state = RunState(entries)
-                asked = next((each for each in state.waiting() if each.id == question.ask_id), None)
-                if asked is None or not is_paused(entries) or not ends_by_itself(state, asked):
-                    continue
-                if await can_go_on(run_id, state):
-                    under_way.add(run_id)
-                    group.create_task(one(question, state))
-            await clock.sleep(WAKE_S)
+                self._under_way.discard(question.run_id)

@@ -67,7 +67,7 @@ from .text import BadWorkflow, TextProblem
 from .tool_check import check_tools
 from .tool_names import workflow_names
 from .tools import WorkflowTools, literal_origin
-from .waiting import WAIT_S, WholeRun, as_stopped, attend, end_waiting, until_over
+from .waiting import WAIT_S, WaitingRuns, WholeRun, as_stopped, end_waiting, until_over
 from .workflow_tool import OpensWorkflow, WorkflowTool
 
 Modelish = Model | str
@@ -410,11 +410,11 @@ class Workflow:
 
         One look a second is taken at the journal, however many runs wait. Several programs may attend to the same runs;
         `actum serve` attends to the workflows that it serves.
-
-        Raises:
-            JournalError: the journal can not be read.
         """
-        await attend(self.journal, self.runner.clock, self._is_own, lambda run_id, _: self.resume(run_id, wait_s=0))
+        runs = WaitingRuns(
+            self.journal, self.runner.clock, self._is_own, lambda run_id, _: self.resume(run_id, wait_s=0)
+        )
+        await runs.attend()
 
     async def _is_own(self, run_id: str, state: RunState) -> bool:
         """Whether a run was begun under the name of this workflow, with the same publications."""
