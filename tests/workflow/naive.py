@@ -7,6 +7,7 @@ possible, and which nodes may have been left at most.
 
 from __future__ import annotations
 
+import random
 import re
 from typing import cast
 
@@ -174,17 +175,20 @@ def _is_true(text: str, ran: Pass) -> bool:
 # Random graphs ------------------------------------------------------------------------------------------------------
 
 
-@st.composite
-def definitions(draw: st.DrawFn) -> JsonObject:
-    """A definition with containers in containers, failures, cases, joins and variables."""
-    graph = draw(_graphs(2, "n", ()))
+def definitions() -> st.SearchStrategy[JsonObject]:
+    """Definitions with containers in containers, failures, cases, joins and variables."""
+    return st.integers(0, 2**40).map(lambda seed: _definition(random.Random(seed)))
+
+
+def _definition(chance: random.Random) -> JsonObject:
+    graph = _graph_of(chance, 2, "n", ())
     outputs: JsonObject = {
         name: f"${{{_given(name, node)}?}}" for name, node in _nodes(graph).items() if _is_told(node)
     }
     return {
         "inputs": {"type": "object"},
         "vars": {"n": 0},
-        "limits": {"steps": 100_000, "parallel": draw(st.integers(1, 5))},
+        "limits": {"steps": 100_000, "parallel": chance.randint(1, 5)},
         **graph,
         "outputs": {**outputs, "the_sum": "${vars.n}"},
     }
@@ -203,23 +207,21 @@ def _given(name: str, node: JsonObject) -> str:
     return f"{name}.g" if node["type"] == "merge" else f"{name}.output"
 
 
-@st.composite
-def _graphs(draw: st.DrawFn, depth: int, prefix: str, roots: tuple[str, ...]) -> JsonObject:
-    count = draw(st.integers(1, 5 if depth == 2 else 3))
+def _graph_of(chance: random.Random, depth: int, prefix: str, roots: tuple[str, ...]) -> JsonObject:
+    count = chance.randint(1, 5 if depth == 2 else 3)
     nodes: dict[str, JsonObject] = {}
     edges: list[Json] = []
     above: dict[str, set[str]] = {}
     for at in range(count):
         name = f"{prefix}{at}"
         before = list(nodes)
-        sources = draw(st.lists(st.sampled_from(before), max_size=2, unique=True)) if before else []
+        sources = chance.sample(before, min(len(before), chance.choice([0, 1, 1, 2])))
         above[name] = set(sources).union(*(above[source] for source in sources))
         known = [each for each in sorted(above[name]) if _is_told(nodes[each])]
         upstream = [f"${{{_given(each, nodes[each])}?}}" for each in known]
-        edges += [f"{source}.{draw(st.sampled_from(_ports(nodes[source])))} > {name}" for source in sources]
-        nodes[name] = draw(
-            _node_of(depth, name, roots, upstream, [each for each in known if nodes[each]["type"] != "merge"])
-        )
+        edges += [f"{source}.{chance.choice(_ports(nodes[source]))} > {name}" for source in sources]
+        joined = [each for each in known if nodes[each]["type"] != "merge"]
+        nodes[name] = _node_of(chance, depth, name, roots, upstream, joined)
     return {"nodes": cast(JsonObject, nodes), "edges": edges}
 
 
@@ -228,51 +230,51 @@ def _ports(node: JsonObject) -> list[str]:
     return [*ports, "error"] if node.get("on_error") == "branch" else ports
 
 
-@st.composite
 def _node_of(
-    draw: st.DrawFn, depth: int, name: str, roots: tuple[str, ...], refs: list[str], above: list[str]
+    chance: random.Random, depth: int, name: str, roots: tuple[str, ...], refs: list[str], above: list[str]
 ) -> JsonObject:
     refs = [*refs, "${inputs}", *(f"${{{root}}}" for root in roots if root != "k")]
-    kinds = ["tool", "tool", "tool", "set", "if", "merge"] + (["each", "loop"] if depth else [])
-    kind = draw(st.sampled_from(kinds))
-    fails = st.sampled_from(["false", "false", "true", *(["index == 1", "index >= 1"] if "index" in roots else [])])
+    kinds = [*["tool"] * 4, "set", "if", "merge", *(["each", "each", "loop"] if depth else [])]
+    kind = chance.choice(kinds)
+    conditions = ["false", "false", "true", *(["true", "index == 1", "index >= 1"] if roots else ["false"])]
     default: Json = {"default": {"output": 7}}
-    on_error = draw(st.sampled_from(["stop", "branch", "branch", default, default]))
+    rules: list[Json] = ["stop", "stop", "branch", default] if roots else ["stop", *["branch"] * 4, *[default] * 4]
+    on_error = chance.choice(rules)
     if kind == "tool":
-        given: JsonObject = {"x": draw(st.sampled_from(refs)), "fail": {"cel": draw(fails)}, "path": name}
+        given: JsonObject = {"x": chance.choice(refs), "fail": {"cel": chance.choice(conditions)}, "path": name}
         return {"type": "tool", "tool": "t", "with": given, "on_error": on_error}
     if kind == "set":
-        return {"type": "set", "add": {draw(st.sampled_from(["n", "k"] if "k" in roots else ["n"])): 1}}
+        return {"type": "set", "add": {chance.choice(["n", "k"] if "k" in roots else ["n"]): 1}}
     if kind == "if":
-        cases: list[Json] = [{"port": "a", "when": draw(fails)}, {"port": "b", "when": draw(fails)}]
+        cases: list[Json] = [{"port": port, "when": chance.choice(conditions)} for port in "ab"]
         return {"type": "if", "cases": cases}
     if kind == "merge":
         return {"type": "merge", "groups": {"g": [f"${{{each}.output}}" for each in above]}}
     inner = (*roots, "index", *(["item"] if kind == "each" else ["k"]))
-    body = draw(_ending(f"{name}_", inner) if draw(st.booleans()) else _graphs(depth - 1, f"{name}_", inner))
+    is_ending = chance.random() < 0.25
+    body = _ending(chance, f"{name}_") if is_ending else _graph_of(chance, depth - 1, f"{name}_", inner)
     told = [f"${{{_given(each, node)}?}}" for each, node in _nodes(body).items() if _is_told(node)]
-    output = draw(st.sampled_from([*told, "${index}"]))
+    output = chance.choice([*told, "${index}"])
     if kind == "loop":
-        loop: JsonObject = {"type": "loop", "vars": {"k": 0}, "max": draw(st.integers(1, 3)), "output": output, **body}
-        until = draw(st.sampled_from([None, "index >= 1", "vars.k >= 1", "index >= 9"]))
+        loop: JsonObject = {"type": "loop", "vars": {"k": 0}, "max": chance.randint(1, 3), "output": output, **body}
+        until = chance.choice([None, "index >= 1", "vars.k >= 1", "index >= 9"])
         return loop | {"on_error": on_error} | ({} if until is None else {"until": until})
     ends = any(node["type"] == "break" for node in _nodes(body).values())
-    rule = draw(st.sampled_from(["stop", "branch", "null", "drop", default]))
-    over = draw(st.lists(st.sampled_from(cast("list[Json]", [1, [2, 3]])), max_size=3))
-    parallel = 1 if ends else draw(st.integers(1, 3))
-    each: JsonObject = {"type": "each", "over": over, "parallel": parallel, "flatten": draw(st.booleans())}
-    return each | {"on_error": rule, "output": output, **body}
+    containers: list[Json] = ["stop", "branch", "null", "null", "drop", default]
+    over: list[Json] = [chance.choice(cast("list[Json]", [1, [2, 3]])) for _ in range(chance.randint(0, 3))]
+    parallel = 1 if ends else chance.randint(1, 3)
+    each: JsonObject = {"type": "each", "over": over, "parallel": parallel, "flatten": chance.random() < 0.3}
+    return each | {"on_error": chance.choice(containers), "output": output, **body}
 
 
-@st.composite
-def _ending(draw: st.DrawFn, prefix: str, roots: tuple[str, ...]) -> JsonObject:
+def _ending(chance: random.Random, prefix: str) -> JsonObject:
     """A body in which the container or the pass ends: one node behind the other, so that no order is left open."""
     first, case, last, end = (f"{prefix}{name}" for name in ("first", "case", "last", "end"))
     given: JsonObject = {"fail": {"cel": "false"}, "path": prefix}
     nodes: JsonObject = {
         first: {"type": "tool", "tool": "t", "with": {"x": "${index}", **given}},
-        case: {"type": "if", "cases": [{"port": "a", "when": f"index >= {draw(st.integers(0, 2))}"}]},
+        case: {"type": "if", "cases": [{"port": "a", "when": f"index >= {chance.randint(0, 2)}"}]},
         last: {"type": "tool", "tool": "t", "with": {"x": f"${{{first}.output}}", **given}},
-        end: {"type": draw(st.sampled_from(["break", "continue"]))},
+        end: {"type": chance.choice(["break", "continue"])},
     }
     return {"nodes": nodes, "edges": [f"{first}.out > {case}", f"{case}.else > {last}", f"{case}.a > {end}"]}

@@ -96,7 +96,7 @@ class WorkflowEngine:
         self._definition = definition
         self._is_foreign = is_foreign(definition, started.version)
         self._conversation = conversation or ConversationVariables(frozenset(), {})
-        self._flow = Flow(definition, inputs, given_by, about, self._conversation.values)
+        self._flow = Flow(definition, inputs, given_by, about, self._conversation.values, self._is_under_way)
         self._say_order = SayOrder(self._flow.root)
         self._answers = ModelAnswers(run, models, earlier)
         self._questions = NodeQuestions(run)
@@ -105,7 +105,10 @@ class WorkflowEngine:
         self._templates = templates
         self._take_posted = take_posted
         self._made = CallCount(run.context.limits, run.path.names_of)
+        self._writing: set[str] = set()
+        self._later: RecordedNodes | None = None
         self._queue: deque[Due] = deque()
+        self._unsorted: deque[Due] = deque()
         self._began: dict[str, tuple[int, NodeBegan]] = {}
         self._waiting: dict[str, tuple[Due, Pending]] = {}
         self._tries: dict[str, int] = {}
@@ -125,7 +128,8 @@ class WorkflowEngine:
 
     async def _go_on(self) -> Finish:
         await self._run.check_limits()
-        self._sort_due(self._replay())
+        if self._sort_due(self._replay()):
+            await self._sort_rest()
         while True:
             await self._work()
             if not self._waiting or not await self._answered():
@@ -161,10 +165,12 @@ class WorkflowEngine:
             ReplayDiverged: the record does not fit the definition, or a node would be given something else.
         """
         due: dict[str, Due] = {}
+        self._later = RecordedNodes(self._run.state.nodes)
         for number, record in self._run.state.nodes:
+            self._later.number = number
             due |= {each.path: each for each in self._flow.due()}
             each = due.get(record.path)
-            if each is None:
+            if each is None or not self._flow.is_due(each):
                 raise self._diverged(number, f"the node {record.path} is not due")
             if isinstance(record, NodeBegan):
                 self._compare(number, record, each)
@@ -172,7 +178,14 @@ class WorkflowEngine:
             else:
                 self._feed(number, record, due.pop(record.path))
         due |= {each.path: each for each in self._flow.due()}
-        return list(due.values())
+        self._later = None
+        return [each for each in due.values() if self._flow.is_due(each)]
+
+    def _is_under_way(self, path: str) -> bool:
+        """Whether a node that was due has begun."""
+        if path in self._began or path in self._writing:
+            return True
+        return self._later is not None and self._later.has(path)
 
     def _compare(self, number: int, record: NodeBegan, due: Due) -> None:
         try:
@@ -237,24 +250,41 @@ class WorkflowEngine:
 
     # Work -------------------------------------------------------------------------------------------------------------
 
-    def _sort_due(self, first: Sequence[Due] = ()) -> None:
+    def _sort_due(self, first: Sequence[Due] = ()) -> bool:
         """Compute what reaches out for nothing, and put the rest into the queue.
 
         Args:
             first: nodes that became due earlier.
+
+        Returns:
+            Whether there is more to sort: the event loop gets its turn before.
         """
-        flow = self._flow
-        while first or flow.has_due:
-            for due in (*first, *flow.due()):
-                if due.path not in self._began and not flow.is_wanted(due):
-                    continue
-                if due.result is not None and not self._is_tried_again(due, due.result):
-                    self._leave(due, due.result)
-                elif due.result is None and due.node.type.needs == "nothing":
-                    self._leave(due, compute(due))
-                else:
-                    self._queue.append(due)
-            first = ()
+        flow, unsorted = self._flow, self._unsorted
+        unsorted.extend(first)
+        for _ in range(NODES_WITHOUT_A_BREATH):
+            if flow.has_due:
+                unsorted.extend(flow.due())
+            if not unsorted:
+                return False
+            due = unsorted.popleft()
+            if due.path not in self._began and not flow.is_wanted(due):
+                continue
+            if due.result is not None and not self._is_tried_again(due, due.result):
+                self._leave(due, due.result)
+            elif due.result is None and due.node.type.needs == "nothing":
+                self._leave(due, compute(due))
+            else:
+                self._queue.append(due)
+        return bool(unsorted) or flow.has_due
+
+    async def _sort_rest(self) -> None:
+        """Sort all that is due, and let others have their turn now and then."""
+        while True:
+            if self._group is not None:
+                self._hire(len(self._queue))
+            await asyncio.sleep(0)
+            if not self._sort_due():
+                return
 
     async def _work(self) -> None:
         """Carry out what is in the queue, side by side, until nothing is left but what waits."""
@@ -285,10 +315,10 @@ class WorkflowEngine:
         try:
             while self._queue:
                 due = self._queue.popleft()
-                if due.path not in self._began and not self._flow.is_wanted(due):
-                    continue
-                await self._carry_out(due)
-                self._sort_due()
+                if due.path in self._began or self._flow.is_wanted(due):
+                    await self._carry_out(due)
+                if self._sort_due():  # also where a node is not wanted any more: its container may end by that
+                    await self._sort_rest()
                 if len(self._queue) > 1:
                     self._hire(len(self._queue) - 1)
                 count += 1
@@ -410,6 +440,7 @@ class WorkflowEngine:
         needs = due.node.type.needs
         try:
             if needs == "template":
+                self._writing.add(due.path)
                 await self._write_template(due)
                 return
             number, began, call = self._begin(due)
@@ -542,7 +573,35 @@ class WorkflowEngine:
             outcome = failed(due, failure.code, failure.message)
         else:
             outcome = NodeOutcome(value={"output": text, "text": text}, lineage=self._lineage_of(due))
+        self._writing.discard(due.path)
         self._leave(due, outcome, seconds=self._run.context.clock.monotonic() - began)
+
+
+class RecordedNodes:
+    """Which nodes are told of later in a record.
+
+    Args:
+        nodes: the records of nodes, with their numbers.
+
+    Attributes:
+        number: how far the record was read.
+    """
+
+    def __init__(self, nodes: Sequence[tuple[int, NodeBegan | NodeLeft]]) -> None:
+        self.number = 0
+        self._numbers: dict[str, list[int]] = {}
+        self._again: list[tuple[int, str]] = []
+        for number, record in nodes:
+            self._numbers.setdefault(record.path, []).append(number)
+            if isinstance(record, NodeLeft) and record.status == "again":
+                self._again.append((number, f"{record.path}["))
+
+    def has(self, path: str) -> bool:
+        """Whether the record tells later of a node, before a container around the node is carried out anew."""
+        later = next((number for number in self._numbers.get(path, ()) if number > self.number), None)
+        if later is None:
+            return False
+        return not any(self.number < number < later and path.startswith(inside) for number, inside in self._again)
 
 
 def _digest(value: Json) -> str:

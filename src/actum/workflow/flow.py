@@ -15,7 +15,7 @@ The same outcomes in the same order lead to the same flow: a run is replayed so.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from msgspec import Struct
@@ -222,6 +222,9 @@ class Flow:
         given_by: where the inputs came from.
         run: what expressions see as `run`.
         remembered: the variables of the conversation that earlier runs have changed.
+        is_under_way: tells whether a node that was due has begun. Where a list of nodes ends early, those that have not
+            begun are forgotten at once: a run that is replayed forgets them at the same place. Without it they are
+            forgotten when `is_wanted` is asked.
 
     Attributes:
         steps: how many nodes were left.
@@ -235,6 +238,7 @@ class Flow:
         given_by: Lineage = DEVELOPER,
         run: JsonObject | None = None,
         remembered: Mapping[str, Json] | None = None,
+        is_under_way: Callable[[str], bool] | None = None,
     ) -> None:
         self.definition = definition
         roots: dict[str, tuple[Json, Lineage]] = {
@@ -251,6 +255,7 @@ class Flow:
         self.root = Scope(definition.graph, "", None, roots, variables=variables)
         self.steps = 0
         self.ended: JsonObject = {}
+        self._is_under_way = is_under_way
         self._ready: list[Due] = []
         self._live: dict[str, Due] = {}
         self._containers: dict[str, OpenContainer] = {}
@@ -278,7 +283,11 @@ class Flow:
         if not self._ready:
             return []
         ready, self._ready = self._ready, []
-        return [due for due in ready if due.path in self._live]
+        return [due for due in ready if self.is_due(due)]
+
+    def is_due(self, due: Due) -> bool:
+        """Whether a node that was due was neither left nor forgotten since."""
+        return self._live.get(due.path) is due
 
     def is_wanted(self, due: Due) -> bool:
         """Whether a node that was due and has not begun is still to begin: not where a node beside it has failed, or
@@ -286,10 +295,23 @@ class Flow:
         """
         if not due.scope.held or due.result is not None:
             return True
-        if self._live.pop(due.path, None) is not None:
+        if self.is_due(due):
+            del self._live[due.path]
             self._finish_one(due.scope)
             self._settle()
         return False
+
+    def _forget_unwanted(self, scope: Scope) -> None:
+        """Forget the nodes of a scope that were due and have not begun: the scope ends early."""
+        assert self._is_under_way is not None
+        unwanted = [
+            due
+            for due in self._live.values()
+            if due.scope is scope and due.result is None and not self._is_under_way(due.path)
+        ]
+        for due in unwanted:
+            del self._live[due.path]
+            self._finish_one(scope)
 
     def took(self, path: str, outcome: NodeOutcome) -> None:
         """Go on: this came of a node.
@@ -305,7 +327,10 @@ class Flow:
         if outcome.is_again:
             self._again(due)
         else:
+            was_held = scope.held
             self._leave(scope, node, outcome)
+            if scope.held and not was_held and self._is_under_way is not None:
+                self._forget_unwanted(scope)
             self._finish_one(scope)
         self._settle()
 
