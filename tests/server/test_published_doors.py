@@ -29,6 +29,7 @@ from actum.compose.tools import load_tools
 from actum.compose.workflows import open_workflows
 from actum.core.interfaces import Journal
 from actum.core.key import new_key
+from actum.core.record import Entry, RunSummary, Started
 from actum.core.shelf import shelf_of
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
@@ -37,6 +38,7 @@ from actum.server.identity import Keys
 from actum.server.scopes import ALL_SCOPES
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
+from tests.cli.test_serve import command, served, until
 from tests.server.models.desk import until as until_true
 from tests.web import serving
 
@@ -175,13 +177,15 @@ class Town(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def town(folder: Path, journal: Journal | None = None, *, desk: bool = False) -> AsyncIterator[Town]:
+async def town(
+    folder: Path, journal: Journal | None = None, *, desk: bool = False, careful: bool = False
+) -> AsyncIterator[Town]:
     (folder / "tools.py").write_text(TOOLS, "utf-8")
     (folder / "desk.workflow.yaml").write_text(DESK if desk else price(), "utf-8")
     (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
     settings = Settings(
         tools=(str(folder / "tools.py"),),
-        policy=str(folder / "policy.toml"),
+        policy="" if careful else str(folder / "policy.toml"),
         workflows={"desk": WorkflowTable(file="desk.workflow.yaml")},
         models={"gpt-*": ModelTable(upstreams=("http://127.0.0.1:9/v1#x",))},
         serve=ServeSettings(public=""),
@@ -412,6 +416,54 @@ async def test_what_has_begun_keeps_its_version_at_every_door_also_in_another_pr
     await journal.close()
 
 
+async def _read(it: Town, run: RunSummary) -> list[Entry]:
+    return await it.journal.read(run.run_id)
+
+
+PAYS = """\
+actum: workflow/1
+name: payer
+inputs: {type: object, required: [city], properties: {city: {type: string}}}
+nodes: {pay: {type: tool, tool: pay, with: {euros: EUROS}}}
+outputs: {said: "${pay.output}"}
+"""
+
+
+async def test_a_call_that_a_person_has_to_approve_is_made_with_the_version_that_was_asked_for(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "j.db")
+    async with town(tmp_path, journal, careful=True) as it:
+        assert (await it.publish("payer", PAYS.replace("EUROS", "1"))).status_code == 200
+        call = await it.ask("POST", "/v1/tools/payer/call", {"arguments": {"city": "x"}})
+        assert call.status_code == 202, call.text
+        run = call.json()["run"]
+        assert [each.kind for each in await journal.runs(parent=run)] == [], "the workflow has not begun"
+        assert (await it.publish("payer", PAYS.replace("EUROS", "2"))).status_code == 200
+    await journal.close()
+    journal = open_journal(tmp_path / "j.db")
+    async with town(tmp_path, journal, careful=True) as it:
+        for _ in range(2):  # the call of the workflow, and the call that the workflow makes
+
+            async def waits() -> bool:
+                items = (await it.ask("GET", "/v1/approvals")).json()["items"]
+                return (
+                    bool(items)
+                    and (await it.ask("POST", f"/v1/approvals/{items[0]['id']}", {"verdict": "approve"})).status_code
+                    == 200
+                )
+
+            await until_true(waits)
+
+        async def done() -> bool:
+            return bool((await it.ask("GET", f"/v1/runs/{run}")).json()["status"] == "done")
+
+        await until_true(done)
+        assert "paid 1" in (await it.ask("GET", f"/v1/runs/{run}/events")).text
+        started = (await journal.read(run))[0].record
+        assert isinstance(started, Started)
+        assert started.uses == {"payer": 1}
+    await journal.close()
+
+
 async def _paused(it: Town, number: int) -> bool:
     return len((await it.ask("GET", "/v1/approvals?limit=50")).json()["items"]) >= number
 
@@ -498,8 +550,13 @@ async def test_a_conversation_is_the_workflows_at_the_doors_that_know_conversati
         # The APIs of models: a conversation, the response before, or what was said before.
         async with it.openai("north") as north, it.openai("south") as south:
             talk = (await north.conversations.create()).id
-            for words, told in (("k", "k"), ("l", "k+l")):
+            for words, told in (("kiwi", "kiwi"), ("lemon", "kiwi+lemon")):
                 assert (await north.responses.create(model="count", input=words, conversation=talk)).output_text == told
+            await north.conversations.delete(talk)
+            kept = [str(each.payload) for run in await it.journal.runs(limit=None) for each in await _read(it, run)]
+            assert not any("kiwi" in each for each in kept), "what the workflow was told is deleted, too"
+            again = await north.responses.create(model="count", input="m", conversation=talk)
+            assert again.output_text == "m"
             one = await north.responses.create(model="count", input="p")
             two = await north.responses.create(model="count", input="q", previous_response_id=one.id)
             branch = await north.responses.create(model="count", input="r", previous_response_id=one.id)
@@ -546,3 +603,65 @@ async def test_a_workflow_of_the_settings_uses_what_the_operator_published_and_n
 
                 await until_true(done)
     await journal.close()
+
+
+async def test_what_is_published_is_a_task_that_another_process_carries_out_with_the_version_it_began_with(
+    tmp_path: Path,
+) -> None:
+    for name, text in (("price", price()), ("ask", asking("one")), ("count", COUNTING)):
+        (tmp_path / f"{name}.workflow.yaml").write_text(text, "utf-8")
+    settings = "[tasks]\nworkers = 2\n"
+
+    def publishes(name: str, text: str) -> None:
+        (tmp_path / f"{name}.workflow.yaml").write_text(text, "utf-8")
+        told = command(tmp_path, "workflow", "publish", f"{name}.workflow.yaml")
+        assert "is published" in told, told
+
+    async with (
+        served(tmp_path, settings=settings) as server,
+        httpx.AsyncClient(base_url=server.origin, timeout=40) as client,
+    ):
+        for name, text in (("price", price()), ("ask", asking("one")), ("count", COUNTING)):
+            publishes(name, text)  # by another process, while the server runs
+        later: dict[str, object] = {"execute_async": True}
+        asked: dict[str, tuple[str, dict[str, object]]] = {
+            "tool": ("/v1/tools/ask/call", {"arguments": {"city": "x"}}),
+            "agent": ("/v1/runs", {"agent": "ask", "question": "x"}),
+            "workflow": ("/v1/workflows/ask/run", {"inputs": {"city": "x"}}),
+        }
+        tasks = {
+            name: (await client.post(path, json=body | later)).json()["task_id"] for name, (path, body) in asked.items()
+        }
+
+        async def wait() -> bool:
+            found = (await client.get("/v1/approvals?limit=50")).json()["items"]
+            return {each["run"] for each in found} >= set(tasks.values())
+
+        await until(wait)
+        publishes("price", price(word="dear"))
+        publishes("ask", asking("two"))
+        waiting = (await client.get("/v1/approvals?limit=50")).json()["items"]
+        for each in waiting:
+            yes = {"verdict": "answer", "arguments": {"choice": "yes"}}
+            assert (await client.post(f"/v1/approvals/{each['id']}", json=yes)).status_code in (200, 404, 409)
+        for name, task in tasks.items():
+            told = (await client.get(f"/v1/tasks/{task}", params={"wait": "30"})).json()
+            assert (told["state"], "one: cheap in one" in str(told["result"])) == ("succeeded", True), (name, told)
+        fresh = (await client.post("/v1/tools/price/call", json={"arguments": {"city": "x"}} | later)).json()["task_id"]
+        told = (await client.get(f"/v1/tasks/{fresh}", params={"wait": "30"})).json()
+        assert told["result"] == {"said": "dear in x"}
+        # Tasks of one conversation, accepted at once: each sees what the others have done, and none fails.
+        words = [
+            (
+                await client.post(
+                    "/v1/workflows/count/run", json={"inputs": {"word": str(n)}, "conversation": "c"} | later
+                )
+            ).json()["task_id"]
+            for n in range(6)
+        ]
+        counts = []
+        for task in words:
+            told = (await client.get(f"/v1/tasks/{task}", params={"wait": "60"})).json()
+            assert told["state"] == "succeeded", told
+            counts.append(len(told["result"]["words"].split("+")))
+        assert sorted(counts) == [1, 2, 3, 4, 5, 6]

@@ -17,7 +17,7 @@ import pytest
 from actum import Agent, tool
 from actum.core.call import TextPart, ToolCall
 from actum.core.clock import SystemClock
-from actum.core.errors import InvalidArguments, UnknownName, UsageError
+from actum.core.errors import InvalidArguments, TaskRefused, UnknownName, UsageError
 from actum.core.interfaces import Journal
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, UserMessage
@@ -202,6 +202,30 @@ async def test_an_event_that_comes_before_the_run_waits_is_refused_and_wakes_it_
         await desk.desk.fire("go", paid, id="p2")
 
 
+async def test_what_an_event_says_to_a_node_that_waits_is_never_the_users_word(hall: Callable[..., Hall]) -> None:
+    rules = Rules(Rule("allow", when="trusted(room)"), Rule("ask"))
+    desk = hall(rules, begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
+    run_id = (await desk.desk.fire("begin", {})).run_id
+    await desk.carry_out(run_id)
+    await desk.desk.fire("go", {"room": "office"})
+    await desk.carry_out(run_id)
+    view = await desk.queue.look(run_id)
+    assert (view.line.state, [asked.kind for asked in view.waiting], desk.lit) == ("waiting", ["approval"], [])
+
+
+async def test_an_event_that_is_told_again_when_the_run_that_it_woke_was_forgotten_wakes_nothing(
+    hall: Callable[..., Hall],
+) -> None:
+    desk = hall(begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
+    run_id = (await desk.desk.fire("begin", {})).run_id
+    await desk.carry_out(run_id)
+    woken = await desk.desk.fire("go", {"room": "office"}, id="p1")
+    await desk.carry_out(run_id)
+    await desk.journal.forget(run_id)
+    again = await desk.desk.fire("go", {"room": "office"}, id="p1")
+    assert (again.woken, again.how, desk.lit) == (woken.woken, "known", ["office"])
+
+
 async def test_of_two_events_for_one_node_at_two_servers_one_wakes_it_and_the_other_hears_that_nothing_waits(
     hall: Callable[..., Hall],
 ) -> None:
@@ -251,6 +275,27 @@ async def test_the_rate_counts_what_began_at_two_servers_within_a_minute(hall: C
     for server in servers:
         server.clock.advance(61.0)
     assert await begins(servers[1], refused, {"room": "a"})
+
+
+async def test_no_more_tasks_of_a_trigger_wait_than_may_however_many_events_come_at_once(
+    hall: Callable[..., Hall],
+) -> None:
+    desk = hall(press=TriggerTable(workflow="lamp", queued_max=20, per_minute=1_000))
+
+    async def begins(number: int) -> bool:
+        try:
+            return bool((await desk.desk.fire("press", {"room": str(number)}, id=str(number))).run_id)
+        except TaskRefused as refused:
+            return refused.code != "queued_max"
+
+    running: set[asyncio.Task[bool]] = set()
+    for number in range(120):  # they come while others are being written
+        running.add(asyncio.create_task(begins(number)))
+        await asyncio.sleep(0)
+        if number % 8 == 0:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+    begun = sum(await asyncio.gather(*running))
+    assert begun + await begins(999) == 20 == len(await desk.journal.runs(limit=None))
 
 
 async def test_events_that_two_processes_are_told_at_the_same_moment_begin_one_run_each_and_count_once(

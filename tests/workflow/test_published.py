@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,12 +17,16 @@ from actum.core.shelf import ShelfStore, StaleDraft, shelf_of
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.runs.given_tools import Toolish
+from actum.runs.runner import Runner
+from actum.storage.journal import DatabaseJournal
+from actum.storage.migrations import SQLITE
 from actum.storage.place import open_journal
 from actum.workflow.graph import Definition
 from actum.workflow.load import check_text, read_definition
 from actum.workflow.published import OPENED_BYTES_MAX, OPENED_MAX, PublishedWorkflows
 from actum.workflow.text import BadWorkflow
 from actum.workflow.workflow import Workflow
+from tests.server.test_tenants import WatchedDatabase
 
 
 def says(name: str, word: str) -> str:
@@ -278,3 +283,60 @@ async def test_an_imported_file_gets_no_secret_before_it_was_published() -> None
         WorkflowFailed, match="can not be called"
     ):  # nor the own network, which a person's file may name
         await plain.run()
+
+
+async def test_a_list_reads_no_text_and_looks_once_while_nothing_is_published(tmp_path: Path) -> None:
+    @tool(effects={"spend"})
+    def pay() -> str:
+        """Pay."""
+        return ""
+
+    database = WatchedDatabase(tmp_path / "j.db")
+    journal = DatabaseJournal(database, SQLITE, now=time.time, key=None)
+    tools = await Runner([pay]).list_tools()
+
+    def opened() -> PublishedWorkflows:
+        def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+            return Workflow(definition, [pay, *used], journal=journal, version=version, uses=uses)
+
+        return PublishedWorkflows(journal, make, tools=tools)
+
+    writing = opened()
+    paying = "actum: workflow/1\nname: pays\ndescription: Pays.\nnodes: {p: {type: tool, tool: pay}}"
+    for name, text in (
+        ("w", says("w", "x")),
+        ("pays", paying),
+        ("by", uses("by", "pays")),
+        ("by_number", uses("by_number", "pays@1")),
+        (
+            "code",
+            "actum: workflow/1\nname: code\nnodes: {c: {type: code, language: python, code: 'def main(): return 1'}}",
+        ),
+    ):
+        await shelf_of(journal).save("workflow", name, text, 0)
+        await writing.publish(name, tools)
+    reading = opened()
+    database.asked.clear()
+    found = await reading.listed()
+    assert not [each for each in database.asked if "text" in each], "no text is read"
+    assert {name: set(each.tool.effects or ()) for name, each in found.items()} == {
+        "w": {"read"},
+        "pays": {"spend"},
+        "by": {"spend"},
+        "by_number": {"spend"},
+        "code": {"execute"},
+    }
+    assert (found["pays"].tool.description, found["w"].tool.description) == ("Pays.", "Run the workflow 'w'.")
+    for name, each in found.items():  # a list says what the tool itself says
+        (real,) = await (await reading.open(name)).as_tool().list_tools()
+        assert each.tool == real, name
+    database.asked.clear()
+    assert await reading.listed() is found
+    assert len(database.asked) == 1
+    await shelf_of(journal).save("workflow", "pays", paying.replace("Pays.", "Pays all."), 1)
+    await writing.publish("pays", tools)
+    again = await reading.listed()  # what another process published
+    assert (again["pays"].tool.description, again["by_number"].tool.effects) == ("Pays all.", None)
+    assert again["w"] is found["w"], "what has not changed is used again"
+    assert (await reading.open("pays")).version == 2
+    await journal.close()

@@ -40,6 +40,7 @@ from ..runs.runner import Runner
 from .attempt import verdict
 from .dispatcher import Dispatcher
 from .ended_waits import WAKE_S
+from .room import TaskRoom
 from .waits import POLL_S as WAIT_POLL_S
 from .waits import TaskWaits
 
@@ -48,11 +49,6 @@ CANCEL_S = 10.0
 POLL_S = 0.05
 KEY_TRIES = 100
 """So often the task of a unique key is looked for that another request is about to accept."""
-COUNTED_S = 1.0
-"""For so many seconds it is remembered how many tasks of a user wait,"""
-NEAR = 0.8
-"""where that is less than this part of the limit."""
-COUNTED_MAX = 10_000
 RESULT_BYTES_MAX = 256 * 1024
 """A larger result is fetched by whoever wants the result, and is not told beside the state of its task."""
 DAY_S = 86_400.0
@@ -161,7 +157,7 @@ class TaskQueue:
         self._home = home
         self._can_build = can_build
         self._waits = TaskWaits(self._states, clock)
-        self._counted: dict[tuple[str, str | None], tuple[int, float]] = {}
+        self._room = TaskRoom(clock)
 
     @property
     def takes_tasks(self) -> bool:
@@ -381,31 +377,39 @@ class TaskQueue:
         digest = _digest(options.unique_key, said) if options.unique_key else ""
         if options.unique_key and (known := await index.keyed(*user, options.unique_key)) is not None:
             return _same(known, digest)
-        await self._check_room(index, user, queued_max)
+        limits = self.limits
+        most = limits.queued if queued_max is None else min(limits.queued, queued_max)
         due = max(now, options.not_before or now)
         task = TaskQueued(due=due, options=options, home=self._home, digest=digest)
-        if options.unique_key:
-            line = await self._begin_keyed(index, user, task, begin)
-        else:
-            run_id = new_id("run")
-            await begin(run_id, task)
-            run = RunSummary(
-                run_id=run_id,
-                status="running",
-                started=now,
-                ended=None,
-                agent=name,
-                model="",
-                question="",
-                principal=user.principal,
-                tenant=user.tenant,
-            )
-            accepted = task_line(run, None, task, now)
-            assert accepted is not None
-            line = accepted
+        async with self._room.place(index, user, most=most, most_of_tenant=limits.queued_tenant):
+            if options.unique_key:
+                line = await self._begin_keyed(index, user, task, begin)
+            else:
+                line = await self._begin_new(user, name, task, begin, now)
         if self._dispatcher is not None:
             self._dispatcher.wake(line.run_id)
         return line
+
+    async def _begin_new(
+        self, user: User, name: str, task: TaskQueued, begin: Callable[[str, TaskQueued], Awaitable[None]], now: float
+    ) -> TaskLine:
+        """Accept a task without a unique key."""
+        run_id = new_id("run")
+        await begin(run_id, task)
+        run = RunSummary(
+            run_id=run_id,
+            status="running",
+            started=now,
+            ended=None,
+            agent=name,
+            model="",
+            question="",
+            principal=user.principal,
+            tenant=user.tenant,
+        )
+        accepted = task_line(run, None, task, now)
+        assert accepted is not None
+        return accepted
 
     async def _begin_keyed(
         self, index: TaskIndex, user: User, task: TaskQueued, begin: Callable[[str, TaskQueued], Awaitable[None]]
@@ -464,34 +468,6 @@ class TaskQueue:
             raise TaskRefused("options", f"these options can not be: {', '.join(wrong)}")
         if options.deadline is not None and options.deadline <= max(now, options.not_before or now):
             raise TaskRefused("deadline", "the deadline has passed, or comes before the task may begin")
-
-    async def _check_room(self, index: TaskIndex, user: User, queued_max: int | None) -> None:
-        """Raises:
-        TaskRefused: too many tasks wait.
-        """
-        limits = self.limits
-        most = limits.queued if queued_max is None else min(limits.queued, queued_max)
-        if await self._waiting(index, user.tenant, user.principal, most) >= most:
-            raise TaskRefused("queued_max", f"{most} tasks of this user wait already: try again later")
-        if await self._waiting(index, user.tenant, None, limits.queued_tenant) >= limits.queued_tenant:
-            raise TaskRefused("queued_max", f"{limits.queued_tenant} tasks of this tenant wait already")
-
-    async def _waiting(self, index: TaskIndex, tenant: str, principal: str | None, most: int) -> int:
-        """How many tasks wait; this one is counted with them. Far from the limit the list is asked once a second, and
-        what this process accepts in between is counted here.
-        """
-        now, name = self._clock.monotonic(), (tenant, principal)
-        known = self._counted.get(name)
-        if known is None or now - known[1] >= COUNTED_S or known[0] >= most * NEAR:
-            count = await index.queued(tenant, principal, most=most)
-            if len(self._counted) >= COUNTED_MAX:
-                self._counted.clear()
-            latest = self._counted.get(name)
-            # Another request may have counted meanwhile, and accepted a task that is not yet written.
-            is_newer = latest is not None and (known is None or latest[1] > known[1])
-            known = (max(latest[0], count), latest[1]) if latest is not None and is_newer else (count, now)
-        self._counted[name] = (known[0] + 1, known[1])
-        return known[0]
 
     # Telling ----------------------------------------------------------------------------------------------------------
 

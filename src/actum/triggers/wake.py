@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from ..call.asking.inbox import answer_in_run, page_of_waiting
-from ..core.errors import UnknownName
+from ..core.errors import JournalError, UnknownName
 from ..core.interfaces import Answer, Journal
 from ..core.position import Positions
 
@@ -88,10 +88,19 @@ class WaitingNodes:
                 continue
             woken[run_id] = None
             with suppress(UnknownName):  # this event was told before, or a person has answered
-                state = await answer_in_run(self._journal, run_id, ask_id, answer)
-                if ask_id in state.answers and not state.waiting():
-                    await self._go_on(run_id, state.beginning().tenant)
+                await self._wake_one(run_id, ask_id, answer)
         return tuple(woken)
+
+    async def _wake_one(self, run_id: str, ask_id: str, answer: Answer) -> None:
+        try:
+            state = await answer_in_run(self._journal, run_id, ask_id, answer)
+        except JournalError:
+            entries = await self._journal.read(run_id)
+            if entries and entries[0].payload:
+                raise
+            return  # the run was forgotten
+        if ask_id in state.answers and not state.waiting():
+            await self._go_on(run_id, state.beginning().tenant)
 
     async def _is_ours(self, key: str, ask_id: str) -> bool:
         name = f"woken:{ask_id}"

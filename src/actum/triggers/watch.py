@@ -93,8 +93,10 @@ class Watcher:
             problem = str(error) or type(error).__name__
             if self._problems.get(name) != problem:
                 log.warning("trigger %s: %s", name, problem)
-        except Exception:  # the edge: one trigger that fails does not end the others; the log says how it failed
-            log.exception("trigger %s failed", name)
+        except Exception as error:  # the edge: one trigger that fails does not end the others; the log says how
+            problem = repr(error)
+            if self._problems.get(name) != problem:
+                log.exception("trigger %s failed", name)
         self._problems[name] = problem
 
     # Schedules --------------------------------------------------------------------------------------------------------

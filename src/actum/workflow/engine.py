@@ -198,7 +198,9 @@ class WorkflowEngine:
     def _feed(self, number: int, record: NodeLeft, due: Due) -> None:
         """Tell the flow what came of a node, by the record."""
         needs = due.node.type.needs
-        _, began = self._began.pop(due.path, (0, None))
+        begun_at, began = self._began.pop(due.path, (-1, None))
+        if record.began != begun_at:
+            raise self._diverged(number, f"the node {record.path} is left that began elsewhere")
         if record.status == "again":
             self._tries[due.path] = self._tries.get(due.path, 1) + 1
             self._took(due, NodeOutcome(is_again=True), is_new=False)
@@ -215,6 +217,8 @@ class WorkflowEngine:
                 raise self._diverged(number, f"the call of {record.path} has no outcome")
             outcome = self._of_result(due, self._run.state.calls[record.began][0], result[0])
         else:
+            if record.port and record.port not in due.node.ports:
+                raise self._diverged(number, f"the node {record.path} has no port {record.port!r}")
             value = cast(JsonObject, self._kept[record.kept]) if record.kept else record.value
             outcome = NodeOutcome(value=value, port=record.port, lineage=self._lineage_of(due))
         if (outcome.error is None) != (record.error is None) or outcome.port != record.port:

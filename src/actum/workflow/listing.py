@@ -16,7 +16,7 @@ from ..core.shelf import PublicationInUse
 from ..core.tool import Effects, Tool
 from .graph import Definition, nodes_in
 from .tool_names import tool_names, workflow_names
-from .workflow import NODE_EFFECTS
+from .workflow_tool import NODE_EFFECTS
 
 
 class WorkflowCard(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -42,13 +42,18 @@ class ListedWorkflow(Struct, frozen=True, kw_only=True):
 
     Attributes:
         publication: which publication is in use.
-        description: what the workflow is good for, as its author says it; may be empty.
+        card: what the list tells of it.
         tool: the workflow as a tool.
     """
 
     publication: PublicationInUse
-    description: str
+    card: WorkflowCard
     tool: Tool
+
+    @property
+    def description(self) -> str:
+        """What the workflow is good for, as its author says it; may be empty."""
+        return self.card.description
 
 
 def card_of(definition: Definition) -> WorkflowCard:
@@ -81,31 +86,42 @@ def read_card(about: str) -> WorkflowCard | None:
         return None
 
 
-def listed(found: Sequence[tuple[PublicationInUse, WorkflowCard]], tools: Sequence[Tool]) -> dict[str, ListedWorkflow]:
+def listed(
+    found: Sequence[tuple[PublicationInUse, WorkflowCard]],
+    tools: Sequence[Tool],
+    known: Mapping[str, ListedWorkflow] | None = None,
+) -> dict[str, ListedWorkflow]:
     """The list of published workflows.
 
     Args:
         found: the publications in use, each with its card.
         tools: the tools that the workflows may call.
+        known: an older list, of which all is used again that is still so.
 
     Returns:
         Each workflow by its name.
     """
     effects = _Effects({each.name: (each, card) for each, card in found}, tools)
-    return {
-        each.name: ListedWorkflow(
-            publication=each,
-            description=card.description,
-            tool=Tool(
-                name=each.name,
-                description=card.description or f"Run the workflow {each.name!r}.",
-                parameters=card.inputs or {"type": "object", "properties": {}},
-                effects=effects.of(each.name),
-                idempotent=True,
-            ),
-        )
-        for each, card in found
-    }
+    before = known or {}
+    return {each.name: _line(each, card, effects.of(each.name), before.get(each.name)) for each, card in found}
+
+
+def _line(
+    publication: PublicationInUse,
+    card: WorkflowCard,
+    effects: frozenset[Effects] | None,
+    before: ListedWorkflow | None,
+) -> ListedWorkflow:
+    if before is not None and before.publication == publication and before.tool.effects == effects:
+        return before
+    tool = Tool(
+        name=publication.name,
+        description=card.description or f"Run the workflow {publication.name!r}.",
+        parameters=card.inputs or {"type": "object", "properties": {}},
+        effects=effects,
+        idempotent=True,
+    )
+    return ListedWorkflow(publication=publication, card=card, tool=tool)
 
 
 class _Effects:

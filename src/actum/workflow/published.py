@@ -44,7 +44,7 @@ OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
 counted: to open them takes time."""
 DEFINITIONS_MAX = 500
 """So many definitions are kept parsed."""
-WORKFLOWS_MAX = 200
+WORKFLOWS_MAX = 50
 """So many workflows are kept opened."""
 
 
@@ -114,6 +114,7 @@ class PublishedWorkflows:
         self._means = means or (lambda _: "")
         self._made = -1
         self._listed: dict[str, ListedWorkflow] | None = None
+        self._known: dict[str, ListedWorkflow] = {}
         self._opened: dict[tuple[str, int | None], Workflow] = {}
         self._with_used: dict[str, Workflow] = {}
 
@@ -130,11 +131,12 @@ class PublishedWorkflows:
         await self._look()
         if self._listed is None:
             made = self._made
-            found = [(each, await self._card(each)) for each in await self._shelf.in_use(_KIND, tenant=self._tenant)]
-            made_list = listed([(each, card) for each, card in found if card is not None], self._tools)
+            in_use = await self._shelf.in_use(_KIND, tenant=self._tenant)
+            found = [(each, card) for each in in_use if (card := await self._card(each)) is not None]
+            self._known = listed(found, self._tools, self._known)
             if made != self._made:
-                return made_list  # something was published in the meantime
-            self._listed = made_list
+                return self._known  # something was published in the meantime
+            self._listed = self._known
         return self._listed
 
     async def publications_made(self) -> int:
@@ -151,6 +153,9 @@ class PublishedWorkflows:
 
     async def _card(self, line: PublicationInUse) -> WorkflowCard | None:
         """The card of a publication. A publication of an earlier version of the program has none: its text is read."""
+        known = self._known.get(line.name)
+        if known is not None and known.publication == line:
+            return known.card
         card = read_card(line.about)
         if card is not None:
             return card

@@ -22,7 +22,8 @@ from ..core.interfaces import Policy, Request
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from .conversation import SPEAKER
-from .workflow import OpensWorkflow, Workflow
+from .workflow import Workflow
+from .workflow_tool import OpensWorkflow
 
 CALL = "workflow"
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypedDict, Unpack, cast
+from typing import TypedDict, Unpack, cast
 
 import msgspec
 from msgspec import structs
@@ -24,20 +24,19 @@ from ..call.asking.inbox import records_of
 from ..call.asking.posted import take_posted
 from ..call.limits.limits import Limits
 from ..core.budget import Price
-from ..core.call import TextPart, ToolCall, ToolResult
+from ..core.call import TextPart, ToolResult
 from ..core.claim import claim_of_conversation, claim_of_variables
-from ..core.errors import Busy, InvalidArguments, ToolError, Unavailable, UsageError, WorkflowFailed
+from ..core.errors import Busy, InvalidArguments, UsageError
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
-from ..core.interfaces import Answer, Approver, Clock, Context, InputRequired, Journal, Model, Peer, Policy, Toolset
+from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Peer, Policy, Toolset
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, UserMessage
 from ..core.pending import over_at
 from ..core.provenance import Origin, Source
-from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, child_id, new_id
+from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
-from ..core.tool import Effects, Tool
 from ..core.trace import checked_traceparent
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
@@ -66,13 +65,12 @@ from .settings import HttpNode, ModelNode
 from .template import TemplateWriter
 from .text import BadWorkflow, TextProblem
 from .tool_check import check_tools
-from .tool_names import tool_names, workflow_names
+from .tool_names import workflow_names
 from .tools import WorkflowTools, literal_origin
 from .waiting import WAIT_S, WaitingRuns, WholeRun, as_stopped, end_waiting, until_over
+from .workflow_tool import OpensWorkflow, WorkflowTool
 
 Modelish = Model | str
-NODE_EFFECTS: Mapping[str, Effects] = {"code": "execute", "http": "send"}
-"""The effects of nodes that call no tool of the program."""
 
 POLL_S = 0.2
 """Seconds between two attempts to go on with a run that somebody else drives."""
@@ -95,21 +93,6 @@ class WorkflowOptions(TypedDict, total=False):
     holder: Holder | None
     trace: str
     request: str
-
-
-class OpensWorkflow(Protocol):
-    """Opens a workflow for a call."""
-
-    def __call__(self, run_id: str, context: Context) -> Awaitable[Workflow]:
-        """Open the workflow.
-
-        Args:
-            run_id: the run that the call begins, or goes on with: a run goes on with what it began with.
-            context: of the call.
-
-        Raises:
-            UsageError: the workflow can not be opened.
-        """
 
 
 class Workflow:
@@ -710,7 +693,7 @@ class Workflow:
                 )
 
         # The conversation first: the attempt of a task that finds it held is not begun.
-        first = (await setting.journal.read(run_id))[:1]
+        first = (await setting.journal.read(checked_id(run_id)))[:1]
         begun = RunState(first).beginning() if first and first[0].payload else None
         async with (
             self._talking(begun, setting.journal),
@@ -774,87 +757,6 @@ class Workflow:
         if name not in self._models:
             self._models[name] = open_model(self._given_models.get(name, name))
         return self._models[name]
-
-
-class WorkflowTool:
-    """A toolset of one: run a workflow.
-
-    Args:
-        workflow: the workflow.
-        name: the tool's name.
-        description: what the workflow is good for.
-        given_by: where the arguments of the calls come from.
-        answers, opened: as for `Workflow.as_tool`.
-    """
-
-    generation = 0
-    ends_when_cancelled = True
-
-    def __init__(
-        self,
-        workflow: Workflow,
-        name: str,
-        description: str,
-        given_by: Source = "agent",
-        *,
-        answers: bool = False,
-        opened: OpensWorkflow | None = None,
-    ) -> None:
-        self._given_by = given_by
-        self._answers = answers
-        self._opened = opened
-        self._workflow = workflow
-        self._name = name
-        self._description = description
-
-    async def list_tools(self) -> Sequence[Tool]:
-        """The tool: its effects are those of all tools that the nodes name, and unknown where one of them is."""
-        catalog = await self._workflow.runner.catalog()
-        effects: set[Effects] | None = set()
-        for node in nodes_in(self._workflow.definition.graph):
-            for name in tool_names(node.settings):
-                bound = catalog.get(name)
-                known = bound.tool.effects if bound is not None else None
-                effects = None if known is None or effects is None else effects | known
-            if node.type.name in NODE_EFFECTS and effects is not None:
-                effects.add(NODE_EFFECTS[node.type.name])
-        schema = self._workflow.definition.inputs or {"type": "object", "properties": {}}
-        return (
-            Tool(
-                name=self._name,
-                description=self._description,
-                parameters=schema,
-                effects=None if effects is None else frozenset(effects or {"read"}),
-                idempotent=True,
-            ),
-        )
-
-    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
-        """Run the workflow.
-
-        Raises:
-            InputRequired: it waits for a person.
-            ToolError: it did not come to an end.
-        """
-        run_id = child_id(context.key)
-        try:
-            workflow = self._workflow if self._opened is None else await self._opened(run_id, context)
-            result = await workflow.run_child(
-                call.arguments, run_id, context, given_by=self._given_by, answers=self._answers
-            )
-        except Busy as busy:
-            raise Unavailable(f"{busy}. Nothing was done.") from None
-        except WorkflowFailed as failure:
-            raise ToolError(f"{call.name} failed: {failure}", reference=run_id) from None
-        if result.status == "paused":
-            raise InputRequired(result.pending[0], run_id)
-        if result.status != "done":
-            raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
-        told = dumps(result.output)
-        if result.text == told:
-            return ToolResult(call.id, structured=result.output)
-        said = (TextPart(result.text), *([TextPart(told)] if result.output else ()))
-        return ToolResult(call.id, said, structured=result.output)
 
 
 def _has_memory(definition: Definition) -> bool:

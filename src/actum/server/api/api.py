@@ -168,8 +168,8 @@ class Api:
 
     # What a caller may use --------------------------------------------------------------------------------------------
 
-    async def tools(self, who: Identity) -> list[Tool]:
-        """The tools that a caller is shown, by name."""
+    async def tools(self, who: Identity) -> tuple[list[Tool], Callable[[Tool], bool]]:
+        """All tools of this server and of the caller's tenant, and what tells whether the caller is shown a tool."""
         facts = Facts(
             principal=who.principal,
             tenant=who.tenant,
@@ -181,8 +181,7 @@ class Api:
         own = await self.runner.list_tools()
         names = {tool.name for tool in own}
         published = [each.tool for name, each in (await self.published.listed(who.tenant)).items() if name not in names]
-        tools = [tool for tool in (*own, *published) if who.may_use("tool", tool.name)]
-        return [tool for tool in tools if not self.runner.bars(tool, facts)]
+        return [*own, *published], lambda tool: who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)
 
     async def tool(self, who: Identity, name: str) -> Tool:
         """A tool that a caller may name. What the policy says of a call is told when the call is made.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -45,16 +46,18 @@ class CallOutcome(Struct, frozen=True):
 async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
     """The tools that the caller may use; those that fit the words best come first."""
     query = asked.query
-    tools = sorted(await api.tools(asked.who), key=lambda tool: tool.name)
+    tools, is_shown = await api.tools(asked.who)
     if query.query.strip():
-        return ApiReply(ToolPage(items=tuple(map(views.tool_info, found(tools, query.query, query.limit))), next=None))
+        fitting = found(list(filter(is_shown, tools)), query.query, query.limit)
+        return ApiReply(ToolPage(items=tuple(map(views.tool_info, fitting)), next=None))
     try:
         last = read_cursor(query.cursor, str) if query.cursor else ""
     except UsageError:
         raise Refusal(404, "cursor", "This cursor is not known here: begin the list anew.") from None
-    behind = [tool for tool in tools if tool.name > last]
-    part = behind[: query.limit]
-    following = write_cursor(part[-1].name) if len(behind) > len(part) else None
+    behind = sorted((tool for tool in tools if tool.name > last), key=lambda tool: tool.name)
+    shown = list(islice(filter(is_shown, behind), query.limit + 1))  # no more is looked at than the page takes
+    part = shown[: query.limit]
+    following = write_cursor(part[-1].name) if len(shown) > len(part) else None
     return ApiReply(ToolPage(items=tuple(map(views.tool_info, part)), next=following))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from mcp.shared.exceptions import MCPError
 
@@ -20,6 +21,9 @@ LISTS: dict[str, str] = {
     "resources/templates/list": "resourceTemplates",
 }
 """The field in which each method's result has its items."""
+
+
+T = TypeVar("T")
 
 
 def page(method: str, items: Sequence[JsonObject], params: JsonObject) -> JsonObject:
@@ -38,7 +42,30 @@ def page(method: str, items: Sequence[JsonObject], params: JsonObject) -> JsonOb
     return told
 
 
-def _stamp(method: str, items: Sequence[JsonObject]) -> str:
+def page_of_visible(
+    method: str, items: Sequence[tuple[T, JsonObject]], is_visible: Callable[[T], bool], params: JsonObject
+) -> JsonObject:
+    """One page of what somebody may see of a list. Only so many things are looked at as the page takes.
+
+    Raises:
+        MCPError: the cursor is of no list, or of one that has changed in length.
+    """
+    stamp = _stamp(method, items)
+    begin = _read(params["cursor"], stamp) if params.get("cursor") is not None else 0
+    shown: list[Json] = []
+    told: JsonObject = {LISTS[method]: shown}
+    for number in range(begin, len(items)):
+        what, definition = items[number]
+        if not is_visible(what):
+            continue
+        if len(shown) == ITEMS:
+            told["nextCursor"] = base64.urlsafe_b64encode(f"{stamp}:{number}".encode()).decode()
+            break
+        shown.append(definition)
+    return told
+
+
+def _stamp(method: str, items: Sequence[object]) -> str:
     return hashlib.sha256(f"{method} {len(items)}".encode()).hexdigest()[:8]
 
 

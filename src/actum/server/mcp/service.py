@@ -13,7 +13,7 @@ Source: Model Context Protocol, 2026-07-28 and 2025-11-25.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -71,7 +71,7 @@ from .client import (
     connection_of,
 )
 from .http import McpDoor
-from .page import page
+from .page import page, page_of_visible
 from .prompts import Prompt, PromptToolset, messages_of
 from .resources import (
     READ,
@@ -95,18 +95,26 @@ class ListedTools:
 
     Args:
         tools: the list.
+        known: an older list, of which all is used again that is still so.
     """
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool], known: ListedTools | None = None) -> None:
         self.tools = tools
         self.by_name = {served_name(tool.name): tool for tool in tools}
         self._told: dict[bool, list[tuple[Tool, JsonObject]]] = {}
+        told = known._told if known is not None else {}
+        self._before = {modern: {tool.name: (tool, of) for tool, of in pairs} for modern, pairs in told.items()}
 
-    def told(self, may_see: Callable[[Tool], bool], *, modern: bool) -> list[JsonObject]:
-        """The definitions of those that somebody may see."""
+    def told(self, *, modern: bool) -> list[tuple[Tool, JsonObject]]:
+        """The tools with their definitions."""
         if modern not in self._told:
-            self._told[modern] = [(tool, definition_of(tool, any_value=modern)) for tool in self.tools]
-        return [definition for tool, definition in self._told[modern] if may_see(tool)]
+            before = self._before.pop(modern, {})
+            known = [before.get(tool.name) for tool in self.tools]
+            self._told[modern] = [
+                pair if pair is not None and pair[0] is tool else (tool, definition_of(tool, any_value=modern))
+                for tool, pair in zip(self.tools, known, strict=True)
+            ]
+        return self._told[modern]
 
 
 class McpService:
@@ -176,7 +184,7 @@ class McpService:
         self._shown = ListedTools(())
         self._offer = offer or PublishedOffer(GivenWorkflows({}))
         self._published: dict[str, tuple[object, ListedTools]] = {}
-        self._is_up = False
+        self._is_up = self._is_hanging_up = False
         self._changes: dict[str, Changes] = {"": self._changes_of("")}
         self._server = SourceServer(
             self,
@@ -255,7 +263,7 @@ class McpService:
 
     async def start(self) -> None:
         """Look after what changes."""
-        self._is_up = True
+        self._is_up, self._is_hanging_up = True, False
         for changes in self._changes.values():
             changes.start()
         await self._tools()
@@ -269,6 +277,7 @@ class McpService:
 
     def hang_up(self) -> None:
         """End the streams of those who only listen."""
+        self._is_hanging_up = True
         for changes in self._changes.values():
             changes.hang_up()
 
@@ -281,14 +290,17 @@ class McpService:
         """What tells the caller of changes: a tenant is told of its own publications only."""
         tenant = self.who().tenant
         if tenant not in self._changes:
-            self._changes[tenant] = self._changes_of(tenant)
+            changes = self._changes[tenant] = self._changes_of(tenant)
             if self._is_up:
-                self._changes[tenant].start()
+                changes.start()
+            if self._is_hanging_up:
+                changes.hang_up()
         return self._changes[tenant]
 
     def _changes_of(self, tenant: str) -> Changes:
         def left() -> None:
-            if tenant and not self._changes[tenant].listeners:
+            changes = self._changes.get(tenant)
+            if tenant and changes is not None and not changes.listeners:
                 self._changes.pop(tenant).end()
 
         return Changes(self.clock, partial(self._look, tenant), left)
@@ -345,7 +357,7 @@ class McpService:
         known = self._published.get(tenant)
         if known is None or known[0] is not listed:
             tools = [each.tool for name, each in listed.items() if served_name(name) not in own.by_name]
-            known = (listed, ListedTools(tools))
+            known = (listed, ListedTools(tools, known[1] if known is not None else None))
             while len(self._published) >= TENANTS_MAX:
                 del self._published[next(iter(self._published))]
             self._published[tenant] = known
@@ -360,8 +372,8 @@ class McpService:
         who, shown = self.who(), await self._tools()
         may_see, modern = self._visibility.shown_to(who), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         published = await self._published_tools(who.tenant, shown)
-        told = [*shown.told(may_see, modern=modern), *published.told(may_see, modern=modern)]
-        return page("tools/list", told, params)
+        told = [*shown.told(modern=modern), *published.told(modern=modern)]
+        return page_of_visible("tools/list", told, may_see, params)
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         who, shown = self.who(), await self._tools()

@@ -111,12 +111,15 @@ def page_of(items: Sequence[JsonObject], http: HttpRequest) -> JsonObject:
 
 
 async def forget(api: Api, run_id: str, who: Identity, why: str) -> None:
-    """Delete what a run says.
+    """Delete what a run says, and what the runs say that its calls started.
 
     Raises:
         Refused: it is under way, or the record is signed.
     """
     try:
+        for child in reversed(await api.records.children(run_id, who)):
+            if child.status != "forgotten":
+                await api.journal.forget(child.run_id, who.principal or "user", why)
         with suppress(UnknownName):
             await api.journal.forget(run_id, who.principal or "user", why)
     except (Busy, UsageError):

@@ -1,0 +1,134 @@
+"""`WorkflowTool`: a workflow as a tool, for agents, for other workflows and for the doors of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Protocol
+
+from ..core.call import TextPart, ToolCall, ToolResult
+from ..core.errors import Busy, ToolError, Unavailable, WorkflowFailed
+from ..core.event import RunResult
+from ..core.interfaces import Context, InputRequired
+from ..core.json import JsonObject, dumps
+from ..core.provenance import Source
+from ..core.record import child_id
+from ..core.tool import Effects, Tool
+from ..runs.runner import Runner
+from .graph import Definition, nodes_in
+from .tool_names import tool_names
+
+NODE_EFFECTS: Mapping[str, Effects] = {"code": "execute", "http": "send"}
+"""The effects of nodes that call no tool of the program."""
+
+
+class CalledWorkflow(Protocol):
+    """A workflow, as a tool needs it."""
+
+    @property
+    def definition(self) -> Definition:
+        """The graph."""
+
+    @property
+    def runner(self) -> Runner:
+        """Knows the tools of the nodes."""
+
+    async def run_child(
+        self, inputs: JsonObject, run_id: str, context: Context, *, given_by: Source, answers: bool
+    ) -> RunResult[JsonObject]:
+        """See `Workflow.run_child`."""
+
+
+class OpensWorkflow(Protocol):
+    """Opens a workflow for a call."""
+
+    def __call__(self, run_id: str, context: Context) -> Awaitable[CalledWorkflow]:
+        """Open the workflow.
+
+        Args:
+            run_id: the run that the call begins, or goes on with: a run goes on with what it began with.
+            context: of the call.
+
+        Raises:
+            UsageError: the workflow can not be opened.
+        """
+
+
+class WorkflowTool:
+    """A toolset of one: run a workflow.
+
+    Args:
+        workflow: the workflow.
+        name: the tool's name.
+        description: what the workflow is good for.
+        given_by: where the arguments of the calls come from.
+        answers, opened: as for `Workflow.as_tool`.
+    """
+
+    generation = 0
+    ends_when_cancelled = True
+
+    def __init__(
+        self,
+        workflow: CalledWorkflow,
+        name: str,
+        description: str,
+        given_by: Source = "agent",
+        *,
+        answers: bool = False,
+        opened: OpensWorkflow | None = None,
+    ) -> None:
+        self._given_by = given_by
+        self._answers = answers
+        self._opened = opened
+        self._workflow = workflow
+        self._name = name
+        self._description = description
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tool: its effects are those of all tools that the nodes name, and unknown where one of them is."""
+        catalog = await self._workflow.runner.catalog()
+        effects: set[Effects] | None = set()
+        for node in nodes_in(self._workflow.definition.graph):
+            for name in tool_names(node.settings):
+                bound = catalog.get(name)
+                known = bound.tool.effects if bound is not None else None
+                effects = None if known is None or effects is None else effects | known
+            if node.type.name in NODE_EFFECTS and effects is not None:
+                effects.add(NODE_EFFECTS[node.type.name])
+        schema = self._workflow.definition.inputs or {"type": "object", "properties": {}}
+        return (
+            Tool(
+                name=self._name,
+                description=self._description,
+                parameters=schema,
+                effects=None if effects is None else frozenset(effects or {"read"}),
+                idempotent=True,
+            ),
+        )
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Run the workflow.
+
+        Raises:
+            InputRequired: it waits for a person.
+            ToolError: it did not come to an end.
+        """
+        run_id = child_id(context.key)
+        try:
+            workflow = self._workflow if self._opened is None else await self._opened(run_id, context)
+            result = await workflow.run_child(
+                call.arguments, run_id, context, given_by=self._given_by, answers=self._answers
+            )
+        except Busy as busy:
+            raise Unavailable(f"{busy}. Nothing was done.") from None
+        except WorkflowFailed as failure:
+            raise ToolError(f"{call.name} failed: {failure}", reference=run_id) from None
+        if result.status == "paused":
+            raise InputRequired(result.pending[0], run_id)
+        if result.status != "done":
+            raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
+        told = dumps(result.output)
+        if result.text == told:
+            return ToolResult(call.id, structured=result.output)
+        said = (TextPart(result.text), *([TextPart(told)] if result.output else ()))
+        return ToolResult(call.id, said, structured=result.output)
