@@ -214,3 +214,19 @@ def test_a_name_of_a_node_inside_of_a_container_may_be_used_by_a_node_behind_the
     assert not problems_of(as_json(nodes=nodes, edges=["e > b"], outputs={"x": "${b.text}"}))
     hidden: JsonObject = {"b": {"type": "say", "text": "x"}, "e": each}
     assert problems_of(as_json(nodes=hidden, edges=["b > e"]))  # inside, `b` would be one of two
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("Hello {{ name }", "line 1 of the template: unexpected '}'"),
+        ("one\n{% for x in y %}{{ x }}", "line 2 of the template: Unexpected end of template."),
+        ("{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}", "the template is nested too deep"),
+        ("{{ 'a' * 300000000 }}{{ 9 ** 9 ** 9 ** 9 }}", ""),  # nothing is computed
+        ("{% for a in range(10 ** 12) %}x{% endfor %}", ""),
+    ],
+)
+def test_the_syntax_of_a_template_is_checked_and_nothing_of_the_template_is_computed(template: str, said: str) -> None:
+    text = json.dumps({"actum": "workflow/1", "name": "w", "nodes": {"t": {"type": "template", "template": template}}})
+    told = [each.message for each in problems_of(text)]
+    assert (told == []) if not said else (len(told) == 1 and said in told[0])

@@ -40,11 +40,13 @@ from .settings import (
     MergeNode,
     ModelNode,
     PromptMessage,
+    TemplateNode,
     WaitNode,
     WorkflowLimits,
     WorkflowNode,
     WorkflowText,
 )
+from .template import syntax_problem
 from .text import BadWorkflow, Place, SourceText, TextProblem, read_text
 from .tools import literal_origin, placeholders
 
@@ -398,6 +400,8 @@ class _Check:
             for path in secret_paths(settings.form or {}):
                 told = f"{node.name}: {'.'.join(path)} is a secret, and answers stand on record"
                 self.say(told, (*place, "form"), _SECRET_HINT)
+        if isinstance(settings, TemplateNode) and (problem := syntax_problem(settings.template)):
+            self.say(f"{node.name}: {problem}", (*place, "template"))
         if isinstance(settings.on_error, Default):
             self._compile_nothing(settings.on_error.default, (*place, "on_error"))
 

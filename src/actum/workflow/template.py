@@ -58,6 +58,30 @@ while True:
 """
 
 
+SYNTAX_CHARS_MAX = 20_000
+"""The syntax of a longer template is looked at when its text is written, in the child."""
+
+
+def syntax_problem(template: str) -> str:
+    """What is wrong with the syntax of a template; empty where nothing is, or where the template is too long to be
+    looked at in this process. Nothing of the template is computed.
+
+    >>> syntax_problem("Hello {{ name }")
+    "line 1 of the template: unexpected '}'"
+    """
+    if len(template) > SYNTAX_CHARS_MAX:
+        return ""
+    from jinja2 import Environment, TemplateSyntaxError  # noqa: PLC0415  # for definitions with templates alone
+
+    try:
+        Environment(autoescape=False).parse(template)  # nothing is written with it
+    except TemplateSyntaxError as error:
+        return f"line {error.lineno} of the template: {error.message}"
+    except RecursionError:
+        return "the template is nested too deep"
+    return ""
+
+
 class TemplateWriter:
     """Writes texts, one at a time, in a child process.
 
