@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from ..agents.agent import Agent
-from ..core.errors import BadTool, UnknownName, UsageError
+from ..core.errors import BadTool, JournalError, UnknownName, UsageError
 from ..core.interfaces import Approver, Context, Journal, Model, Toolset
 from ..core.record import Started
 from ..core.secret_store import SecretSource
@@ -205,6 +205,13 @@ class Workflows:
                 self._shelves.pop(next(iter(self._shelves)))
             self._shelves[tenant] = made
         return self._shelves[tenant]
+
+    async def look_at_shelf(self) -> None:
+        """Read what the tenant without a name has published: lists then need no journal that answers at once."""
+        shelf = await self.shelf("")
+        if shelf is not None:
+            with suppress(JournalError):
+                await shelf.listed()
 
     async def default_tools(self) -> Sequence[Tool]:
         """The tools that published workflows may call."""

@@ -7,12 +7,13 @@ by the next request, in every process. A run keeps the publications with which i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
 from ..agents.agent import Agent
-from ..core.errors import UnknownName, UsageError
+from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.record import Started
 from ..core.tool import Tool
 from ..runs.runner import Runner
@@ -21,6 +22,9 @@ from ..workflow.published import PublishedWorkflows
 from ..workflow.speaker import speaking_agent
 from ..workflow.text import BadWorkflow
 from ..workflow.workflow import Workflow
+
+LOOK_S = 1.0
+"""So long a list waits for a journal that is busy, where an earlier list is known."""
 
 
 class WorkflowsByName(Protocol):
@@ -146,10 +150,18 @@ class PublishedOffer:
 
     async def listed(self, tenant: str) -> Mapping[str, ListedWorkflow]:
         """The workflows that a tenant has published, in the order of their names: the same object as long as nothing is
-        published.
+        published. While the journal does not answer, this is the list that was read last.
         """
         shelf = await self._workflows.shelf(tenant)
-        return await shelf.listed() if shelf is not None else {}
+        if shelf is None:
+            return {}
+        try:
+            async with asyncio.timeout(LOOK_S if shelf.latest is not None else None):
+                return await shelf.listed()
+        except (TimeoutError, JournalError):
+            if shelf.latest is None:
+                raise
+            return shelf.latest
 
     async def publications_made(self, tenant: str) -> int:
         """How often a tenant has published something: read in the same time however much that is."""

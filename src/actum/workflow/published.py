@@ -90,6 +90,9 @@ class PublishedWorkflows:
         means: says what else a name means where the workflows are served, such as `an agent`; empty for nothing. Under
             such a name nothing can be published.
 
+    Attributes:
+        latest: what `listed` gave when it could last be read; None before.
+
     Raises:
         UsageError: the journal keeps no shelf.
     """
@@ -112,6 +115,7 @@ class PublishedWorkflows:
         self._tenant = tenant
         self._tools = tuple(tools)
         self._means = means or (lambda _: "")
+        self.latest: Mapping[str, ListedWorkflow] | None = None
         self._made = -1
         self._listed: dict[str, ListedWorkflow] | None = None
         self._known: dict[str, ListedWorkflow] = {}
@@ -133,7 +137,7 @@ class PublishedWorkflows:
             made = self._made
             in_use = await self._shelf.in_use(_KIND, tenant=self._tenant)
             found = [(each, card) for each in in_use if (card := await self._card(each)) is not None]
-            self._known = listed(found, self._tools, self._known)
+            self.latest = self._known = listed(found, self._tools, self._known)
             if made != self._made:
                 return self._known  # something was published in the meantime
             self._listed = self._known
