@@ -149,6 +149,37 @@ CONTRADICTIONS = {
 }
 
 
+KEYS = [
+    "{type: http, url: 'https://a.example', headers: {Authorization: Basic dXNlcjpwYXNzd29yZDE=}}",
+    "{type: tool, tool: t, with: {deep: [{api_key: abcdef123456}]}}",
+    "{type: say, text: 'the password: hunter22'}",
+    "{type: http, url: 'https://user:hunter22@a.example'}",
+    "{type: code, code: \"connect(password='hunter22')\"}",
+    "{type: template, template: 'api_key = \"abc12345\"'}",
+    "{type: template, template: 'api_key: abc12345'}",
+    "{type: code, language: shell, code: 'export API_KEY=abc12345; run'}",
+]
+NO_KEYS = [
+    "{type: code, code: 'def main(user, password): return connect(password=password, api_key=keys[7])'}",
+    "{type: code, code: 'def log_in(password: str2) -> bool: ...'}",
+    "{type: template, template: '<label>Password:</label> <input name=\"password\">{{ n }}'}",
+    "{type: model, model: m, prompt: 'A password: 8 to 20 characters. Your password: ${inputs.password}'}",
+    "{type: say, text: '密码：请输入您的密码'}",
+    "{type: tool, tool: t, with: {password: '${inputs.password}', secret: '', cookie: null, token: abc12345}}",
+    "{type: http, url: 'https://a.example', headers: {Authorization: 'Bearer ${secret:KEY_1}'}}",
+]
+
+
+def test_a_key_in_plain_text_is_told_and_a_text_that_only_speaks_of_passwords_is_none() -> None:
+    for node in KEYS:
+        problems = problems_of(f"{HEAD}nodes:\n  a: {node}\n")
+        found = [each for each in problems if each.message == "a key stands here in plain text"]
+        assert [each.line for each in found] == [4], (node, problems)
+    for node in NO_KEYS:
+        problems = problems_of(f"{HEAD}nodes:\n  a: {node}\n")
+        assert not [each for each in problems if "plain text" in each.message], (node, problems)
+
+
 def test_what_contradicts_itself_in_a_node_is_told_at_the_line_of_the_node() -> None:
     for node, message in CONTRADICTIONS.items():
         problems = problems_of(f"{HEAD}nodes:\n  a: {node}\n")

@@ -50,12 +50,24 @@ REDACTED = "[redacted: secret]"
 
 _NO_TEXT = frozenset({int, float, bool, type(None)})
 _SEPARATORS = re.compile(r"[\s_-]+")
-_LOOKS = re.compile("|".join(f"(?P<l{number}>{look})" for number, look in enumerate(LOOKS.values())))
+LOOKING = re.compile("|".join(f"(?P<l{number}>{look})" for number, look in enumerate(LOOKS.values())))
+"""Finds a secret by its looks."""
 _KINDS = list(LOOKS)
-_NAMED = re.compile(
+NAMED = re.compile(
     r"""(?i:\b(?P<name>pass(?:word|wd|phrase)|client[_-]?secret|api[_-]?key|secret[_-]?key|access[_-]?token"""
     r"""|refresh[_-]?token)|(?P<han>密码|口令))["']?\s{0,4}[:=：]\s{0,4}["']?(?P<value>[^\s"',;}，；]{1,500})"""
 )
+"""Finds what stands behind a name such as `password:`."""
+
+
+def names_secret(name: str, fields: Collection[str] = FIELDS) -> bool:
+    """Whether a field of this name holds a secret.
+
+    Args:
+        name: the name.
+        fields: the names of fields that do, as they stand in `FIELDS`.
+    """
+    return _SEPARATORS.sub("", name).lower() in fields
 
 
 class Redaction(Struct, frozen=True, kw_only=True):
@@ -127,7 +139,7 @@ class Redaction(Struct, frozen=True, kw_only=True):
         return value
 
     def _is_secret(self, name: str) -> bool:
-        return _SEPARATORS.sub("", name).lower() in self.fields
+        return names_secret(name, self.fields)
 
     def _text(self, text: str, secrets: SecretMatcher | None) -> str:
         if secrets is not None:
@@ -137,8 +149,8 @@ class Redaction(Struct, frozen=True, kw_only=True):
     def _without_looks(self, text: str) -> str:
         if not self.looks:
             return text
-        text = _LOOKS.sub(lambda found: f"[redacted: {_KINDS[int((found.lastgroup or 'l0')[1:])]}]", text)
-        return _NAMED.sub(_named, text)
+        text = LOOKING.sub(lambda found: f"[redacted: {_KINDS[int((found.lastgroup or 'l0')[1:])]}]", text)
+        return NAMED.sub(_named, text)
 
 
 class RedactedStream:

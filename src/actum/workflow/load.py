@@ -21,13 +21,13 @@ from msgspec import Struct, structs
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import ModelSettings
-from ..core.redaction import DEFAULT_REDACTION
 from ..core.secret_values import secret_paths
 from ..core.shelf import reference
 from ..schema.schema import compile_schema
 from .expression import ROOTS, Expression, ListOf, Named, ObjectOf, compile_value, is_computed
 from .graph import Definition, Edge, Graph, GraphNode
 from .nodes import ERROR, NODE_TYPES, NodeType, seconds_of
+from .plain_keys import plain_keys
 from .settings import (
     AnySettings,
     Default,
@@ -56,7 +56,6 @@ NODES_MAX = 5_000
 _NAME = re.compile(r"[A-Za-z_][\w]{0,63}")
 _SECRET_HINT = "keep the value with `actum secrets set`, and write ${secret:NAME} in an http node"
 _EDGE = re.compile(r"\s*([A-Za-z_]\w*)(?:\.([\w-]+))?\s*>\s*([A-Za-z_]\w*)\s*")
-_REFERENCE = re.compile(r"\$\{[^{}]*\}")
 _HALF = re.compile("[\ud800-\udfff]")
 _VIEW_FIELDS = frozenset({"view"})
 _NO_VARS = frozenset[str]()
@@ -147,7 +146,8 @@ class _Check:
             hint = "keep the variable in one of the two"
             self.say(f"{name!r} stands in vars and in conversation", ("conversation", name), hint)
         self._inputs(inputs)
-        self._keys_in_plain_text(value)
+        for place in plain_keys(value):
+            self.say("a key stands here in plain text", place, "write ${secret:NAME} in an http node")
         nodes = value.get("nodes")
         self._names = _names_in(nodes)
         roots = frozenset(ROOTS) - {"item", "index"}
@@ -191,12 +191,6 @@ class _Check:
         for name in value:
             if name not in known:
                 self.say(f"there is no field {name!r}", (*place, name), self._nearest.to(name, known))
-
-    def _keys_in_plain_text(self, whole: Json) -> None:
-        for place, text in _texts(whole, ()):
-            own = _REFERENCE.sub("", text)
-            if len(own) >= 16 and DEFAULT_REDACTION.value(own) != own:
-                self.say("a key stands here in plain text", place, "write ${secret:NAME} in an http node")
 
     # Graphs -----------------------------------------------------------------------------------------------------------
 

@@ -9,18 +9,22 @@ from __future__ import annotations
 import re
 
 from ...core.json import Json, JsonObject
-from ...core.redaction import DEFAULT_REDACTION, FIELDS
+from ...core.redaction import DEFAULT_REDACTION, FIELDS, NAMED, names_secret
+from ..plain_keys import looks_like_key
 from .report import ImportNotes
 
 _NAMES = FIELDS | {
     *("xapikey", "key", "token", "appkey", "appsecret", "accesskeyid", "secretid", "sign", "pwd", "dbpassword", "auth"),
     *("xaccesstoken", "xauthtoken", "authkey", "proxyauthorization", "subscriptionkey", "ocpapimsubscriptionkey"),
 }
-_SEPARATORS = re.compile(r"[\s_-]+")
 _CODE_NAMED = re.compile(
     r"(?i:\b(?:pass(?:word|wd|phrase)|client[_-]?secret|api[_-]?key|secret[_-]?key|access[_-]?token|refresh[_-]?token)|密码|口令)"
     r"""(?P<quote>["']?)\s{0,4}(?=[:=：]\s{0,4}[^\s"',;}，；])"""
 )
+_NO_VALUE = "\u200a" * 5
+"""Stands behind a name that code gives no value in plain text, as in `connect(password=password)`: with so much space
+the redaction sees no value.
+"""
 _NAMED = r"(?i:(?<![a-z])(?:token|key|sign|auth)[\"']?\s{0,4}[:=]\s{0,4}"
 _VALUE = r"([A-Za-z0-9_+/=.-]{16,})"
 _TOKEN = re.compile(rf"({_NAMED}[\"']?)){_VALUE}")
@@ -56,28 +60,29 @@ class Secrets:
         self._names[value] = fresh
         return fresh
 
-    def without(self, value: Json, where: str, *, code: bool = False) -> Json:
+    def without(self, value: Json, where: str, *, field: str = "") -> Json:
         """A value in which no key stands in plain text."""
         match value:
             case str():
-                return self._clean(value, where, code=code)
+                return self._clean(value, where, field=field)
             case dict():
-                return {name: self._field(name, item, where, code=code) for name, item in value.items()}
+                return {name: self._field(name, item, where, field=field) for name, item in value.items()}
             case list():
-                return [self.without(item, where, code=code) for item in value]
+                return [self.without(item, where, field=field) for item in value]
             case _:
                 return value
 
-    def _field(self, name: str, value: Json, where: str, *, code: bool) -> Json:
+    def _field(self, name: str, value: Json, where: str, *, field: str) -> Json:
         if not is_secret(name, value):
-            return self.without(value, where, code=code)
+            return self.without(value, where, field=field)
         self._notes.say("open", where, "a secret stood here in plain text: it is left out, and has to be given anew")
         return ""
 
-    def _clean(self, text: str, where: str, *, code: bool) -> str:
+    def _clean(self, text: str, where: str, *, field: str) -> str:
         if len(text) < LENGTH_MIN:
             return text
-        pattern = _QUOTED_TOKEN if code else _TOKEN
+        is_code = field in ("code", "template")
+        pattern = _QUOTED_TOKEN if is_code else _TOKEN
         hidden = pattern.sub(lambda found: f"{found[1]}[redacted]" if _is_random(found[2]) else found[0], text)
         if hidden != text:
             self._notes.say("open", where, _LEFT_OUT)
@@ -85,19 +90,27 @@ class Secrets:
         cleaned = DEFAULT_REDACTION.value(text)
         if cleaned == text or not isinstance(cleaned, str):
             return text
-        if code:  # `connect(password=password)` says no password: more space, and the redaction sees that
-            text = _CODE_NAMED.sub(lambda found: found[0].rstrip() + " " * 5, text)
-            again = DEFAULT_REDACTION.value(text)
-            if again == text or not isinstance(again, str):
+        if is_code:
+            marked = _CODE_NAMED.sub(lambda found: _marked(found, is_template=field == "template"), text)
+            again = DEFAULT_REDACTION.value(marked)
+            if again == marked or not isinstance(again, str):
                 return text
-            cleaned = again
+            cleaned = again.replace(_NO_VALUE, "")
         self._notes.say("open", where, _LEFT_OUT)
         return cleaned
 
 
+def _marked(found: re.Match[str], *, is_template: bool) -> str:
+    """A name that is given no value in plain text, so that the redaction sees that; in a template the value may stand
+    there without quotes.
+    """
+    value = NAMED.match(found.string, found.start()) if is_template else None
+    return found[0] if value is not None and looks_like_key(value["value"]) else f"{found[0]}{_NO_VALUE}"
+
+
 def is_secret_name(name: str) -> bool:
     """Whether a field of this name holds a secret."""
-    return _SEPARATORS.sub("", name).lower() in _NAMES
+    return names_secret(name, _NAMES)
 
 
 def is_secret(name: str, value: Json) -> bool:
@@ -131,6 +144,6 @@ def _nodes(nodes: JsonObject, secrets: Secrets) -> JsonObject:
             if field == "nodes" and isinstance(value, dict):
                 fields[field] = _nodes(value, secrets)
             else:
-                fields[field] = secrets.without(value, f"{name}.{field}", code=field in ("code", "template"))
+                fields[field] = secrets.without(value, f"{name}.{field}", field=field)
         found[name] = fields
     return found
