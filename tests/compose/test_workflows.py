@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         'journal = "runs.db"\ntools = ["none"]\n[workflows.desk]\nfile = "desk.workflow.yaml"\ntools = ["tools.py"]\n'
     )
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # a command adds its folder
     return tmp_path
 
 

@@ -20,9 +20,11 @@ from actum.core.tool import Tool
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.testing import FakeClock, ScriptedModel
+from actum.toolsets.function import FunctionToolset
+from actum.toolsets.wrappers import ToolLabels, labelled
 from actum.workflow.workflow import Workflow
 
-from .test_workflow import records, workflow
+from .test_workflow import definition_text, records, workflow
 
 
 def used(reply: Reply, tokens: int) -> Reply:
@@ -151,7 +153,7 @@ async def test_what_an_inner_workflow_asks_is_answered_at_the_outer_one() -> Non
 async def test_a_knowledge_node_is_one_call_with_the_query_and_the_other_arguments() -> None:
     asked: list[tuple[str, int]] = []
 
-    @tool(effects={"read"})
+    @tool(effects={"read"}, knowledge=True)
     def search_docs(query: str, top: int = 3) -> list[dict[str, str]]:
         """Search."""
         asked.append((query, top))
@@ -164,6 +166,57 @@ async def test_a_knowledge_node_is_one_call_with_the_query_and_the_other_argumen
     flow = workflow({"inputs": {"type": "object"}, "nodes": nodes, "edges": ["k > s"]}, [search_docs])
     assert (await flow.run({"x": "cats"})).text == "found"
     assert asked == [("about cats", 5)]
+
+
+async def test_a_knowledge_node_asks_no_tool_that_does_not_declare_itself_a_source_of_knowledge() -> None:
+    asked: list[str] = []
+
+    @tool(effects={"send"})
+    def post(query: str) -> str:
+        """Post."""
+        asked.append(query)
+        return "posted"
+
+    nodes: JsonObject = {"k": {"type": "knowledge", "tool": "post", "query": "x", "on_error": "branch"}}
+    definition: JsonObject = {"nodes": nodes, "outputs": {"code": "${k.error.code?}", "said": "${k.output?}"}}
+    refused = workflow(definition, [post])
+    (problem,) = await refused.check(definition_text(definition))
+    assert problem.message == "k: post does not declare itself a source of knowledge"
+    assert "knowledge=True" in problem.hint
+    assert (await refused.run()).output == {"code": "no_knowledge", "said": None}
+    assert asked == []
+    declared = labelled({"post": ToolLabels(knowledge=True)}, FunctionToolset([post]))
+    taken = workflow(definition, [declared])
+    assert await taken.check(definition_text(definition)) == []
+    assert (await taken.run()).output == {"code": None, "said": "posted"}
+
+
+async def test_check_compares_the_query_of_a_knowledge_node_with_what_its_tool_takes() -> None:
+    @tool(effects={"read"}, knowledge=True)
+    def look_up(query: str, top: int) -> str:
+        """Look up."""
+        return query
+
+    @tool(effects={"read"}, knowledge=True)
+    def no_query(question: str) -> str:
+        """Look up."""
+        return question
+
+    nodes: JsonObject = {
+        "a": {"type": "knowledge", "tool": "look_up", "query": "${inputs.words}", "with": {"top": 3}},
+        "b": {"type": "knowledge", "tool": "look_up", "query": "x"},
+        "c": {"type": "knowledge", "tool": "no_query", "query": "x", "with": {"question": "y"}},
+    }
+    definition: JsonObject = {
+        "inputs": {"type": "object", "properties": {"words": {"type": "array"}}, "required": ["words"]},
+        "nodes": nodes,
+    }
+    problems = await workflow(definition, [look_up, no_query]).check(definition_text(definition))
+    assert [problem.message for problem in problems] == [
+        "a: query is an array, and look_up takes a string",
+        "b: look_up needs 'top'",
+        "c: no_query takes no 'query'",
+    ]
 
 
 async def test_a_model_is_shown_the_files_of_a_tool_and_a_handle_that_nobody_gave_is_no_file() -> None:
@@ -248,6 +301,29 @@ async def test_a_wait_for_no_time_fails_and_a_wait_for_a_time_long_past_is_over(
         assert await waited(field=field, x=value) == ("failed", "no_value"), (field, value)
     for field, value in (("until", "0001-01-01"), ("until", -5), ("until", 0), ("for", 0), ("until", "1969-01-01")):
         assert await waited(field=field, x=value) == ("done", ""), (field, value)
+
+
+async def test_a_question_that_asks_for_nothing_takes_a_yes_and_nothing_that_may_be_a_no() -> None:
+    nodes: JsonObject = {
+        "h": {"type": "human", "message": "Go on?"},
+        "on": {"type": "say", "text": "went on"},
+        "off": {"type": "say", "text": "stopped"},
+    }
+    flow = workflow({"nodes": nodes, "edges": ["h > on", "h.denied > off"]})
+    for said, text in (("yes", "went on"), ("approve", "went on"), ("{}", "went on"), ("deny", "stopped")):
+        waiting = await flow.run()
+        ask = waiting.pending[0].id
+        for no in ("don't", "no", "yes, but not today", "Yes?", "", " ", "null", "[]", "not {}"):
+            with pytest.raises(UsageError, match="waits for 'yes', 'deny' or 'cancel'"):
+                await flow.resume(waiting.run_id, {ask: no})
+            with pytest.raises(UsageError, match="waits for 'yes', 'deny' or 'cancel'"):
+                await flow.resume(waiting.run_id, {ask: Answer("answer", no)})
+        assert (await flow.resume(waiting.run_id, {ask: said})).text == text
+    form: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    flow = workflow({"nodes": {"h": {"type": "human", "message": "How many?", "form": form}}})
+    waiting = await flow.run()
+    with pytest.raises(UsageError, match="waits for a JSON object, 'deny' or 'cancel'"):
+        await flow.resume(waiting.run_id, {waiting.pending[0].id: "yes"})
 
 
 async def test_approvers_are_names_and_a_form_is_checked() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import msgspec
 import pytest
@@ -26,12 +27,12 @@ from actum.workflow.workflow import Workflow
 from .test_load import FLIGHT
 
 
+def definition_text(definition: JsonObject) -> bytes:
+    return msgspec.json.encode({"actum": "workflow/1", "name": "w", **definition})
+
+
 def workflow(definition: JsonObject | str, tools: Sequence[Toolish] = (), **options: object) -> Workflow:
-    text = (
-        definition
-        if isinstance(definition, str)
-        else msgspec.json.encode({"actum": "workflow/1", "name": "w", **definition})
-    )
+    text = definition if isinstance(definition, str) else definition_text(definition)
     return Workflow(read_definition(text), tools, **options)  # type: ignore[arg-type]
 
 
@@ -479,6 +480,41 @@ async def test_large_values_are_kept_by_digest_and_come_back() -> None:
     assert max(len(entry.payload) for entry in await flow.journal.read(waiting.run_id)) < 70_000
     done = await flow.resume(waiting.run_id, {waiting.pending[0].id: "approve"})
     assert done.output == {"n": 2_000}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"none": [], "text": "x" * 100_000},
+        {f"text{at}": "x" * 9_000 for at in range(10)},
+        {"deep": {"text": ["x"] * 30_000}},
+    ],
+)
+async def test_a_large_argument_is_kept_by_digest_wherever_it_stands(given: JsonObject) -> None:
+    took: list[JsonObject] = []
+
+    @tool(effects={"read"})
+    def take(none: list[str], all: dict[str, object]) -> str:
+        """Take it."""
+        took.append(cast(JsonObject, all))
+        return "taken"
+
+    nodes: JsonObject = {
+        "a": {"type": "set", "set": {name: f"${{inputs.{name}}}" for name in given}},
+        "b": {"type": "tool", "tool": "take", "with": {"none": [], "all": "${inputs}"}},
+        "h": {"type": "human", "message": "Go on?"},
+    }
+    first: JsonObject = dict.fromkeys(given)
+    definition: JsonObject = {"inputs": {"type": "object"}, "vars": first, "nodes": nodes, "edges": ["a > b", "b > h"]}
+    flow = workflow(definition, [take])
+    waiting = await flow.run(given)
+    assert waiting.status == "paused"
+    found = await flow.journal.read(waiting.run_id)
+    large = [entry.record for entry in found if len(entry.payload) > 70_000]
+    assert [each for each in large if isinstance(each, NodeBegan | NodeLeft)] == []
+    assert took == [given]
+    done = await flow.resume(waiting.run_id, {waiting.pending[0].id: "yes"})
+    assert done.status == "done"
 
 
 async def test_a_watcher_hears_of_each_node_and_leaving_early_cancels() -> None:

@@ -157,6 +157,7 @@ TEMPLATE = """\
 #approval = true                # every call waits for a person
 #background = "allowed"         # a model may ask that a call becomes a task
 #answers = true                 # the result is the answer of the run: how a user is handed over to another agent
+#knowledge = true               # a source of knowledge, which a knowledge node of a workflow may ask by `query`
 
 # What holds for tasks that call these tools, where a request says nothing.
 #[tools."crm_*".tasks]

@@ -56,6 +56,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         answers: the result of a call is the answer of the run, and the model is not asked again: how one agent hands a
             user over to another. A result that is a failure, or does not fit the agent's type of output, is told to the
             model as any other.
+        knowledge: it is a source of knowledge and looks up what its parameter `query` asks. A `knowledge` node of a
+            workflow asks no other tools.
         unjailed: a program on this machine carries out its calls, and no jail holds that program. Each call says so on
             record.
         jailed: each call runs in a jail of its own, so that an operator can limit what the processes of a call use up;
@@ -88,6 +90,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     vouched: bool = False
     background: Background = False
     answers: bool = False
+    knowledge: bool = False
     unjailed: bool = False
     jailed: bool = False
 

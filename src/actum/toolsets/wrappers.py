@@ -40,6 +40,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             tool's own.
         background: whether calls of the tool become tasks; see `core.tool.Tool`.
         answers: the result of a call is the answer of the run; see `core.tool.Tool`.
+        knowledge: the tool is a source of knowledge; see `core.tool.Tool`.
         tasks: what holds for tasks that call the tool where a request says nothing: the table `[tools."name".tasks]`.
     """
 
@@ -51,6 +52,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     approval: bool | None = None
     background: Background | None = None
     answers: bool | None = None
+    knowledge: bool | None = None
     tasks: TaskDefaults | None = None
 
     def __post_init__(self) -> None:
@@ -84,6 +86,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             approval=tool.approval or bool(self.approval),
             background=tool.background if self.background is None else self.background,
             answers=tool.answers if self.answers is None else self.answers,
+            knowledge=tool.knowledge if self.knowledge is None else self.knowledge,
         )
 
 

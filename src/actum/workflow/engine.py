@@ -40,7 +40,7 @@ from .flow import Due, Flow, NodeOutcome
 from .graph import Definition, is_foreign
 from .lineage import OF_MODEL, Built, Lineage
 from .model_answers import ModelAnswers
-from .node_call import OriginsOfCall, asked_for, object_in, outcome_of_call
+from .node_call import OriginsOfCall, asked_for, check_knowledge, object_in, outcome_of_call
 from .node_questions import OF_EVENT, OF_PERSON, NodeQuestions
 from .pure import NodeFailed, compute, failed
 from .say_order import SayOrder
@@ -467,7 +467,8 @@ class WorkflowEngine:
         """Write down that a node begins, unless that is on record.
 
         Raises:
-            NoValue, NodeFailed: its inputs have no value.
+            NoValue: an input has no value.
+            NodeFailed: an input does not fit the node, or the tool is not one that the node may ask.
         """
         inputs, call = asked_for(due, is_foreign=self._is_foreign)
         known = self._began.get(due.path)
@@ -475,6 +476,8 @@ class WorkflowEngine:
             return known[0], inputs, call
         self._check_steps()
         run = self._run
+        if call is not None:
+            check_knowledge(due, run.path.catalog.get(call.name))
         shown = run.path.catalog.shown(call) if call is not None else None
         given, kept = self._kept_apart(inputs if shown is None else shown.arguments)
         if shown is not None and kept:
@@ -610,12 +613,12 @@ def _digest(value: Json) -> str:
 
 def _may_be_large(value: JsonObject) -> bool:
     """Whether it is worth while to measure a value: most are a few words."""
+    length = 0
     for item in value.values():
-        if isinstance(item, dict | list):
-            return bool(item)
-        if isinstance(item, str) and len(item) > 10_000:
+        if isinstance(item, dict | list) and item:
             return True
-    return False
+        length += len(item) if isinstance(item, str) else 1
+    return length > 10_000
 
 
 def _first(several: BaseExceptionGroup) -> BaseException:

@@ -7,6 +7,7 @@ import re
 import msgspec
 from msgspec import UNSET
 
+from ..call.resolve import ResolvedTool
 from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.provenance import Origins
@@ -20,6 +21,8 @@ from .pure import NodeFailed, failed
 from .settings import AgentNode, CodeNode, HttpNode, KnowledgeNode, ToolNode, WorkflowNode
 from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
 
+NO_KNOWLEDGE = "{} does not declare itself a source of knowledge"
+DECLARE_KNOWLEDGE = "declare it by @tool(knowledge=True) or knowledge = true in the settings, or use a tool node"
 _HELD = "a value of an http node names a secret that the definition does not name there"
 _NOT_PUBLISHED = "an imported workflow gets no secret before a person has published the workflow"
 
@@ -61,6 +64,20 @@ def asked_for(due: Due, *, is_foreign: bool) -> tuple[JsonObject, ToolCall | Non
             return given, ToolCall(due.path, name, {"method": settings.method, **sent})
         case _:
             return given, None
+
+
+def check_knowledge(due: Due, bound: ResolvedTool | None) -> None:
+    """Check that what a knowledge node asks is a source of knowledge.
+
+    Args:
+        due: the node.
+        bound: the tool that the node calls; None where there is none, which the call path tells.
+
+    Raises:
+        NodeFailed: the tool does not declare itself one.
+    """
+    if isinstance(due.node.settings, KnowledgeNode) and bound is not None and not bound.tool.knowledge:
+        raise NodeFailed("no_knowledge", f"{NO_KNOWLEDGE.format(bound.tool.name)}: {DECLARE_KNOWLEDGE}")
 
 
 class OriginsOfCall:

@@ -14,6 +14,7 @@ from ..schema.schema import compile_schema
 from .expression import Expression, Literal, ObjectOf, Reference
 from .graph import Definition, Graph, GraphNode
 from .load import CheckedText
+from .node_call import DECLARE_KNOWLEDGE, NO_KNOWLEDGE
 from .settings import AgentNode, EachNode, KnowledgeNode, WorkflowNode
 from .text import Place, TextProblem
 from .tool_names import tool_names
@@ -95,6 +96,8 @@ def _problems_of(node: GraphNode, roots: Roots, tools: Mapping[str, Tool]) -> It
             known = f"there are: {', '.join(sorted(tools))[:200]}"
             yield ToolProblem(f"{node.name}: there is no {_said(node, name)}", (_field(node),), known)
         else:
+            if isinstance(node.settings, KnowledgeNode) and not tool.knowledge:
+                yield ToolProblem(f"{node.name}: {NO_KNOWLEDGE.format(name)}", (_field(node),), DECLARE_KNOWLEDGE)
             yield from _problems_of_arguments(node, tool, roots)
 
 
@@ -106,30 +109,44 @@ def _problems_of_list(node: GraphNode, roots: Roots) -> Iterator[ToolProblem]:
 
 
 def _problems_of_arguments(node: GraphNode, tool: Tool, roots: Roots) -> Iterator[ToolProblem]:
-    given = getattr(node.settings, "with_", None)
-    if not isinstance(given, dict) or "cel" in given or isinstance(node.settings, KnowledgeNode):
+    given = _arguments_of(node)
+    if given is None:
         return
     properties = tool.property_schemas()
-    required = tool.parameters.get("required", [])
-    for missing in required if isinstance(required, list) else ():
+    for missing in tool.required():
         if missing not in given:
             yield ToolProblem(f"{node.name}: {tool.name} needs {missing!r}", ("with",), f"add {missing}")
-    for argument in given:
-        if properties and argument not in properties:
-            hint = f"it takes {', '.join(properties)}"
-            yield ToolProblem(f"{node.name}: {tool.name} takes no {argument!r}", ("with", argument), hint)
-    fields = node.expressions["with"]
-    constant = fields.constant if isinstance(fields, Literal) else {}
-    if isinstance(constant, dict) and constant:
-        for problem in compile_schema(tool.parameters, where=tool.name, foreign=True).check(constant).problems:
+    for argument in [argument for argument in given if properties and argument not in properties]:
+        hint = f"it takes {', '.join(properties)}"
+        yield ToolProblem(f"{node.name}: {tool.name} takes no {argument!r}", given.pop(argument)[1], hint)
+    constants = {name: each.constant for name, (each, _) in given.items() if isinstance(each, Literal)}
+    if given and len(constants) == len(given):
+        for problem in compile_schema(tool.parameters, where=tool.name, foreign=True).check(constants).problems:
             if problem.rule != "required":
                 yield ToolProblem(f"{node.name}: {tell_problem(problem)}", ("with",))
-    elif isinstance(fields, ObjectOf):
-        for argument, expression in fields.fields.items():
-            yield from _clashes(node, tool, argument, expression, roots)
+        return
+    for argument, (expression, where) in given.items():
+        yield from _clashes(node, tool, argument, expression, where, roots)
 
 
-def _clashes(node: GraphNode, tool: Tool, argument: str, expression: Expression, roots: Roots) -> Iterator[ToolProblem]:
+def _arguments_of(node: GraphNode) -> dict[str, tuple[Expression, Place]] | None:
+    """The arguments of a node's call, each with the place in the node where it stands; None where only a run knows."""
+    match node.expressions.get("with"):
+        case Literal(constant=dict() as constants):
+            fields: Mapping[str, Expression] = {name: Literal(value) for name, value in constants.items()}
+        case ObjectOf(fields=expressions):
+            fields = expressions
+        case _:
+            return None
+    given: dict[str, tuple[Expression, Place]] = {name: (each, ("with", name)) for name, each in fields.items()}
+    if isinstance(node.settings, KnowledgeNode):
+        given = {"query": (node.expressions["query"], ("query",)), **given}
+    return given
+
+
+def _clashes(
+    node: GraphNode, tool: Tool, argument: str, expression: Expression, where: Place, roots: Roots
+) -> Iterator[ToolProblem]:
     """Whether no value of the type that an argument is given can be what the tool takes."""
     schema, kinds = tool.property_schemas().get(argument), _kinds(expression, roots)
     if schema is None or kinds is None:
@@ -143,7 +160,7 @@ def _clashes(node: GraphNode, tool: Tool, argument: str, expression: Expression,
     takes = f"takes {_told(wanted)}" if wanted is not None else "takes another type"
     yield ToolProblem(
         f"{node.name}: {argument} is {_told(kinds)}, and {tool.name} {takes}",
-        ("with", argument),
+        where,
         f"name a part of {expression.name.path}" if isinstance(expression, Reference) and "object" in kinds else "",
     )
 

@@ -60,6 +60,7 @@ class FunctionTool(Generic[P, R]):
         sequential: bool = False,
         polled: bool = False,
         answers: bool = False,
+        knowledge: bool = False,
         background: Background = False,
         timeout_s: float | None = None,
         title: str = "",
@@ -85,6 +86,7 @@ class FunctionTool(Generic[P, R]):
             sequential=sequential,
             polled=polled,
             answers=answers,
+            knowledge=knowledge,
             background=background,
             timeout_s=timeout_s,
             title=title,
@@ -213,6 +215,7 @@ def tool(
     sequential: bool = False,
     polled: bool = False,
     answers: bool = False,
+    knowledge: bool = False,
     background: Background = False,
     timeout_s: float | None = None,
     title: str = "",
@@ -238,6 +241,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         sequential: must not run beside other calls of the same turn.
         polled: is meant to be asked again and again.
         answers: the result of a call is the answer of the run, and the model is not asked again.
+        knowledge: it is a source of knowledge, which a `knowledge` node of a workflow asks by its parameter `query`.
         background: calls by a model become tasks: always (True), or where the model asks for it (`"allowed"`).
         timeout_s: seconds one attempt may take.
         title: a name for people.
