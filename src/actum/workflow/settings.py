@@ -131,6 +131,9 @@ class PromptMessage(Struct, frozen=True, forbid_unknown_fields=True):
     text: Expressible
 
 
+TURNS_MAX = 100
+
+
 class MemoryWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much of the conversation before this run a model is told. The latest turns come first into the window.
 
@@ -139,7 +142,7 @@ class MemoryWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         tokens: so many tokens at most, estimated. A turn that does not fit ends the window.
     """
 
-    turns: Annotated[int, Meta(ge=1, le=100)] = 10
+    turns: Annotated[int, Meta(ge=1, le=TURNS_MAX)] = 10
     tokens: Annotated[int, Meta(ge=1, le=1_000_000)] = 4_000
 
 

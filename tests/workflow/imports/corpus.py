@@ -36,7 +36,13 @@ class Recorder:
 
     async def list_tools(self) -> Sequence[Tool]:
         return [
-            Tool(name=name, description=name, parameters={"type": "object"}, effects=frozenset())
+            Tool(
+                name=name,
+                description=name,
+                parameters={"type": "object"},
+                effects=frozenset(),
+                knowledge=True,
+            )
             for name in self._names
         ]
 

@@ -16,11 +16,15 @@ from typer.testing import CliRunner
 
 from actum.cli.app import app as command
 from actum.core.json import Json, JsonObject
+from actum.core.message import ToolMessage
+from actum.journal.memory import MemoryJournal
+from actum.testing import ScriptedModel
 from actum.workflow.imports.coze import import_coze
 from actum.workflow.imports.report import ImportStatus
-from actum.workflow.load import check_text
+from actum.workflow.load import check_text, read_definition
 from actum.workflow.loose import COZE
 from actum.workflow.text import BadWorkflow, read_text
+from actum.workflow.workflow import Workflow
 from tests.workflow.imports.mutation import JUNK, fields_of, places
 
 CORPUS = Path(__file__).parent.parent / "coze"
@@ -121,6 +125,66 @@ START = node("1", "1", outputs=[{"name": "s", "type": "string", "required": True
 @pytest.fixture(scope="module")
 def corpus() -> list[JsonObject]:
     return [msgspec.json.decode(path.read_bytes()) for path in sorted(CORPUS.glob("*.canvas.json"))]
+
+
+# Conversations --------------------------------------------------------------------------------------------------------
+
+
+def chat(rounds: Json) -> str:
+    """A chat: it counts its questions, and asks a model that is told so many earlier turns."""
+    inputs: list[Json] = [
+        {"name": "USER_INPUT", "type": "string", "required": False},
+        {"name": "CONVERSATION_NAME", "type": "string", "required": False, "defaultValue": "Default"},
+    ]
+    given: dict[str, Json] = {
+        "modelName": "m",
+        "systemPrompt": "Be kind.",
+        "prompt": "{{input}}",
+        "enableChatHistory": True,
+    }
+    if rounds is not None:
+        given["chatHistoryRound"] = rounds
+    asks: JsonObject = {
+        "inputParameters": [param("input", ref("1", "USER_INPUT"))],
+        "llmParam": [param(name, {"value": {"type": "literal", "content": value}}) for name, value in given.items()],
+    }
+    known: JsonObject = {
+        "type": "string",
+        "value": {"type": "ref", "content": {"source": "global_variable_user", "path": ["last"]}},
+    }
+    keeps: JsonObject = {"inputParameters": [{"left": known, "input": ref("1", "USER_INPUT"), "name": "last"}]}
+    before = say("4", "before: {{last}}", param("last", known))
+    said = say("5", "{{said}}", param("said", ref("2", "output")))
+    nodes = [
+        node("1", "1", outputs=inputs),
+        before,
+        node("2", "3", asks, [{"name": "output", "type": "string"}], "Ask"),
+        node("3", "40", keeps, [{"name": "isSuccess", "type": "boolean"}], "Keep"),
+        said,
+    ]
+    return canvas(nodes, ("1", "4"), ("4", "2"), ("2", "3"), ("3", "5"))
+
+
+async def test_a_chat_of_coze_is_told_earlier_turns_and_keeps_its_variables_from_run_to_run() -> None:
+    imported = import_coze(chat("2"))
+    lines = {(each.field.rpartition(".")[2], each.status) for each in imported.report.lines if each.status != "same"}
+    assert {("enableChatHistory", "near"), ("last", "near")} <= lines
+    assert not [each for each in imported.report.lines if each.status == "lost"], imported.report.lines
+    model = ScriptedModel(["A", "B", "C", "D", "E"])
+    flow = Workflow(read_definition(imported.text), models={"coze:m": model}, journal=MemoryJournal())
+    told = [(await flow.run({"USER_INPUT": word}, conversation="c")).text for word in ("one", "two", "three", "four")]
+    assert told == ["before: \nA", "before: one\nB", "before: two\nC", "before: three\nD"]
+    said = [each.text for each in model.requests[-1].messages if not isinstance(each, ToolMessage)]
+    assert said == ["Be kind.", "two", told[1], "three", told[2], "four"]
+    assert (await flow.run({"USER_INPUT": "x"}, conversation="d")).text == "before: \nE"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "turns"), [(None, 3), ("7", 7), (1e6, 100), ("", 3), ("many", 3), ([], 3), (0, 0), (-1, 0)]
+)
+def test_any_number_of_turns_of_a_chat_of_coze_becomes_one_of_ours(rounds: Json, turns: int) -> None:
+    text = import_coze(chat(rounds)).text
+    assert (f"turns: {turns}" in text) == bool(turns)
 
 
 # Node types -----------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from actum.workflow.imports.dify import import_dify
 from actum.workflow.imports.imported import ImportedApp
 from actum.workflow.imports.surrogates import whole
 from actum.workflow.load import check_text, read_definition
+from actum.workflow.settings import TemplateNode
 from actum.workflow.text import BadWorkflow, read_text
 from actum.workflow.workflow import Workflow
 from tests.workflow.imports.mutation import JUNK, fields_of, places
@@ -174,8 +175,40 @@ def test_no_secret_of_a_file_stands_in_ours_or_in_the_report() -> None:
         if line.status == "open" and ("secret" in line.message or "key" in line.message)
     ]
     assert len(opened) >= 7
-    assert "connect(password     =password)" in imported.text
+    assert "connect(password=password)" in imported.text
     assert "${secret:http_request_2_X_Api_Key}" in imported.text
+
+
+def test_what_only_speaks_of_a_password_comes_over_to_the_letter() -> None:
+    form = "<label>Password:</label>\n<input name='password'>"
+    code = "def main(password): return {'x': connect(password = password)}"
+    nodes = [
+        START,
+        node("2", "template-transform", template=form, variables=[]),
+        node("3", "code", code=code, code_language="python3", outputs={}, variables=[]),
+    ]
+    value = read_text(import_dify(app(nodes, [edge("1", "2"), edge("2", "3")])).text).value
+    assert isinstance(value, dict)
+    texts = [item for each in value["nodes"].values() for item in each.values()]  # type: ignore[union-attr]
+    assert form in texts
+    assert code in texts
+
+
+def test_a_key_in_a_template_is_left_out_and_what_only_speaks_of_it_stays() -> None:
+    template = "<b>Password:</b> {{ x }} api_key: abc1234567890"
+    nodes = [START, node("2", "template-transform", template=template, variables=[])]
+    imported = import_dify(app(nodes, [edge("1", "2")]))
+    assert "abc1234567890" not in imported.text + str(imported.report)
+    assert "<b>Password:</b> {{ x }} api_key: [redacted" in imported.text
+    assert not check_text(imported.text).problems
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", ""])
+def test_a_template_ends_as_it_does_in_dify_whatever_ends_its_lines(end: str) -> None:
+    nodes = [START, node("2", "template-transform", template=f"a{end}{end}b{end}", variables=[])]
+    definition = read_definition(import_dify(app(nodes, [edge("1", "2")])).text)
+    templates = [each.settings for each in definition.graph.nodes.values()]
+    assert [each.template for each in templates if isinstance(each, TemplateNode)] == [f"a{end}{end}b"]
 
 
 def test_a_secret_constant_goes_into_requests_by_its_name() -> None:
@@ -294,6 +327,15 @@ async def test_a_chatflow_remembers_its_variables_and_what_was_said_in_a_convers
     for size, turns in ((0, 100), (-3, 100), (1e9, 100), (7.9, 7)):
         other = import_dify(CHAT.replace('"size": 1', f'"size": {size}'))
         assert f"turns: {turns}" in other.text, size
+
+
+def test_a_workflow_that_is_no_chat_has_no_memory_of_a_conversation_as_in_dify() -> None:
+    model = node("2", "llm", model={}, prompt_template=[{"role": "user", "text": "{{#1.s#}}"}], memory={"window": {}})
+    imported = import_dify(app([START, model], [edge("1", "2")]))
+    definition = read_definition(imported.text)
+    assert list(definition.inputs["properties"] or ()) == ["s"]  # type: ignore[arg-type]
+    assert "memory" not in imported.text.replace("memory_", "")
+    assert [each.status for each in imported.report.lines if each.field == "memory"] == ["near"]
 
 
 def test_what_is_written_is_read_back_as_the_same_value() -> None:

@@ -7,7 +7,7 @@ imported.report    # a line for each node and field
 
 from __future__ import annotations
 
-from ....core.json import Json, JsonObject
+from ....core.json import Json, JsonObject, dumps
 from ..imported import ImportedApp, name_of, sound_text
 from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes
@@ -21,6 +21,8 @@ from .values import CanvasValues, parsed_literal
 STEPS_MAX = 20_000
 """So many nodes may an imported workflow with loops or batches carry out."""
 
+CONVERSATION = "CONVERSATION_NAME"
+"""The input of each chat in Coze that says to which conversation the run belongs."""
 _WORDS = frozenset({"key", "token", "sign", "auth"})
 
 
@@ -61,11 +63,13 @@ def _definition(file: FieldReader, notes: ImportNotes, name: str, description: s
     values = CanvasValues(canvas)
     for node in canvas.inside(""):
         if node.kind == ENTRY:
-            _entry(node, values, secrets)
+            _entry(node, values, secrets, _names_conversation(canvas))
     assembly = CanvasAssembly(canvas, values, secrets)
     body = assembly.body("")
+    conversation: JsonObject = {}
     for key, known in values.globals.items():
-        _variable(key, known, known in values.assigned, notes)
+        if _lasts(key, known, known in values.assigned, notes):
+            conversation[known] = values.variables.pop(known)
     for node in canvas.nodes.values():
         node.data.finish()
     file.finish()
@@ -76,6 +80,7 @@ def _definition(file: FieldReader, notes: ImportNotes, name: str, description: s
             inputs["required"] = list(values.required)
     env: JsonObject = {DOLLAR: "$"} if values.uses_dollar else {}
     optional: JsonObject = {"description": description, "inputs": inputs, "env": env, "vars": values.variables}
+    optional["conversation"] = conversation
     definition: JsonObject = {"actum": "workflow/1", "name": name, "imported": "coze"}
     definition |= {field: value for field, value in optional.items() if value}
     if any(node.kind in CONTAINERS or node.is_batch for node in canvas.nodes.values()):
@@ -87,18 +92,26 @@ def _definition(file: FieldReader, notes: ImportNotes, name: str, description: s
     return without_keys(definition, secrets)
 
 
-def _variable(key: str, known: str, is_assigned: bool, notes: ImportNotes) -> None:
-    """Tell what became of a variable of the app, of the user or of the system."""
+def _lasts(key: str, known: str, is_assigned: bool, notes: ImportNotes) -> bool:
+    """Tell what became of a variable of the app, of the user or of the system, and whether it lasts between runs."""
     field = f"variable.{key}"[:200]
     if key.startswith("global_variable_system"):
         notes.say("lost", field, f"a variable of Coze itself is not there: {known} is null")
     elif is_assigned:
-        notes.say("near", field, f"a variable of the run, called {known}: it does not last between runs")
+        notes.say("near", field, f"a variable of the conversation, called {known}: Coze keeps it for the user")
+        return True
     else:
         notes.say("open", field, f"no node gives this variable a value: give {known} its first value in `vars`")
+    return False
 
 
-def _entry(node: CozeNode, values: CanvasValues, secrets: Secrets) -> None:
+def _names_conversation(canvas: Canvas) -> bool:
+    """Whether a node uses the name of the conversation, which Coze gives to each run of a chat."""
+    others = (node.data.value for node in canvas.nodes.values() if node.kind != ENTRY)
+    return any(f'"{CONVERSATION}"' in dumps(value) for value in others)
+
+
+def _entry(node: CozeNode, values: CanvasValues, secrets: Secrets, names_conversation: bool) -> None:
     """The inputs that the start node asks for."""
     for field in list(node.inputs.fields()):
         if node.inputs.raw(field) not in (None, "", [], {}):
@@ -110,6 +123,10 @@ def _entry(node: CozeNode, values: CanvasValues, secrets: Secrets) -> None:
         description, default, required = each.raw("description"), each.raw("defaultValue"), each.flag("required")
         if not name:
             each.lost("name", "an input has no name")
+            continue
+        if name == CONVERSATION and not names_conversation:
+            each.taken(*VARIABLE, *each.fields())
+            each.near("name", "whoever runs the workflow says to which `conversation` the run belongs")
             continue
         if is_secret_name(name) and name.lower() not in _WORDS:
             each.near(

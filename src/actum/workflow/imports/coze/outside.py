@@ -8,6 +8,7 @@ from urllib.parse import quote_plus
 
 from ....core.json import Json, JsonObject, JsonProblem, parse
 from ...loose import loose_json_text
+from ...settings import TURNS_MAX
 from ...tools import literal_origin
 from ..ref import Ref
 from ..report import FieldReader
@@ -23,6 +24,8 @@ _BOUNDARY = "actum-form-boundary"
 _SETTINGS = {"temperature": "temperature", "maxTokens": "max_tokens", "topP": "top_p"}
 _FILES = range(2, 13)
 """The `assistType` of files."""
+ROUNDS = 3
+"""So many turns Coze tells a model where the canvas does not say how many."""
 _PROMPTS = frozenset({"prompt", "systemPrompt"})
 _NAMES = frozenset({"modelName", "modleName", "modelType"})
 _OF_EDITOR = frozenset({"generationDiversity", "responseFormat", "prologue", "enableChatHistory", "chatHistoryRound"})
@@ -49,19 +52,27 @@ def _model(c: CozeConversion, main: JsonObject) -> JsonObject:
                 settings[_SETTINGS[key]] = number
             elif number:
                 c.inputs.lost(f"llmParam.{key}", "a model here takes no such value")
-        elif key == "enableChatHistory" and _is_true(value):
-            c.inputs.lost(
-                "llmParam.enableChatHistory", "a model node has no memory of earlier messages: an agent has one"
-            )
+        elif key == "enableChatHistory" and _is_true(value) and main["type"] == "model":
+            _remember(c, main, given.get("chatHistoryRound"))
         elif key not in _PROMPTS | _NAMES | _OF_EDITOR and value not in (None, "", [], {}, False):
             c.inputs.near(f"llmParam.{key}", "this setting of a model is not taken over")
     if settings and main["type"] == "model":
         main["settings"] = settings
     history = c.inputs.object("chatHistorySetting")
     if history.flag("enableChatHistory"):
-        history.lost("enableChatHistory", "a node has no memory of earlier messages: an agent has one")
+        history.lost("enableChatHistory", "a node that classifies has no memory of earlier messages")
     history.editor_only("chatHistoryRound")
     return given
+
+
+def _remember(c: CozeConversion, main: JsonObject, rounds: Json) -> None:
+    """Tell the model of a node the latest turns of the conversation."""
+    said = _number(rounds)
+    turns = ROUNDS if said is None else min(int(said), TURNS_MAX)
+    if turns >= 1:
+        main["memory"] = {"turns": turns}
+        words = f"{turns} turns at most, and no more tokens than `tokens` of `memory` says: 4000, estimated"
+        c.inputs.near("llmParam.enableChatHistory", words)
 
 
 def _number(value: Json) -> float | None:
@@ -198,7 +209,10 @@ def _knowledge(c: CozeConversion) -> CozeConverted:
         each.editor_only(*each.fields())
     if c.inputs.raw("strategyParam"):
         c.inputs.open("strategyParam", "these settings belong to the tool")
-    c.inputs.open("datasetParam", "choose a tool that searches the knowledge; it is called search_knowledge here")
+    c.inputs.open(
+        "datasetParam",
+        "choose a tool with `knowledge=True` that searches these: it is called search_knowledge here",
+    )
     query = given.pop("Query", given.pop("query", next(iter(given.values()), Constant(""))))
     shown = c.values.value(query, c.inputs, "inputParameters")
     main: JsonObject = {"type": "knowledge", "tool": "search_knowledge", "query": "" if shown is None else shown}

@@ -85,7 +85,7 @@ def _workflow(workflow: FieldReader, notes: ImportNotes, name: str, description:
         if workflow.raw(field):
             workflow.lost(field, "this is not there")
     graph = DifyGraph(workflow.object("graph"), notes)
-    references = References(graph, constants, hidden, conversation)
+    references = References(graph, constants, hidden, conversation, is_chat=mode == "advanced-chat")
     references.variables |= remembered.keys()
     if any(node.kind == "answer" and node.parent for node in graph.nodes.values()):
         references.gathered = references.variable_name("answered")
@@ -93,7 +93,7 @@ def _workflow(workflow: FieldReader, notes: ImportNotes, name: str, description:
     for node in graph.inside(""):
         _start(node, references, secrets, notes)
     triggers.several(graph, references)
-    if mode == "advanced-chat":
+    if references.is_chat:
         references.find(("sys", "query"), _NOWHERE)
     assembly = Assembly(graph, references, secrets, notes)
     body = assembly.body("")

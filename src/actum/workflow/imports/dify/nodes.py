@@ -433,9 +433,14 @@ def _code(c: NodeConversion) -> Converted:
     return c.done((c.node.name, main), error={"output": c.defaults(), "text": "", "files": []})
 
 
+def as_jinja_reads(template: str) -> str:
+    """A template as Jinja2 reads templates in Dify: without the end of its last line."""
+    return re.sub(r"(?:\r\n|\r|\n)\Z", "", template)
+
+
 def _template(c: NodeConversion) -> Converted:
     template = c.data.text("template")
-    main: JsonObject = {"type": "template", "template": template.removesuffix("\n"), "with": _variables(c)}
+    main: JsonObject = {"type": "template", "template": as_jinja_reads(template), "with": _variables(c)}
     text = c.defaults().get("output", "")
     return c.done((c.node.name, main), error={"output": text, "text": text})
 

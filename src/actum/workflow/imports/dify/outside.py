@@ -11,13 +11,13 @@ import msgspec
 from ....core.errors import UsageError
 from ....core.json import Json, JsonObject
 from ....core.model_settings import ModelSettings
+from ...settings import TURNS_MAX
 from ...tools import literal_origin
 from ..ref import Ref
 from ..report import FieldReader
 from ..secrets import is_secret_name
-from .nodes import Converted, NodeConversion, parsed
+from .nodes import Converted, NodeConversion, as_jinja_reads, parsed
 
-TURNS_MAX = 100
 """So many turns of a conversation a model node is told at most."""
 
 _BOUNDARY = "actum-form-boundary"
@@ -88,7 +88,8 @@ def _prompts(c: NodeConversion, main: JsonObject) -> list[tuple[str, JsonObject]
         if message.text("edition_type") == "jinja2" and message.text("jinja2_text"):
             message.editor_only("text")
             name = c.fresh(f"{c.node.name}_prompt")
-            before.append((name, {"type": "template", "template": message.text("jinja2_text"), "with": {**jinja}}))
+            template = as_jinja_reads(message.text("jinja2_text"))
+            before.append((name, {"type": "template", "template": template, "with": {**jinja}}))
             said.append((role, f"${{{name}.text}}"))
         else:
             message.editor_only("jinja2_text")
@@ -96,10 +97,14 @@ def _prompts(c: NodeConversion, main: JsonObject) -> list[tuple[str, JsonObject]
             if text not in ("", {"cel": '""'}):
                 said.append((role, text))
     memory = data.object("memory")
-    if memory.value:
-        query = memory.text("query_prompt_template") or "{{#sys.query#}}"
+    query = memory.text("query_prompt_template") or ("{{#sys.query#}}" if c.references.is_chat else "")
+    if memory.value and query:
         said.append(("user", c.references.text(query, c.place, memory, "query_prompt_template")))
+    if memory.value and c.references.is_chat:
         main["memory"] = {"turns": _turns(memory)}
+    elif memory.value:
+        memory.editor_only("window", "role_prefix", "enabled")
+        memory.near("", "a workflow that is no chat has no conversation: the model is told of none, as in Dify")
     if said and said[0][0] == "system":
         main["system"] = said.pop(0)[1]
     if len(said) == 1 and said[0][0] == "user":
@@ -118,7 +123,7 @@ def _turns(memory: FieldReader) -> int:
     turns = TURNS_MAX if not window.flag("enabled") or size < 1 else min(size, TURNS_MAX)
     words = f"{turns} turns at most, and no more tokens than `tokens` of `memory` says: 4000, estimated"
     memory.near("window", f"{words}; the turns stand before all messages but those of the system")
-    memory.editor_only("role_prefix")
+    memory.editor_only("role_prefix", "enabled")
     return turns
 
 
@@ -383,7 +388,10 @@ def _knowledge(c: NodeConversion) -> Converted:
             data.lost(field, "filters by metadata are not there: the tool has to filter")
     _vision(c, JsonObject())
     tool = f"search_{name}"[:60]
-    data.open("dataset_ids", f"choose a tool that searches these {count} bases of knowledge: it is called {tool} here")
+    data.open(
+        "dataset_ids",
+        f"choose a tool with `knowledge=True` that searches these {count} bases: it is called {tool} here",
+    )
     c.retry(given, calls=True)
     main: JsonObject = {"type": "knowledge", "tool": tool, "query": query, "with": given}
     error: JsonObject = {"output": c.defaults().get("result", []), "text": "", "files": []}

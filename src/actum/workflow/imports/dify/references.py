@@ -42,6 +42,7 @@ class References:
         env: the types of the constants, by name.
         secrets: the names of the constants that are secrets, with the names under which they are kept.
         conversation: our names of the conversation variables, with their types.
+        is_chat: whether the app is a chat, which has conversations.
 
     Attributes:
         loop_variables: our names of the variables of each loop, with their types.
@@ -62,11 +63,14 @@ class References:
         env: dict[str, tuple[str, str]],
         secrets: dict[str, str],
         conversation: dict[str, tuple[str, str]],
+        *,
+        is_chat: bool,
     ) -> None:
         self._graph = graph
         self._env = env
         self._secrets = secrets
         self._conversation = conversation
+        self.is_chat = is_chat
         self.loop_variables: dict[str, dict[str, tuple[str, str]]] = {}
         self.inputs: JsonObject = {}
         self.input_types: dict[str, str] = {}
