@@ -173,7 +173,8 @@ def test_a_person_of_a_workflow_sees_the_choices_and_answers_with_one_word_or_fi
         "  seat: {type: human, message: Which seat?, choices: [window, aisle]}\n"
         "  data: {type: human, message: Who?, form: {type: object, required: [name, age],\n"
         "         properties: {name: {type: string}, age: {type: integer}}}}\n"
-        "edges: [seat.aisle > data]\n"
+        "  sure: {type: human, message: Sure?}\n"
+        "edges: [seat.aisle > data, data > sure]\n"
         'outputs: {seat: "${seat.output}", who: "${data.output?}"}\n',
         "utf-8",
     )
@@ -182,6 +183,7 @@ def test_a_person_of_a_workflow_sees_the_choices_and_answers_with_one_word_or_fi
     for shown, wrong, told, right in (
         ("1 window, 2 aisle", ["roof"], "expected one of", ["aisle"]),
         ("age  a whole number", ["name=Ann", "age=old"], "expected integer", ["name=Ann Lee", "age=30"]),
+        ("Sure?", [""], "waits for 'yes', 'deny' or 'cancel'", ["yes"]),
     ):
         (one,) = waiting(run)
         ask = str(one["asked"]["id"])

@@ -163,6 +163,8 @@ def answer(
     if words == ["cancel"]:
         return _answer(journal, ask_id, Answer("cancel", by=who(), claimed=by))
     schema = one.asked.pending.schema or {}
+    if not schema.get("properties"):
+        return _answer(journal, ask_id, Answer("answer", said(" ".join(words)), who(), claimed=by))
     given = read_form(schema, _filled(one.asked.id, schema, [said(word) for word in words]))
     return _answer(journal, ask_id, Answer("answer", by=who(), claimed=by, arguments=given))
 

@@ -250,6 +250,7 @@ MESSAGES = {
     ),
     "nothing waits under {wanted}": "没有等待的事项 {wanted}",
     "{item} is no call: it has no arguments": "{item} 不是调用，没有参数",
+    "{item} waits for 'yes', 'deny' or 'cancel'": "{item} 等待的回答是 'yes'、'deny' 或 'cancel'",
     "{item} waits for NAME=VALUE of its form: `actum approvals show` lists them": (
         "{item} 等待填写表单，请写成 字段=值：`actum approvals show` 列出各字段"
     ),

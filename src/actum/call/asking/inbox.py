@@ -395,6 +395,10 @@ def _fit_form(asked: Pending, answer: Answer) -> None:
         raise UsageError(f"this does not answer {asked.id}: {tell_problem(problems[0])}")
 
 
+YES = ("yes", "approve")
+"""What a person writes who agrees to a form that asks for nothing."""
+
+
 def _as_answer(asked: InputRequested, given: Answer | str) -> Answer:
     if isinstance(given, Answer) and _is_form_in_words(asked, given):
         return structs.replace(given, text="", arguments=_read_form(asked, given.text))
@@ -415,17 +419,25 @@ def _as_answer(asked: InputRequested, given: Answer | str) -> Answer:
 def _is_form_in_words(asked: InputRequested, given: Answer) -> bool:
     """Whether somebody wrote a form as text, such as a person at a terminal."""
     is_form = asked.kind in MIDWAY and asked.pending.schema is not None
-    return is_form and given.verdict == "answer" and given.arguments is None and bool(given.text)
+    return is_form and given.verdict == "answer" and given.arguments is None
 
 
 def _read_form(asked: InputRequested, text: str) -> JsonObject:
-    """The form that a text stands for: a JSON object, or the name of a choice where the form asks for a choice."""
+    """The form that a text stands for: a JSON object, the name of a choice where the form asks for a choice, or a yes
+    where the form asks for nothing. No text and `null` are no answers, though they are arguments of a call.
+    """
     properties = (asked.pending.schema or {}).get("properties")
     choice = properties.get("choice") if isinstance(properties, dict) else None
     names = choice.get("enum") if isinstance(choice, dict) else None
     if isinstance(names, list) and text in names:
         return {"choice": text}
+    if not properties and text in YES:
+        return {}
     try:
+        if text.strip() in ("", "null"):
+            raise JsonProblem("nothing was said")
         return parse_object(text)[0]
     except JsonProblem as problem:
+        if not properties:
+            raise UsageError(f"{asked.id} waits for 'yes', 'deny' or 'cancel'") from None
         raise UsageError(f"{asked.id} waits for a JSON object, 'deny' or 'cancel': {problem}") from None
