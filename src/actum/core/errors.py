@@ -305,6 +305,12 @@ class ToolError(CallError):
     retry = Retry.BY_MODEL
 
 
+class CanNotBeAsked(ToolError):
+    """Whoever is there can not be asked this, or has not answered what was asked. A tool that asks fails by it; a run
+    that asks waits for somebody else.
+    """
+
+
 class ToolBug(CallError):
     """The tool's code raised something it did not mean to. The model learns a reference, the record has the details."""
 

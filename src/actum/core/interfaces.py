@@ -671,7 +671,11 @@ class Approver(Protocol):
     """A person who can be asked right now, at a terminal say."""
 
     async def ask(self, pending: Pending) -> Answer | None:
-        """Show what waits and return the answer; None when there is none now, and the run is paused."""
+        """Show what waits and return the answer; None when there is none now, and the run is paused.
+
+        Raises:
+            CanNotBeAsked: this person can not be asked this.
+        """
 
 
 class RunFilter(TypedDict, total=False):

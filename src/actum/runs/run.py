@@ -21,7 +21,7 @@ from ..call.path import CallPath
 from ..call.scope import RunContext
 from ..core.budget import NOTHING, Used
 from ..core.call import Failure, ToolCall, ToolResult
-from ..core.errors import ActumError, CallError, JournalError, ReplayDiverged
+from ..core.errors import ActumError, CallError, CanNotBeAsked, JournalError, ReplayDiverged
 from ..core.event import Event, RunFinished, RunResult
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
@@ -308,7 +308,10 @@ class Run:
         Returns:
             The text of the answer; None when there is none now.
         """
-        answer = await self._asker.answer(pending)
+        try:
+            answer = await self._asker.answer(pending)
+        except CanNotBeAsked:
+            return None  # the question stands on record, for somebody who can
         return None if answer is None else answer.text
 
     def outcome(self, ref: CallRef, call: ToolCall) -> ToolResult:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from actum import Agent, Context, Image, Rule, Rules, Tool, ToolCall, ToolError, ToolResult, tool
-from actum.call.asking.inbox import answer_pending
+from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import UsageError
 from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
@@ -22,6 +22,8 @@ from actum.server import Identity, McpService, Resource, prompt
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
+from actum.workflow.load import read_definition
+from actum.workflow.workflow import Workflow
 from tests.mcp_service import Client, connected
 
 ERAS: tuple[McpEra, ...] = ("legacy", "modern")
@@ -353,6 +355,46 @@ async def test_a_call_that_waits_for_somebody_else_is_gone_on_with_by_making_it_
         await answer_pending(journal, asked.id, Answer("approve", by="boss"))
         assert text(await call(way, "pay", {"amount": 5}, client)) == "paid 5"
     assert client.asked == []
+
+
+ASKS = """\
+actum: workflow/1
+name: asks
+nodes:
+  sure: {type: human, message: Sure?, choices: [yes, no]}
+  done: {type: tool, tool: add, with: {a: 2, b: 3}}
+edges: [sure.yes > done]
+outputs: {sum: "${done.output?}"}
+"""
+
+
+@both
+@pytest.mark.parametrize("said", ["nothing declared", "an answer that does not fit", "an error"])
+async def test_a_question_of_a_workflow_that_the_client_can_not_be_asked_waits_for_somebody_who_can(
+    era: McpEra, said: str
+) -> None:
+    class Refusing(Client):
+        async def answer(self, method: str, params: JsonObject) -> JsonObject:
+            if said == "an error":
+                raise McpError(-32603, "no page to show it on")
+            return {"action": "accept", "content": {"choice": "perhaps"}}
+
+    if era == "modern" and said != "nothing declared":
+        return  # the client's next request brings its answer, and a wrong answer is an error of that request
+    journal = MemoryJournal()
+    flow = Workflow(read_definition(ASKS), [add], journal=journal)
+    client = Refusing({} if said == "nothing declared" else {"elicitation": {"form": {}}})
+    async with connected(McpService([flow], journal=journal), era) as way:
+        waits = await call(way, "asks", {}, client)
+        assert waits["isError"] is True
+        assert "has begun and waits for a person" in text(waits)
+        assert text(await call(way, "asks", {}, client)) == text(waits)
+        runs = await journal.runs()
+        assert len(runs) == 2  # the call, and the workflow
+        (item,) = await inbox(journal)
+        assert item.asked.id in text(waits)
+        await answer_pending(journal, item.asked.id, Answer("answer", arguments={"choice": "yes"}))
+        assert (await call(way, "asks", {}, client))["structuredContent"] == {"sum": 5}
 
 
 async def test_the_state_of_a_waiting_call_belongs_to_its_request() -> None:

@@ -21,7 +21,7 @@ from ...core.json import Json, JsonObject
 from ...core.message import Usage
 from ...core.pending import Pending
 from ...core.record import new_id
-from ...journal.recording import RunState
+from ...journal.recording import MIDWAY, RunState
 from ...runs.run import Stopping
 from ...runs.runner import Begins, Emit, Runner
 from ..identity import Identity
@@ -175,10 +175,12 @@ def outcome_of(result: RunResult, client: McpClient) -> ToolResult | NotYet:
     if askable:
         return NotYet(result.run_id, asked_of(askable))
     waits = result.pending[0]
-    return failed(
-        f"This call was not made: it waits for a person ({waits.kind} {waits.id}). Make the same call again to learn "
-        "what has become of it."
-    )
+    begun, again = "This call was not made: it waits", ""
+    if waits.kind in MIDWAY:
+        begun = "This call has begun and waits"
+        again = f" A server that was started since does not know it, and would begin another: see run {result.run_id}."
+    asked = f"{begun} for a person ({waits.kind} {waits.id})."
+    return failed(f"{asked} Make the same call again to learn what has become of it.{again}")
 
 
 def failed(words: str) -> ToolResult:
@@ -220,8 +222,11 @@ class Parked:
         return self._runs.pop(_key(tool, arguments, who), None) if self._runs else None
 
     def note(self, tool: str, arguments: JsonObject, who: Identity, result: RunResult, client: McpClient) -> None:
-        """What came of it, if it waits for more than its client."""
-        if result.status == "paused" and not any(map(client.can_be_asked, result.pending)):
+        """What came of it, if it waits for more than the next request of its client: who is asked on the way has
+        answered by now, or can not be asked.
+        """
+        answers_next = client.is_modern and any(map(client.can_be_asked, result.pending))
+        if result.status == "paused" and not answers_next:
             while len(self._runs) >= PARKED_MAX:
                 del self._runs[next(iter(self._runs))]
             self._runs[_key(tool, arguments, who)] = result.run_id

@@ -21,7 +21,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from ...core.errors import ToolError, UsageError
+from ...core.errors import CanNotBeAsked, UsageError
 from ...core.event import CallProgress, Event
 from ...core.holder import Holder
 from ...core.interfaces import Answer, Request
@@ -43,10 +43,6 @@ LOG_LEVEL = "actum.log_level"
 """Where a connection keeps the level that its client set."""
 TOLD_MAX = 1_000
 """So much may wait to be told to a client that is slow to read."""
-
-
-class NotOffered(ToolError):
-    """The client did not declare that it can be asked this."""
 
 
 def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
@@ -165,13 +161,13 @@ class McpClient:
             if pending.kind not in MIDWAY:
                 return None  # somebody else can answer, and elsewhere
             self.missing |= self._lacks(pending)
-            raise NotOffered(f"The client can not be asked for this: it offers no {WANTED[pending.kind]}.")
+            raise CanNotBeAsked(f"The client can not be asked for this: it offers no {WANTED[pending.kind]}.")
         if self.is_modern:
             return None
         try:
             answer = told_by_client(pending, await self._send(*question_of(pending)), self.principal)
         except UsageError as error:
-            raise ToolError(f"What the client answered is not what it was asked for: {error}") from None
+            raise CanNotBeAsked(f"What the client answered is not what it was asked for: {error}") from None
         return answer
 
     async def sample(self, request: Request) -> Reply | None:
@@ -257,14 +253,14 @@ class McpClient:
         """A request to the client, on the stream of its own.
 
         Raises:
-            ToolError: it answered with an error.
+            CanNotBeAsked: it answered with an error.
         """
         request = _REQUESTS[method].validate_python({"method": method, "params": params or None})
         related = ServerMessageMetadata(related_request_id=self.context.request_id)
         try:
             result: _Raw = await self.context.session.send_request(request, _Raw, metadata=related)
         except MCPError as error:
-            raise ToolError(f"The client refused to be asked: {error.message[:200]}") from None
+            raise CanNotBeAsked(f"The client refused to be asked: {error.message[:200]}") from None
         return cast(JsonObject, result.model_dump(mode="json"))
 
 
