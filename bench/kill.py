@@ -400,20 +400,25 @@ async def with_journal(where: str, work: Callable[[Journal], Awaitable[T]]) -> T
         await opened.close()
 
 
-def kill_table(_: int) -> list[Row]:
-    """200 kills on SQLite, 50 on PostgreSQL."""
+def kill_rows(sqlite: int, postgres: int, seed: int, what: Torment = AGENTS) -> list[Row]:
+    """So many kills on each database."""
     found: list[Row] = []
     with tempfile.TemporaryDirectory() as folder, postgres_server(durable=True) as server:
-        places = {"SQLite": (f"{folder}/journal.db", 200), "PostgreSQL": (server.new_database(), 50)}
+        places = {"SQLite": (f"{folder}/journal.db", sqlite), "PostgreSQL": (server.new_database(), postgres)}
         for name, (journal, kills) in places.items():
             place = Path(folder) / name
             place.mkdir()
-            found.append({"journal": name, **torment(journal, place, kills, seed=7).row()})
+            found.append({"journal": name, **torment(journal, place, kills, seed, what).row()})
     return found
 
 
-def main() -> None:
-    """One process: takes up the run."""
+def kill_table(_: int) -> list[Row]:
+    """200 kills on SQLite, 50 on PostgreSQL."""
+    return kill_rows(200, 50, seed=7)
+
+
+def one_process(lived: Callable[[Journal, str, Ledger], Awaitable[None]]) -> None:
+    """What a process is told at its command line: the journal, the run that it takes up, and the ledger."""
     parser = argparse.ArgumentParser()
     parser.add_argument("journal")
     parser.add_argument("run_id")
@@ -421,10 +426,11 @@ def main() -> None:
     arguments = parser.parse_args()
 
     async def command() -> None:
-        await with_journal(arguments.journal, partial(live, run_id=arguments.run_id, ledger=Ledger(arguments.ledger)))
+        ledger = Ledger(arguments.ledger)
+        await with_journal(arguments.journal, lambda journal: lived(journal, arguments.run_id, ledger))
 
     asyncio.run(command())
 
 
 if __name__ == "__main__":
-    main()
+    one_process(live)

@@ -6,21 +6,17 @@ time, a loop, a part that is a workflow of its own, and a call that waits for ap
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import tempfile
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.record import Ended, InputRequested, Intended, NodeBegan, NodeLeft
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
-from tests.postgres import postgres_server
 
-from .kill import DONE, EFFECT_S, STATES, Ledger, Torment, count, tools, torment, with_journal
+from .kill import DONE, EFFECT_S, STATES, Ledger, Torment, count, kill_rows, one_process, tools
 from .loop import Row
 
 PART = """\
@@ -117,26 +113,8 @@ TORMENT = Torment("bench.kill_workflow", state_of, partial(count, meant=MEANT))
 
 def kill_workflow_table(_: int) -> list[Row]:
     """200 kills on SQLite, 60 on PostgreSQL."""
-    found: list[Row] = []
-    with tempfile.TemporaryDirectory() as folder, postgres_server(durable=True) as server:
-        places = {"SQLite": (f"{folder}/journal.db", 200), "PostgreSQL": (server.new_database(), 60)}
-        for name, (journal, kills) in places.items():
-            place = Path(folder) / name
-            place.mkdir()
-            found.append({"journal": name, **torment(journal, place, kills, seed=11, what=TORMENT).row()})
-    return found
-
-
-def main() -> None:
-    """One process: takes up the run."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("journal")
-    parser.add_argument("run_id")
-    parser.add_argument("ledger", type=Path)
-    arguments = parser.parse_args()
-    ledger = Ledger(arguments.ledger)
-    asyncio.run(with_journal(arguments.journal, partial(live, run_id=arguments.run_id, ledger=ledger)))
+    return kill_rows(200, 60, seed=11, what=TORMENT)
 
 
 if __name__ == "__main__":
-    main()
+    one_process(live)

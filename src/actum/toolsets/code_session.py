@@ -11,6 +11,8 @@ import base64
 import hashlib
 import secrets
 import sys
+from collections.abc import Hashable
+from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
@@ -281,6 +283,56 @@ class PythonSession:
             await asyncio.wait([task])
 
 
+Name = TypeVar("Name", bound=Hashable)
+
+
+class SessionsOfRuns(Generic[Name]):
+    """Sessions by the run that they belong to, and by a name of their own. They end with their run; a run that waits
+    for a person keeps them.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[HolderKey, Name], PythonSession] = {}
+        self._endings: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def get(self, owner: HolderKey, name: Name) -> PythonSession | None:
+        """The session of this name that a run has."""
+        return self._open.get((owner, name))
+
+    def count(self, owner: HolderKey) -> int:
+        """How many sessions a run has."""
+        return sum(each == owner for each, _ in self._open)
+
+    def add(self, owner: HolderKey, name: Name, session: PythonSession) -> None:
+        """Keep a session."""
+        self._open[owner, name] = session
+
+    def watch(self, holder: Holder) -> None:
+        """End the sessions of a run when the run is over."""
+        holder.watch(self._heard_of)
+
+    def drop_ended(self) -> None:
+        """Forget the sessions that are over."""
+        self._open = {key: each for key, each in self._open.items() if not each.is_over}
+
+    def _heard_of(self, holder: Holder) -> None:
+        if holder.state in ("here", "paused"):
+            return
+        for key in [key for key in self._open if key[0] == holder.key]:
+            if (ending := self._open.pop(key).let_go()) is not None:
+                self._endings.add(ending)
+                ending.add_done_callback(self._endings.discard)
+
+    async def close(self) -> None:
+        """End all sessions."""
+        for session in list(self._open.values()):
+            await session.end()
+        await asyncio.gather(*self._endings)
+
+
 LOST = f"This session is lost: it ended, or another process held it. Begin another one with session={BEGIN!r}."
 
 
@@ -295,8 +347,7 @@ class PythonSessions:
     def __init__(self, jail: Jail, egress: Egress | None = None) -> None:
         self._jail = jail
         self._egress = egress
-        self._open: dict[tuple[HolderKey, str], PythonSession] = {}
-        self._endings: set[asyncio.Task[None]] = set()
+        self._open: SessionsOfRuns[str] = SessionsOfRuns()
 
     async def run(self, session: str, code: str, file: File | None, context: Context) -> tuple[str, CommandOutput]:
         """Run code in a session.
@@ -315,21 +366,20 @@ class PythonSessions:
             Unavailable: the machine does not hold the jail.
         """
         owner = _owner(context)
-        self._open = {key: each for key, each in self._open.items() if not each.is_over}
+        self._open.drop_ended()
         if session != BEGIN:
-            found = self._open.get((owner, session))
+            found = self._open.get(owner, session)
             if found is None:
                 raise ToolError(LOST)
             return session, await found.run(code, file)
-        own = [key for key in self._open if key[0] == owner]
-        if len(own) >= SESSIONS_PER_RUN_MAX or len(self._open) >= SESSIONS_MAX:
+        if self._open.count(owner) >= SESSIONS_PER_RUN_MAX or len(self._open) >= SESSIONS_MAX:
             raise ResourceLimit("Too many sessions are open. Go on in one of them.", effect="none")
         jail = self._jail.lowered(context.process_limits)
         made, name = PythonSession(jail, self._egress), f"s_{secrets.token_hex(4)}"
-        self._open[owner, name] = made
+        self._open.add(owner, name, made)
         await made.begin()
         if context.holder is not None:
-            context.holder.watch(self._heard_of)
+            self._open.watch(context.holder)
         try:
             return name, await made.run(code, file)
         except ToolError as error:
@@ -337,20 +387,9 @@ class PythonSessions:
                 raise
             raise ToolError(f"{error.message}\n[session {name}]", effect=error.effect, files=error.files) from None
 
-    def _heard_of(self, holder: Holder) -> None:
-        """A run is over; one that waits for a person keeps its sessions."""
-        if holder.state in ("here", "paused"):
-            return
-        for key in [key for key in self._open if key[0] == holder.key]:
-            if (ending := self._open.pop(key).let_go()) is not None:
-                self._endings.add(ending)
-                ending.add_done_callback(self._endings.discard)
-
     async def close(self) -> None:
         """End all sessions."""
-        for session in list(self._open.values()):
-            await session.end()
-        await asyncio.gather(*self._endings)
+        await self._open.close()
 
 
 def _owner(context: Context) -> HolderKey:

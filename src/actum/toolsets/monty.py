@@ -16,10 +16,10 @@ import json
 from msgspec import structs
 
 from ..core.errors import Unavailable
-from ..core.holder import Holder, HolderKey
+from ..core.holder import Holder
 from ..core.interfaces import Context
 from ..sandbox.jail import Jail, JailLimits
-from .code_session import SESSION_S, SESSIONS_MAX, PythonSession
+from .code_session import SESSION_S, SESSIONS_MAX, PythonSession, SessionsOfRuns
 from .jailed_command import OUTPUT_BYTES_MAX, CommandOutput
 
 PACKAGE = "pydantic_monty"
@@ -90,9 +90,8 @@ class MontyRunner:
 
     def __init__(self, jail: Jail) -> None:
         self._jail = Jail(limits=jail.limits, backend=jail.backend)
-        self._open: dict[tuple[HolderKey, JailLimits], PythonSession] = {}
+        self._open: SessionsOfRuns[JailLimits] = SessionsOfRuns()
         self._beginning = asyncio.Lock()
-        self._endings: set[asyncio.Task[None]] = set()
 
     async def run(self, code: str, context: Context | None) -> CommandOutput:
         """Run a piece of code.
@@ -122,36 +121,24 @@ class MontyRunner:
 
     async def _session_of(self, holder: Holder, jail: Jail) -> PythonSession | None:
         """The process of a run; None where too many runs have one. A process that was ended is begun anew."""
-        key = (holder.key, jail.limits)
         async with self._beginning:
-            found = self._open.get(key)
+            found = self._open.get(holder.key, jail.limits)
             if found is not None and not found.has_ended:
                 return found
             if found is not None:
                 await found.end()
-            self._open = {key: each for key, each in self._open.items() if not each.is_over}
+            self._open.drop_ended()
             if len(self._open) >= SESSIONS_MAX:
                 return None
             session = _new_session(jail)
             await session.begin()
-            self._open[key] = session
-            holder.watch(self._heard_of)
+            self._open.add(holder.key, jail.limits, session)
+            self._open.watch(holder)
             return session
-
-    def _heard_of(self, holder: Holder) -> None:
-        """A run is over; one that waits for a person keeps its process."""
-        if holder.state in ("here", "paused"):
-            return
-        for key in [key for key in self._open if key[0] == holder.key]:
-            if (ending := self._open.pop(key).let_go()) is not None:
-                self._endings.add(ending)
-                ending.add_done_callback(self._endings.discard)
 
     async def close(self) -> None:
         """End all processes."""
-        for session in list(self._open.values()):
-            await session.end()
-        await asyncio.gather(*self._endings)
+        await self._open.close()
 
 
 def _new_session(jail: Jail) -> PythonSession:

@@ -14,7 +14,6 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from ..agents.conversation import history_of
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
@@ -244,11 +243,6 @@ class ConversationVariables:
         self._known.update(assigned)
         for name, version in assigned.items():
             self._now[name] = max(version, self._now.get(name, 0))
-
-
-async def earlier_turns(journal: Journal, started: Started) -> list[Message]:
-    """What was said in the conversation before a run, or what the client of a server says was said."""
-    return await history_of(journal, started)
 
 
 def window(earlier: Sequence[Message], memory: MemoryWindow | None) -> list[Message]:

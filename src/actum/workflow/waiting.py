@@ -17,6 +17,7 @@ from ..core.errors import ActumError, Busy, JournalError
 from ..core.event import Event, RunFinished, RunResult, RunStarted
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
+from ..core.pending import over_at
 from ..core.record import Ended, OpenQuestion
 from ..journal.recording import RunState
 from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused, state_of
@@ -25,11 +26,73 @@ log = logging.getLogger("actum.workflow")
 
 WAIT_S = 60.0
 """A program that runs a workflow waits so long, where it does not say otherwise."""
+POLL_S = 0.2
+"""Seconds between two attempts to go on with a run that somebody else drives."""
 RUNS_MAX = 16
 """A program goes on with so many runs at a time whose waits are over."""
 
 
-async def until_over(journal: Journal, run_id: str, ends: float, clock: Clock) -> None:
+async def waited_along(
+    result: RunResult[JsonObject],
+    go_on: Callable[[], Awaitable[RunResult[JsonObject]]],
+    journal: Journal,
+    clock: Clock,
+    wait_s: float | None,
+) -> RunResult[JsonObject]:
+    """Go on with a run that was answered in the moment in which it was let go of, or that waits for a time alone.
+
+    Args:
+        result: how the run stands.
+        go_on: goes on with the run.
+        journal: where the run is on record.
+        clock: the time.
+        wait_s: so long is waited at most; None for as long as it takes.
+
+    Returns:
+        How the run stands then.
+    """
+    run_id = result.run_id
+    give_up = None if wait_s is None else clock.monotonic() + wait_s
+    while result.status == "paused":
+        is_answered = bool(await journal.posted(run_id))
+        if not is_answered and not await _has_waited(result, give_up, journal, clock):
+            break
+        ended = RunState(await journal.read(run_id)).ended
+        if ended is not None and ended.status == "stopped":  # by somebody else, while it waited
+            return structs.replace(result, status="stopped", text=ended.text, stop_reason=ended.reason, pending=())
+        try:
+            result = await go_on()
+        except Busy:  # somebody else goes on with it
+            if is_answered:
+                break
+            await clock.sleep(POLL_S)
+    return result
+
+
+async def _has_waited(result: RunResult[JsonObject], give_up: float | None, journal: Journal, clock: Clock) -> bool:
+    """Wait along with a run that waits for a time alone.
+
+    Args:
+        result: how the run stands.
+        give_up: nothing is waited for that comes later than this, by the monotonic clock; None for no end.
+        journal: where the run is on record.
+        clock: the time.
+
+    Returns:
+        Whether there is something to go on with.
+    """
+    ends = over_at(result.pending)
+    if ends is None or (give_up is not None and clock.monotonic() + max(0.0, ends - clock.now()) > give_up):
+        return False
+    try:
+        await _until_over(journal, result.run_id, ends, clock)
+    except asyncio.CancelledError:
+        await asyncio.shield(_end_waiting(journal, result.run_id))
+        raise
+    return True
+
+
+async def _until_over(journal: Journal, run_id: str, ends: float, clock: Clock) -> None:
     """Return when a time has come, or when somebody else has gone on with a run that waits for the time.
 
     Args:
@@ -45,18 +108,13 @@ async def until_over(journal: Journal, run_id: str, ends: float, clock: Clock) -
             return
 
 
-async def end_waiting(journal: Journal, run_id: str) -> None:
+async def _end_waiting(journal: Journal, run_id: str) -> None:
     """A program that waited along was cancelled, and its run with it, unless somebody else goes on with the run."""
     with suppress(Busy):
         async with journal.claim(run_id):
             if is_paused(await journal.read(run_id)):
                 journal.append(run_id, Ended("stopped", "", "cancelled"))
                 await journal.sync(run_id)
-
-
-def as_stopped(result: RunResult[JsonObject], ended: Ended) -> RunResult[JsonObject]:
-    """The result of a run that somebody else stopped while it waited."""
-    return structs.replace(result, status="stopped", text=ended.text, stop_reason=ended.reason, pending=())
 
 
 class WholeRun:

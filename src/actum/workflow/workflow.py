@@ -8,10 +8,9 @@ The workflow is configuration, as an agent is. An execution is a run; its state 
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack, cast
@@ -20,19 +19,18 @@ import msgspec
 from msgspec import structs
 
 from ..agents.branch import branch
+from ..agents.conversation import history_of
 from ..call.asking.inbox import records_of
 from ..call.asking.posted import take_posted
 from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import TextPart, ToolResult
-from ..core.claim import claim_of_conversation, claim_of_variables
-from ..core.errors import Busy, InvalidArguments, UsageError
+from ..core.errors import InvalidArguments, UsageError
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Peer, Policy, Toolset
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, UserMessage
-from ..core.pending import over_at
 from ..core.provenance import Origin, Source
 from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
@@ -49,14 +47,7 @@ from ..runs.streaming import streamed, without_loop
 from ..sandbox.jail import Jail
 from ..schema.schema import compile_schema
 from ..transport.egress import Egress
-from .conversation import (
-    ConversationState,
-    ConversationVariables,
-    earlier_turns,
-    remembered_by,
-    state_after,
-    state_of,
-)
+from .conversation import ConversationVariables, remembered_by, state_of
 from .engine import WorkflowEngine
 from .graph import Definition, is_foreign, nodes_in
 from .lineage import From
@@ -67,13 +58,11 @@ from .text import BadWorkflow, TextProblem
 from .tool_check import check_tools
 from .tool_names import workflow_names
 from .tools import WorkflowTools, literal_origin
-from .waiting import WAIT_S, WaitingRuns, WholeRun, as_stopped, end_waiting, until_over
+from .turn import conversation_held, for_caller, read_conversation, with_variables
+from .waiting import WAIT_S, WaitingRuns, WholeRun, waited_along
 from .workflow_tool import OpensWorkflow, WorkflowTool
 
 Modelish = Model | str
-
-POLL_S = 0.2
-"""Seconds between two attempts to go on with a run that somebody else drives."""
 
 
 class WorkflowOptions(TypedDict, total=False):
@@ -279,11 +268,11 @@ class Workflow:
             holder=options.get("holder"),
             agent=self,
         )
-        async with self.journal.claim(run_id), self._talking(started, self.journal):
+        async with self.journal.claim(run_id), conversation_held(started, self.journal):
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-            result = await self._begin(run_id, await self._with_variables(started), setting)
-        return await self._waited_out(result, setting, wait_s, told)
+            result = await self._begin(run_id, await with_variables(started, self.journal), setting)
+        return await self._waited_along(result, setting, wait_s, told)
 
     async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
         """Put a run on record as a task, to be carried out later: by `resume`, in this process or another. The run sees
@@ -309,7 +298,7 @@ class Workflow:
             if given is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             self._keep_definition(self.journal)
-            await self._with_variables(started)  # or nothing is queued: too many runs are open
+            await with_variables(started, self.journal)  # or nothing is queued: too many runs are open
             await self.runner.start(run_id, started, self.runner.setting(agent=self))
             self.journal.append(run_id, task)
             await self.journal.sync(run_id)
@@ -383,7 +372,7 @@ class Workflow:
         setting = structs.replace(setting, begins=begins, stopping=stopping)
         shared = self.journal.is_shared
         result = await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
-        return await self._waited_out(result, setting, wait_s, told)
+        return await self._waited_along(result, setting, wait_s, told)
 
     async def wait_along(
         self, result: RunResult[JsonObject], *, wait_s: float | None = WAIT_S, emit: Emit | None = None
@@ -402,7 +391,7 @@ class Workflow:
         """
         told = WholeRun(emit) if emit is not None else None
         setting = self.runner.setting(emit=told.tell if told is not None else None, agent=self)
-        return await self._waited_out(result, setting, wait_s, told)
+        return await self._waited_along(result, setting, wait_s, told)
 
     async def attend(self) -> None:
         """Go on with the runs of this workflow whose waits are over, until this is cancelled. Runs that an earlier
@@ -529,9 +518,9 @@ class Workflow:
             parent=context.run_id,
             bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
         )
-        if answers:
-            started = await self._of_turn(started, context, journal)
-        async with journal.claim(run_id), self._talking(started, journal):
+        if answers and (self.definition.conversation or _has_memory(self.definition)):
+            started = await for_caller(started, context, journal)
+        async with journal.claim(run_id), conversation_held(started, journal):
             return await self._begin(run_id, started, setting)
 
     async def aclose(self) -> None:
@@ -581,100 +570,19 @@ class Workflow:
             uses=self.uses,
         )
 
-    @asynccontextmanager
-    async def _talking(self, started: Started | None, journal: Journal) -> AsyncIterator[None]:
-        """Hold the conversation of a run: two runs at once would overwrite each other's variables. A run that works for
-        another run may find the conversation held by that run.
-        """
-        async with AsyncExitStack() as stack:
-            if started is not None and started.conversation:
-                named = (started.owning_user.principal, started.conversation, started.owning_user.tenant)
-                if not started.parent:
-                    await stack.enter_async_context(journal.claim(claim_of_conversation(*named)))
-                await stack.enter_async_context(journal.claim(claim_of_variables(*named)))
-            yield
-
-    async def _with_variables(self, started: Started) -> Started:
-        """The first record of a run, with the conversation as it stands now."""
-        if not started.conversation:
-            return started
-        state = await state_of(self.journal, started.owning_user, started.conversation)
-        state.check_room(started.conversation)
-        return state.within(started, self.journal)
-
-    async def _of_turn(self, started: Started, context: Context, journal: Journal) -> Started:
-        """The first record of a run that answers in a conversation on behalf of the run that calls it: the conversation
-        is that of the caller. Where the caller's conversation has no id, its runs name the run before them.
-        """
-        if not self.definition.conversation and not _has_memory(self.definition):
-            return started
-        above = RunState((await journal.read(context.run_id, tenant=context.tenant))[:1]).beginning()
-        state = ConversationState()
-        if above.conversation:
-            state = await state_of(journal, above.owning_user, above.conversation)
-            state.check_room(above.conversation)
-        if above.previous and not state.variables:
-            state = await state_after(journal, above.owning_user, above.previous)
-        return structs.replace(
-            state.within(started, journal),
-            conversation=above.conversation or f"after {context.run_id}",
-            owner=above.owner,
-            history=above.history,
-            previous=above.previous,
-            seen=above.seen,
-        )
-
-    async def _waited_out(
+    async def _waited_along(
         self, result: RunResult[JsonObject], setting: Setting, wait_s: float | None, told: WholeRun | None
     ) -> RunResult[JsonObject]:
-        """Go on with a run that was answered in the moment in which it was let go of, or that waits for a time alone.
+        """Wait along with a run as `waiting.waited_along` says, and tell `told` the end."""
 
-        Args:
-            result: how the run stands.
-            setting: of the run.
-            wait_s: so long is waited at most; None for as long as it takes.
-            told: is told the end.
-        """
-        clock, run_id = self.runner.clock, result.run_id
-        give_up = None if wait_s is None else clock.monotonic() + wait_s
-        while result.status == "paused":
-            is_answered = bool(await self.journal.posted(run_id))
-            if not is_answered and not await self._has_waited(result, give_up):
-                break
-            ended = RunState(await self.journal.read(run_id)).ended
-            if ended is not None and ended.status == "stopped":
-                result = as_stopped(result, ended)
-                break
-            setting = structs.replace(setting, budget=self.runner.budget(self), begins=None)
-            try:
-                result = await self._go_on(run_id, lambda state: [], setting)
-            except Busy:  # somebody else goes on with it
-                if is_answered:
-                    break
-                await clock.sleep(POLL_S)
+        async def go_on() -> RunResult[JsonObject]:
+            fresh = structs.replace(setting, budget=self.runner.budget(self), begins=None)
+            return await self._go_on(result.run_id, lambda state: [], fresh)
+
+        result = await waited_along(result, go_on, self.journal, self.runner.clock, wait_s)
         if told is not None:
             told.end(result)
         return result
-
-    async def _has_waited(self, result: RunResult[JsonObject], give_up: float | None) -> bool:
-        """Wait along with a run that waits for a time alone.
-
-        Args:
-            result: how the run stands.
-            give_up: nothing is waited for that comes later than this, by the monotonic clock; None for no end.
-
-        Returns:
-            Whether there is something to go on with.
-        """
-        clock, ends = self.runner.clock, over_at(result.pending)
-        if ends is None or (give_up is not None and clock.monotonic() + max(0.0, ends - clock.now()) > give_up):
-            return False
-        try:
-            await until_over(self.journal, result.run_id, ends, clock)
-        except asyncio.CancelledError:
-            await asyncio.shield(end_waiting(self.journal, result.run_id))
-            raise
-        return True
 
     async def _begin(self, run_id: str, started: Started, setting: Setting) -> RunResult[JsonObject]:
         self._keep_definition(setting.journal)
@@ -696,19 +604,11 @@ class Workflow:
         first = (await setting.journal.read(checked_id(run_id)))[:1]
         begun = RunState(first).beginning() if first and first[0].payload else None
         async with (
-            self._talking(begun, setting.journal),
+            conversation_held(begun, setting.journal),
             self.runner.taken_up(run_id, answers, setting, check) as state,
         ):
-            if not state.has_read_conversation and state.beginning().conversation:
-                await self._read_conversation(run_id, state, setting.journal)
+            await read_conversation(run_id, state, setting.journal)
             return await self._carry_out(run_id, state, setting)
-
-    async def _read_conversation(self, run_id: str, state: RunState, journal: Journal) -> None:
-        """Put on record how the conversation of a run that was queued stands, now that the run begins."""
-        started = state.beginning()
-        found = await state_of(journal, started.owning_user, started.conversation, but=run_id)
-        record = found.read(journal)
-        state.take(journal.append(run_id, record), record)
 
     async def _carry_out(self, run_id: str, state: RunState, setting: Setting) -> RunResult[JsonObject]:
         started, journal = state.beginning(), setting.journal
@@ -724,7 +624,7 @@ class Workflow:
         if started.conversation and definition.conversation:
             now = (await state_of(journal, started.owning_user, started.conversation)).variables
         names = frozenset(definition.conversation if started.conversation else ())
-        earlier = await earlier_turns(journal, started) if _has_memory(definition) else []
+        earlier = await history_of(journal, started) if _has_memory(definition) else []
         # What was answered before may hold what a tool said: it counts as such where a model repeats it.
         heard: list[Message] = [
             UserMessage((TextPart(each.text),), "tool") if isinstance(each, Reply) and each.text else each

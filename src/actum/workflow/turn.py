@@ -1,0 +1,93 @@
+"""A run of a workflow as a turn of a conversation: who holds the conversation, and with what the run begins."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from msgspec import structs
+
+from ..core.claim import claim_of_conversation, claim_of_variables
+from ..core.interfaces import Context, Journal
+from ..core.record import Started
+from ..journal.recording import RunState
+from .conversation import ConversationState, state_after, state_of
+
+
+@asynccontextmanager
+async def conversation_held(started: Started | None, journal: Journal) -> AsyncIterator[None]:
+    """Hold the conversation of a run: two runs at once would overwrite each other's variables. A run that works for
+    another run may find the conversation held by that run.
+
+    Args:
+        started: the first record of the run; None where it is forgotten.
+        journal: where the run is written down.
+
+    Raises:
+        Busy: another run of the conversation is under way.
+    """
+    async with AsyncExitStack() as stack:
+        if started is not None and started.conversation:
+            named = (started.owning_user.principal, started.conversation, started.owning_user.tenant)
+            if not started.parent:
+                await stack.enter_async_context(journal.claim(claim_of_conversation(*named)))
+            await stack.enter_async_context(journal.claim(claim_of_variables(*named)))
+        yield
+
+
+async def with_variables(started: Started, journal: Journal) -> Started:
+    """The first record of a run, with its conversation as the conversation stands now.
+
+    Raises:
+        UsageError: too many runs of the conversation are open.
+    """
+    if not started.conversation:
+        return started
+    state = await state_of(journal, started.owning_user, started.conversation)
+    state.check_room(started.conversation)
+    return state.within(started, journal)
+
+
+async def for_caller(started: Started, context: Context, journal: Journal) -> Started:
+    """The first record of a run that answers in a conversation on behalf of the run that calls it: the conversation is
+    that of the caller. Where the caller's conversation has no id, its runs name the run before them.
+
+    Args:
+        started: the first record, without a conversation.
+        context: of the call.
+        journal: where both runs are written down.
+
+    Raises:
+        UsageError: too many runs of the conversation are open.
+    """
+    above = RunState((await journal.read(context.run_id, tenant=context.tenant))[:1]).beginning()
+    state = ConversationState()
+    if above.conversation:
+        state = await state_of(journal, above.owning_user, above.conversation)
+        state.check_room(above.conversation)
+    if above.previous and not state.variables:
+        state = await state_after(journal, above.owning_user, above.previous)
+    return structs.replace(
+        state.within(started, journal),
+        conversation=above.conversation or f"after {context.run_id}",
+        owner=above.owner,
+        history=above.history,
+        previous=above.previous,
+        seen=above.seen,
+    )
+
+
+async def read_conversation(run_id: str, state: RunState, journal: Journal) -> None:
+    """Put on record how the conversation of a run that was queued stands, now that the run begins.
+
+    Args:
+        run_id: the run.
+        state: the run as it stands; takes the record.
+        journal: where the run is written down.
+    """
+    started = state.beginning()
+    if state.has_read_conversation or not started.conversation:
+        return
+    found = await state_of(journal, started.owning_user, started.conversation, but=run_id)
+    record = found.read(journal)
+    state.take(journal.append(run_id, record), record)
