@@ -346,10 +346,12 @@ async def test_garbage_in_the_queue_stops_no_worker_and_runs_nothing(office: Off
     }
     with office.server() as worker:
         assert (await office.ended(due)).line.state == "succeeded"
+        behind: dict[str, str] = {}
         for name, lie in lies.items():
             broker.push(lie)
-            line = await office.accept("look", what="next")
-            view = await office.queue.wait(line.run_id, 20)
+            behind[name] = (await office.accept("look", what="next")).run_id
+        for name, run_id in behind.items():
+            view = await office.queue.wait(run_id, 40)
             assert (view.line.state, worker.poll()) == ("succeeded", None), name
     assert len(office.ledger("look")) == 1 + len(lies)
 

@@ -295,7 +295,9 @@ async def test_no_more_tasks_of_a_trigger_wait_than_may_however_many_events_come
         if number % 8 == 0:
             await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
     begun = sum(await asyncio.gather(*running))
-    assert begun + await begins(999) == 20 == len(await desk.journal.runs(limit=None))
+    assert 0 < begun <= 20  # one that is being written while the list is asked may count twice
+    begun += sum([await begins(number) for number in range(200, 220)])
+    assert begun == 20 == len(await desk.journal.runs(limit=None))
 
 
 async def test_events_that_two_processes_are_told_at_the_same_moment_begin_one_run_each_and_count_once(
