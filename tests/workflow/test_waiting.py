@@ -14,9 +14,13 @@ from actum.core.interfaces import Journal
 from actum.core.json import Json, JsonObject
 from actum.core.record import Ended, NodeLeft
 from actum.journal.memory import MemoryJournal
+from actum.journal.recording import RunState
+from actum.runs.runner import Begins
 from actum.storage.sqlite import SQLiteJournal
+from actum.tasks.ended_waits import AGAIN_S
 from actum.testing import FakeClock
 from actum.workflow import Workflow
+from actum.workflow.waiting import WaitingRuns
 
 from .test_workflow import workflow
 
@@ -33,6 +37,18 @@ def waits(seconds: Json, clock: FakeClock, journal: Journal | None = None, **mor
 async def left(journal: Journal, run_id: str) -> list[str]:
     """The nodes that a run has left, in order."""
     return [entry.record.path for entry in await journal.read(run_id) if isinstance(entry.record, NodeLeft)]
+
+
+async def always(run_id: str, _: RunState) -> bool:
+    """All runs can be gone on with here."""
+    return True
+
+
+async def cancel(journal: Journal, run_id: str) -> None:
+    """End a run that waits, as a server does."""
+    async with journal.claim(run_id):
+        journal.append(run_id, Ended("stopped", "", "cancelled"))
+        await journal.sync(run_id)
 
 
 async def test_a_run_that_waits_for_a_time_alone_is_waited_for_a_minute_or_as_long_as_the_program_says() -> None:
@@ -111,9 +127,7 @@ async def test_a_run_that_others_go_on_with_or_cancel_while_a_program_waits_is_n
 
     run = asyncio.ensure_future(here.run(run_id="one"))
     await asleep()
-    async with other.claim("one"):
-        other.append("one", Ended("stopped", "", "cancelled"))
-        await other.sync("one")
+    await cancel(other, "one")
     clock.advance(1)
     assert ((await run).status, run.result().stop_reason, run.result().pending) == ("stopped", "cancelled", ())
 
@@ -151,7 +165,7 @@ async def test_a_program_attends_to_runs_whose_waits_are_over_each_once(tmp_path
     )
     strange = (await stranger.run()).run_id
     cancelled = runs.pop()
-    journals[0].append(cancelled, Ended("stopped", "", "cancelled"))
+    await cancel(journals[0], cancelled)
     attending = [asyncio.ensure_future(program.attend()) for program in programs]
 
     async def statuses() -> dict[str, str]:
@@ -179,6 +193,67 @@ async def test_a_program_attends_to_runs_whose_waits_are_over_each_once(tmp_path
     assert (known[cancelled], known[strange]) == ("stopped", "paused")
     for journal in journals:
         await journal.close()
+
+
+async def test_a_wait_that_ends_while_its_run_is_let_go_of_is_not_forgotten_however_long_that_takes() -> None:
+    clock, paused, let_go = FakeClock(), asyncio.Event(), asyncio.Event()
+    program = waits("2h", clock, ask=ASK)
+    run_id = (await program.run()).run_id
+
+    async def go_on(run_id: str, _: RunState, begins: Begins) -> None:
+        await program.resume(run_id, begins=begins, wait_s=0)
+        paused.set()
+        await let_go.wait()
+
+    async def until(path: str) -> None:
+        for _ in range(1_000):
+            if path in await left(program.journal, run_id):
+                return
+            clock.advance(1)
+            await asyncio.sleep(0)
+        raise AssertionError(f"{path} was never left")
+
+    attending = asyncio.ensure_future(WaitingRuns(program.journal, clock, always, go_on).attend())
+    clock.advance(3_600)
+    await until("ask")
+    await paused.wait()
+    clock.advance(3_600)
+    for _ in range(10 * int(AGAIN_S)):
+        clock.advance(1)
+        await asyncio.sleep(0)
+    assert await left(program.journal, run_id) == ["ask"]
+    let_go.set()
+    await until("s")
+    attending.cancel()
+    await asyncio.wait([attending])
+
+
+async def test_a_run_that_is_cancelled_as_its_wait_ends_does_nothing_more() -> None:
+    clock = FakeClock()
+    program = waits("2h", clock)
+    run_id = (await program.run()).run_id
+    tried: list[str] = []
+
+    async def go_on(run_id: str, _: RunState, begins: Begins) -> None:
+        await cancel(program.journal, run_id)
+        try:
+            await program.resume(run_id, begins=begins)
+        except Busy as busy:
+            tried.append(str(busy))
+            raise
+
+    attending = asyncio.ensure_future(WaitingRuns(program.journal, clock, always, go_on).attend())
+    clock.advance(7_200)
+    for _ in range(10 * int(AGAIN_S)):
+        clock.advance(1)
+        await asyncio.sleep(0)
+    attending.cancel()
+    await asyncio.wait([attending])
+    assert tried == ["this run was stopped in the meantime"]
+    assert await left(program.journal, run_id) == []
+    state = RunState(await program.journal.read(run_id))
+    assert state.ended == Ended("stopped", "", "cancelled")
+    assert (await program.resume(run_id)).text == "later"  # a person may still want it
 
 
 @pytest.mark.parametrize("approvers", [{"cel": "[]"}, {"cel": "null"}, ["${inputs.boss}"], [7]])

@@ -539,6 +539,8 @@ class Agent(Generic[Output]):
                 holder=holder,
                 settings=settings,
                 emit=emit,
+                begins=begins,
+                stopping=stopping,
             )
         setting = self.runner.setting(
             deps=context,

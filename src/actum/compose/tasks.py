@@ -15,6 +15,7 @@ from ..core.secret_store import SecretSource
 from ..core.task_request import NO_DEFAULTS, TaskDefaults
 from ..core.user import User
 from ..journal.recording import RunState
+from ..runs.runner import Begins
 from ..server.api.api import Tasking
 from ..tasks.children import LocalSettings
 from ..tasks.dispatcher import Dispatcher
@@ -147,8 +148,8 @@ async def _attended(
     ):
         builder = SettingsBuilder(settings, environment, folder, journal, agents, workflows)
 
-        async def go_on(run_id: str, state: RunState) -> None:
-            await (await builder.build(state.beginning())).resume(run_id)
+        async def go_on(run_id: str, state: RunState, begins: Begins) -> None:
+            await (await builder.build(state.beginning())).resume(run_id, begins=begins)
 
         runs = WaitingRuns(journal, clock, builder.can_go_on, go_on)
         attending = asyncio.create_task(runs.attend(), name="ended waits")

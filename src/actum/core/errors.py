@@ -53,7 +53,9 @@ class UnknownName(UsageError):
 
 
 class Busy(UsageError):
-    """Somebody drives this run, or adds to this conversation, already: here or in another process."""
+    """Somebody drives this run, or adds to this conversation, already, or has just stopped the run: here or in another
+    process.
+    """
 
 
 TaskRefusal = Literal["journal", "agent", "deadline", "options", "key_used", "queued_max", "finished", "not_dead"]

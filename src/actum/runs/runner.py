@@ -32,14 +32,14 @@ from ..call.scope import RunContext
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, ToolCall
 from ..core.clock import SystemClock
-from ..core.errors import JournalError, ReplayDiverged, UnknownName, UsageError
+from ..core.errors import Busy, JournalError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.holder import Holder
 from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
 from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
-from ..core.record import CallsRequested, Entry, InputGiven, Requester, Started, TaskQueued, TaskStarted, new_id
+from ..core.record import CallsRequested, Ended, Entry, InputGiven, Requester, Started, TaskQueued, TaskStarted, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource, secrets_for
 from ..core.tool import Tool
@@ -66,8 +66,24 @@ Answers = Callable[[RunState], list[InputGiven]]
 """The records of the answers to what a run waits for."""
 
 
-Begins = Callable[[Sequence[Entry]], TaskStarted]
-"""Makes the record by which an attempt at a task begins, of the entries of the run."""
+Begins = Callable[[Sequence[Entry]], TaskStarted | None]
+"""Makes the record by which an attempt at a task begins, of the entries of the run; None where there is none."""
+
+
+def unless_stopped(entries: Sequence[Entry]) -> None:
+    """For whoever goes on with a run because the time has come, or something was answered: a run that somebody has
+    stopped since stays stopped.
+
+    Args:
+        entries: of the run.
+
+    Raises:
+        Busy: the run was stopped.
+    """
+    ended = next((entry.record for entry in reversed(entries) if not isinstance(entry.record, InputGiven)), None)
+    if isinstance(ended, Ended) and ended.status == "stopped":
+        raise Busy("this run was stopped in the meantime")
+
 
 TOLD_MAX = 10
 """So many tools of each kind are told where a run's tools are not what they were."""
@@ -87,8 +103,9 @@ class Setting(Struct, frozen=True, kw_only=True):
         ancestors: the runs above this run, whose policies bind it.
         holder: for whom toolsets keep sessions open, instead of the conversation or the run.
         model_settings: how the model is asked in this run, before what its agent says.
-        begins: of a task: given the entries of the run, makes the record by which an attempt begins. The record is on
-            disk before anything else is done. It raises what speaks against the attempt.
+        begins: given the entries of the run, as soon as nobody else can add to them, makes the record by which an
+            attempt at a task begins. The record is on disk before anything else is done. It raises what speaks against
+            the attempt, as `unless_stopped` does.
         stopping: says why the run is cancelled, where it is; see `run.Stopping`.
     """
 
@@ -584,13 +601,13 @@ class Runner:
                     f"run {run_id}: the tools are not those it was started with ({other}). Resume with the same tools, "
                     "or pass accept=True."
                 )
+            begun = setting.begins(entries) if setting.begins is not None else None
             if state.beginning().workflow:
                 await take_posted(journal, run_id, state)
                 answered = [record for record in answered if record.id not in state.answers]
             for record in answered:
                 write_answer(journal, run_id, state, record)
-            if setting.begins is not None:
-                begun = setting.begins(entries)
+            if begun is not None:
                 state.take(journal.append(run_id, begun), begun)
                 await journal.sync(run_id)  # an attempt that ends this process counts, too
             yield state

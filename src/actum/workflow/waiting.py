@@ -20,6 +20,7 @@ from ..core.json import JsonObject
 from ..core.pending import over_at
 from ..core.record import Ended, OpenQuestion
 from ..journal.recording import RunState
+from ..runs.runner import Begins, unless_stopped
 from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused, state_of
 
 log = logging.getLogger("actum.workflow")
@@ -151,7 +152,7 @@ class WaitingRuns:
         journal: where the runs are on record.
         clock: the time.
         can_go_on: which runs can be gone on with here.
-        go_on: goes on with a run.
+        go_on: goes on with a run, unless what it is given says that the run was stopped in the meantime.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class WaitingRuns:
         journal: Journal,
         clock: Clock,
         can_go_on: CanGoOn,
-        go_on: Callable[[str, RunState], Awaitable[object]],
+        go_on: Callable[[str, RunState, Begins], Awaitable[object]],
     ) -> None:
         self._journal = journal
         self._clock = clock
@@ -167,7 +168,8 @@ class WaitingRuns:
         self._resume = go_on
         self._due = DueQuestions(journal, clock)
         self._free = asyncio.Semaphore(RUNS_MAX)
-        self._under_way: set[str] = set()
+        self._under_way: dict[str, set[OpenQuestion]] = {}
+        """The runs that are gone on with here, and what of them has come to its end since."""
 
     async def attend(self) -> None:
         """Go on with runs until this is cancelled."""
@@ -181,8 +183,10 @@ class WaitingRuns:
         try:
             found = await self._due.look()
             for question in found:
-                if (state := await self._is_due(question)) is not None:
-                    self._under_way.add(question.run_id)
+                if (ended_since := self._under_way.get(question.run_id)) is not None:
+                    ended_since.add(question)
+                elif (state := await self._is_due(question)) is not None:
+                    self._under_way[question.run_id] = set()
                     group.create_task(self._go_on(question, state))
         except JournalError as error:  # a database that is away comes back: nothing is left out then
             log.warning("runs that wait can not be read: %s", error)
@@ -192,7 +196,7 @@ class WaitingRuns:
     async def _is_due(self, question: OpenQuestion) -> RunState | None:
         """The state of a run that is to be gone on with now."""
         run_id, tasks = question.run_id, self._journal.tasks
-        if run_id in self._under_way or (tasks is not None and await tasks.find(run_id) is not None):
+        if tasks is not None and await tasks.find(run_id) is not None:
             return None
         entries = await self._journal.read(run_id)
         state = state_of(run_id, entries)
@@ -204,12 +208,17 @@ class WaitingRuns:
         return state
 
     async def _go_on(self, question: OpenQuestion, state: RunState) -> None:
+        run_id = question.run_id
+        ended_since = self._under_way[run_id]
         async with self._free:
             try:
-                await self._resume(question.run_id, state)
+                await self._resume(run_id, state, unless_stopped)
             except Busy:  # somebody else goes on with it, or with another run of its conversation
-                self._due.look_again(question)
+                ended_since.add(question)
             except ActumError as error:
-                log.warning("run %s waited, and can not be gone on with: %s", question.run_id, error)
+                log.warning("run %s waited, and can not be gone on with: %s", run_id, error)
+                ended_since.clear()
             finally:
-                self._under_way.discard(question.run_id)
+                del self._under_way[run_id]
+        for each in ended_since:  # the run may have been let go of before it saw that
+            self._due.look_again(each)

@@ -42,7 +42,7 @@ from ..models.catalog import open_model
 from ..runs.given_tools import Toolish
 from ..runs.recorded import checked_id, checked_roles, checked_text, sound
 from ..runs.run import Stopping
-from ..runs.runner import Answers, Begins, Emit, ModelSide, Runner, Setting
+from ..runs.runner import Answers, Begins, Emit, ModelSide, Runner, Setting, unless_stopped
 from ..runs.streaming import streamed, without_loop
 from ..sandbox.jail import Jail
 from ..schema.schema import compile_schema
@@ -401,7 +401,10 @@ class Workflow:
         `actum serve` attends to the workflows that it serves.
         """
         runs = WaitingRuns(
-            self.journal, self.runner.clock, self._is_own, lambda run_id, _: self.resume(run_id, wait_s=0)
+            self.journal,
+            self.runner.clock,
+            self._is_own,
+            lambda run_id, _, begins: self.resume(run_id, begins=begins, wait_s=0),
         )
         await runs.attend()
 
@@ -576,7 +579,7 @@ class Workflow:
         """Wait along with a run as `waiting.waited_along` says, and tell `told` the end."""
 
         async def go_on() -> RunResult[JsonObject]:
-            fresh = structs.replace(setting, budget=self.runner.budget(self), begins=None)
+            fresh = structs.replace(setting, budget=self.runner.budget(self), begins=unless_stopped)
             return await self._go_on(result.run_id, lambda state: [], fresh)
 
         result = await waited_along(result, go_on, self.journal, self.runner.clock, wait_s)

@@ -48,7 +48,7 @@ from ...protocols.a2a.model import (
     A2AText,
 )
 from ...runs.recorded import is_run_id
-from ...runs.runner import Emit
+from ...runs.runner import Emit, unless_stopped
 from ..api.api import Api, Start, wait_for
 from ..api.records import Recorded
 from ..api.runs import cancel_elsewhere
@@ -286,6 +286,7 @@ class TaskService:
                 principal=started.principal,
                 tenant=started.tenant,
                 emit=self.live.emitter(run_id, emit),
+                begins=unless_stopped,
             )
 
         return self.api.work.start(run_id, started.request, carry_out)

@@ -27,7 +27,7 @@ from ...core.tool import Tool
 from ...core.user import User
 from ...journal.recording import RunState
 from ...runs.recorded import done_after
-from ...runs.runner import Emit, Runner
+from ...runs.runner import Emit, Runner, unless_stopped
 from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
 from ...workflow.speaker import WorkflowModel
@@ -388,7 +388,9 @@ class Api:
 
             async def make_calls(emit: Emit) -> RunResult:
                 runner = await self.published.runner_of(self.runner, started)
-                return await runner.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit)
+                return await runner.resume(
+                    run_id, principal=principal, tenant=tenant, accept=accept, emit=emit, begins=unless_stopped
+                )
 
             return self.work.start(run_id, started.request, make_calls)
         if started.workflow:
@@ -396,7 +398,13 @@ class Api:
             async def carry_out(emit: Emit) -> RunResult:
                 workflow = await self.workflows.of(run_id, started)
                 return await workflow.resume(
-                    run_id, principal=principal, tenant=tenant, accept=accept, emit=emit, wait_s=0
+                    run_id,
+                    principal=principal,
+                    tenant=tenant,
+                    accept=accept,
+                    emit=emit,
+                    begins=unless_stopped,
+                    wait_s=0,
                 )
 
             return self.work.start(run_id, started.request, carry_out)
@@ -407,7 +415,9 @@ class Api:
             agent = await self.agent_of(started)
             if agent is None:
                 raise no_agent(recorded)
-            return await agent.resume(run_id, principal=principal, tenant=tenant, accept=accept, emit=emit)
+            return await agent.resume(
+                run_id, principal=principal, tenant=tenant, accept=accept, emit=emit, begins=unless_stopped
+            )
 
         return self.work.start(run_id, started.request, answer)
 

@@ -28,7 +28,7 @@ from ....core.json import JsonObject
 from ....core.record import Ended
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
-from ....runs.runner import Emit
+from ....runs.runner import Emit, unless_stopped
 from ...api.api import Api
 from ...api.problem import Refusal
 from ...api.records import POLL_S
@@ -321,6 +321,7 @@ class AgentExecutor:
                 principal=recorded.started.principal,
                 tenant=recorded.started.tenant,
                 emit=both(emit, events),
+                begins=unless_stopped,
             ),
         )
         return self._told(await self._api.started(job), events)
