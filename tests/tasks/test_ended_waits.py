@@ -22,7 +22,7 @@ from actum.journal.recording import RunState
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
-from actum.tasks.ended_waits import CLOCK, EndedWaits
+from actum.tasks.ended_waits import AGAIN_S, CLOCK, DueQuestions, EndedWaits
 from actum.tasks.queue import TaskQueue
 from actum.testing import FakeClock, ScriptedModel
 from actum.workflow import Workflow
@@ -98,6 +98,21 @@ async def test_a_wait_that_ends_while_its_run_is_driven_ends_at_a_later_look(sto
     desk.clock.advance(599)
     await waits.look()
     assert await desk.clocked(run_id) == 1
+
+
+async def test_what_is_to_be_looked_at_again_is_not_forgotten_by_a_look_that_is_under_way(store: Store) -> None:
+    desk = Desk(store)
+    await desk.workflow.run({})
+    due = DueQuestions(desk.journal, desk.clock)
+    desk.clock.advance(601)
+    (ended,) = await due.look()
+    desk.clock.advance(2 * AGAIN_S)
+    looking = asyncio.ensure_future(due.look())
+    await asyncio.sleep(0)
+    due.look_again(ended)
+    await looking
+    assert list(await due.look()) == [ended]
+    assert list(await due.look()) == []
 
 
 CHOICE = b"""

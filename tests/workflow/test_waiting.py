@@ -31,7 +31,9 @@ SAY: JsonObject = {"type": "say", "text": "later"}
 def waits(seconds: Json, clock: FakeClock, journal: Journal | None = None, **more: Json) -> Workflow:
     """A workflow that waits, and says so afterwards."""
     nodes: JsonObject = {"w": {"type": "wait", "for": seconds}, "s": SAY, **more}
-    return workflow({"nodes": nodes, "edges": ["w > s"]}, clock=clock, journal=journal or MemoryJournal(clock))
+    day: JsonObject = {"seconds": 86_400}  # the clock of a test may jump by hours while a run is carried out
+    definition: JsonObject = {"nodes": nodes, "edges": ["w > s"], "limits": day}
+    return workflow(definition, clock=clock, journal=journal or MemoryJournal(clock))
 
 
 async def left(journal: Journal, run_id: str) -> list[str]:

@@ -53,10 +53,13 @@ class DueQuestions:
         Raises:
             JournalError: the journal can not be read.
         """
-        now = self._clock.now()
-        found = await self._journal.asked(expired=(self._since, now), limit=None)
-        self._since = now - AGAIN_S
-        return found
+        now, since = self._clock.now(), self._since
+        self._since = now - AGAIN_S  # now: while the journal is read, somebody may want to look again
+        try:
+            return await self._journal.asked(expired=(since, now), limit=None)
+        except JournalError:
+            self._since = min(self._since, since)
+            raise
 
     def look_again(self, question: OpenQuestion) -> None:
         """Have a question told with the next look, too."""
