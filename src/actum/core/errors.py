@@ -53,9 +53,11 @@ class UnknownName(UsageError):
 
 
 class Busy(UsageError):
-    """Somebody drives this run, or adds to this conversation, already, or has just stopped the run: here or in another
-    process.
-    """
+    """Somebody drives this run, or adds to this conversation, already: here or in another process."""
+
+
+class RunStopped(Busy):
+    """Somebody has stopped this run in the meantime, so that it does not go on by itself."""
 
 
 TaskRefusal = Literal["journal", "agent", "deadline", "options", "key_used", "queued_max", "finished", "not_dead"]

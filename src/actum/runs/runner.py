@@ -32,7 +32,7 @@ from ..call.scope import RunContext
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, ToolCall
 from ..core.clock import SystemClock
-from ..core.errors import Busy, JournalError, ReplayDiverged, UnknownName, UsageError
+from ..core.errors import JournalError, ReplayDiverged, RunStopped, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.holder import Holder
 from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
@@ -78,11 +78,11 @@ def unless_stopped(entries: Sequence[Entry]) -> None:
         entries: of the run.
 
     Raises:
-        Busy: the run was stopped.
+        RunStopped: the run was stopped.
     """
     ended = next((entry.record for entry in reversed(entries) if not isinstance(entry.record, InputGiven)), None)
     if isinstance(ended, Ended) and ended.status == "stopped":
-        raise Busy("this run was stopped in the meantime")
+        raise RunStopped("this run was stopped in the meantime")
 
 
 TOLD_MAX = 10

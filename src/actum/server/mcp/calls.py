@@ -9,21 +9,20 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-import msgspec
 from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
 from ...core.call import ToolCall, ToolResult
-from ...core.errors import BudgetExceeded, CallError, UsageError
+from ...core.errors import BudgetExceeded, Busy, CallError, RunStopped, UsageError
 from ...core.event import RunResult
-from ...core.interfaces import Answer, Journal
+from ...core.interfaces import Answer, Clock, Journal
 from ...core.json import Json, JsonObject
 from ...core.message import Usage
 from ...core.pending import Pending
 from ...core.record import new_id
 from ...journal.recording import MIDWAY, RunState
 from ...runs.run import Stopping
-from ...runs.runner import Begins, Emit, Runner
+from ...runs.runner import Begins, Emit, Runner, unless_stopped
 from ..identity import Identity
 from .client import McpClient
 from .wire import WANTED, question_of, told_by_client
@@ -33,7 +32,8 @@ log = logging.getLogger("actum.mcp")
 INVALID_PARAMS = -32602
 MISSING_CAPABILITY = -32021
 CALL = "call"
-PARKED_MAX = 1_000
+POLL_S = 0.2
+"""Seconds between two attempts to go on with a call that somebody else goes on with."""
 
 
 class NotYet(Struct, frozen=True):
@@ -89,17 +89,7 @@ async def begin(
             stopping=stopping,
         )
     except BudgetExceeded as error:
-        return RunResult(
-            run_id=run_id,
-            status="stopped",
-            text=error.message,
-            output_or_none=None,
-            calls=(),
-            messages=(),
-            usage=Usage(),
-            steps=0,
-            stop_reason=error.limit,
-        )
+        return _stopped(run_id, error.message, error.limit)
 
 
 async def go_on(
@@ -124,26 +114,67 @@ async def go_on(
     Raises:
         MCPError: there is no such call of theirs, or it can not be gone on with.
     """
-    entries = await journal.read(run_id, tenant=who.tenant)
-    recording = RunState(entries)
-    if not entries or recording.beginning().user != who.user:
-        raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
-    answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
-    try:
-        runner = await runner_of(run_id)
+    given = responses if isinstance(responses, dict) else {}
+    runner = await runner_of(run_id)
+
+    async def resume(recording: RunState) -> RunResult:
         return await runner.resume(
             run_id,
-            answers,
+            answers_of(recording, given, who),
             approver=client,
             peer=client,
             holder=client.holder,
             emit=emit,
-            begins=begins,
+            begins=begins or unless_stopped,
             stopping=stopping,
         )
-    except UsageError as error:  # other tools than then, or somebody else goes on with it right now
-        log.info("run %s can not be gone on with: %s", run_id, error)
-        raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
+
+    return await resumed(run_id, resume, who, journal, runner.clock)
+
+
+async def resumed(
+    run_id: str, resume: Callable[[RunState], Awaitable[RunResult]], who: Identity, journal: Journal, clock: Clock
+) -> RunResult:
+    """Go on with a call of a client. While somebody else goes on with it, since it was answered say, this waits.
+
+    Args:
+        run_id: the run of the call.
+        resume: goes on with the run.
+        who: whose call it is.
+        journal: where the call is written down.
+        clock: the time.
+
+    Raises:
+        MCPError: there is no such call of theirs, or it can not be gone on with.
+    """
+    while True:
+        entries = await journal.read(run_id, tenant=who.tenant)
+        recording = RunState(entries)
+        if not entries or recording.beginning().user != who.user:
+            raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
+        try:
+            return await resume(recording)
+        except RunStopped:
+            return _stopped(run_id, f"This call was stopped (run {run_id}). Made again, it begins anew.", "cancelled")
+        except Busy:
+            await clock.sleep(POLL_S)
+        except UsageError as error:  # other tools than then
+            log.info("run %s can not be gone on with: %s", run_id, error)
+            raise MCPError(INVALID_PARAMS, f"This call can not be gone on with here (run {run_id}).") from None
+
+
+def _stopped(run_id: str, text: str, reason: str) -> RunResult:
+    return RunResult(
+        run_id=run_id,
+        status="stopped",
+        text=text,
+        output_or_none=None,
+        calls=(),
+        messages=(),
+        usage=Usage(),
+        steps=0,
+        stop_reason=reason,
+    )
 
 
 def answers_of(recording: RunState, responses: Mapping[str, Json], who: Identity) -> dict[str, Answer]:
@@ -175,12 +206,10 @@ def outcome_of(result: RunResult, client: McpClient) -> ToolResult | NotYet:
     if askable:
         return NotYet(result.run_id, asked_of(askable))
     waits = result.pending[0]
-    begun, again = "This call was not made: it waits", ""
-    if waits.kind in MIDWAY:
-        begun = "This call has begun and waits"
-        again = f" A server that was started since does not know it, and would begin another: see run {result.run_id}."
-    asked = f"{begun} for a person ({waits.kind} {waits.id})."
-    return failed(f"{asked} Make the same call again to learn what has become of it.{again}")
+    begun = "This call has begun and waits" if waits.kind in MIDWAY else "This call was not made: it waits"
+    return failed(
+        f"{begun} for a person ({waits.kind} {waits.id}). Make the same call again to learn what has become of it."
+    )
 
 
 def failed(words: str) -> ToolResult:
@@ -208,33 +237,4 @@ def new_call() -> str:
     return new_id("mcp")
 
 
-class Parked:
-    """Calls that wait for a person who is not at the client: whoever makes the same call again goes on with it.
-
-    They are known for as long as the process lives, the latest thousand; after that, it is asked for anew.
-    """
-
-    def __init__(self) -> None:
-        self._runs: dict[bytes, str] = {}
-
-    def take(self, tool: str, arguments: JsonObject, who: Identity) -> str | None:
-        """The run of such a call, which is now somebody's to go on with."""
-        return self._runs.pop(_key(tool, arguments, who), None) if self._runs else None
-
-    def note(self, tool: str, arguments: JsonObject, who: Identity, result: RunResult, client: McpClient) -> None:
-        """What came of it, if it waits for more than the next request of its client: who is asked on the way has
-        answered by now, or can not be asked.
-        """
-        answers_next = client.is_modern and any(map(client.can_be_asked, result.pending))
-        if result.status == "paused" and not answers_next:
-            while len(self._runs) >= PARKED_MAX:
-                del self._runs[next(iter(self._runs))]
-            self._runs[_key(tool, arguments, who)] = result.run_id
-
-
-def _key(tool: str, arguments: JsonObject, who: Identity) -> bytes:
-    return _sorted.encode([tool, arguments, who.without_scopes()])
-
-
-_sorted = msgspec.json.Encoder(order="sorted")
-_NOT_KNOWN = "This call is not known any more, or can not be gone on with: make it anew."
+_NOT_KNOWN = "This call is not known any more: make it anew."

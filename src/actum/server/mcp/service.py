@@ -58,7 +58,6 @@ from ..workflows import GivenWorkflows, PublishedOffer
 from .calls import (
     INVALID_PARAMS,
     NotYet,
-    Parked,
     begin,
     go_on,
     new_call,
@@ -73,6 +72,7 @@ from .client import (
 )
 from .http import McpDoor
 from .page import page, page_of_visible
+from .parked import Parked
 from .prompts import Prompt, PromptToolset, messages_of
 from .resources import (
     READ,
@@ -194,7 +194,7 @@ class McpService:
         self.tasks = Tasks(
             self.runner, tasks or {}, lambda _, result: call_result(result, any_value=True), self._runner_of
         )
-        self._parked = Parked()
+        self._parked = Parked(self.journal, self.clock, name)
         self._visibility = Visibility(visible, policy, name, self.clock)
         self._shown = ListedTools(())
         self._offer = offer or PublishedOffer(GivenWorkflows({}))
@@ -402,8 +402,9 @@ class McpService:
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
         client = McpClient(ctx, who.principal, self._holder(ctx))
         state = params.get("requestState")
-        known = state if isinstance(state, str) else self._parked.take(tool.name, arguments, who)
+        known = state if isinstance(state, str) else await self._parked.find(tool.name, arguments, who)
         run_id = known or new_call()
+        ended: list[RunResult] = []
 
         async def run(emit: Emit | None, stopping: Stopping) -> RunResult:
             if known:
@@ -414,14 +415,19 @@ class McpService:
             else:
                 runner = None if is_own else await self._offer.runner(self.runner, who.tenant, tool.name)
                 result = await begin(runner or self.runner, tool.name, arguments, client, who, run_id, emit, stopping)
-            self._parked.note(tool.name, arguments, who, result, client)
+            ended.append(result)
             return result
 
+        outcome: ToolResult | NotYet | Task | None = None
         try:
             outcome = await self.tasks.perform(tool.name, client, run_id, run)
         finally:
             await client.flush()
-        if isinstance(outcome, Task):
+            if ended and not isinstance(outcome, Task):
+                await self._parked.note(tool.name, arguments, who, ended[0], client, is_known=bool(known))
+        if isinstance(outcome, Task):  # the client asks for the task from here on, and makes no call again
+            if known:
+                await self._parked.forget(who, run_id)
             return outcome.handle()
         if isinstance(outcome, NotYet):
             return outcome.told()

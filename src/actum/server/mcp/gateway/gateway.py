@@ -70,7 +70,7 @@ from ....protocols.mcp.era import (
     passed_on,
     result_for,
 )
-from ....runs.runner import Runner
+from ....runs.runner import Runner, unless_stopped
 from ....storage.pins import PinStore
 from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.room import Room
@@ -83,14 +83,15 @@ from ...identity import Identity
 from ..calls import (
     INVALID_PARAMS,
     NotYet,
-    Parked,
     answers_of,
     begin,
     new_call,
     outcome_of,
+    resumed,
 )
 from ..client import LEVELS, LOG_LEVEL, connection_of
 from ..http import McpDoor
+from ..parked import Parked
 from ..source import INTERNAL_ERROR, RUNS_KEPT, Context, Handler, SourceServer, Visibility, Visible
 from ..wire import call_result
 from .gateway_client import (
@@ -128,7 +129,6 @@ INTRODUCE_S = 1.0
 USERS_MAX = 256
 """So many users have connections of their own at a time."""
 
-_NOT_KNOWN = "This call is not known any more, or can not be gone on with: make it anew."
 _KINDS = {
     "prompts/list": "prompts",
     "resources/list": "resources",
@@ -187,7 +187,7 @@ class McpGateway:
         self.runner = runner(())
         self.users = UserSessions(self._session_for, USERS_MAX, lambda toolset: self.runner.with_tools([toolset]))
         self._sources = runner([Sources(self.users)])
-        self._parked = Parked()
+        self._parked = Parked(self.journal, self.clock, name)
         self._visibility = Visibility(visible, policy, name, self.clock)
         self._held_calls = HeldCalls(self.clock)
         self._tasks_behind = TasksBehind(self.journal, lambda who: self.users.at(who.user).runner)
@@ -409,7 +409,7 @@ class McpGateway:
         self, runner: Runner, tool: str, arguments: JsonObject, client: GatewayClient, who: Identity, user: UserSession
     ) -> JsonObject:
         state = client.params.get("requestState")
-        known = state if isinstance(state, str) else self._parked.take(tool, arguments, who)
+        known = state if isinstance(state, str) else await self._parked.find(tool, arguments, who)
         user.used += 1
         try:
             if known:
@@ -417,7 +417,7 @@ class McpGateway:
             else:
                 result = await begin(runner, tool, arguments, client, who, new_call(), client.emit)
             if not any(map(is_behind, result.pending)):
-                self._parked.note(tool, arguments, who, result, client)
+                await self._parked.note(tool, arguments, who, result, client, is_known=bool(known))
             return self._answer(result, client)
         finally:
             user.used -= 1
@@ -430,25 +430,28 @@ class McpGateway:
         Raises:
             MCPError: there is no such call of theirs.
         """
-        entries = await runner.journal.read(run_id, tenant=who.tenant)
-        recording = RunState(entries)
-        if not entries or recording.beginning().user != who.user:
-            raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
         given = client.params.get("inputResponses")
-        responses = given if isinstance(given, dict) else {}
-        if any(task_of(asked.pending) for asked in recording.waiting()):
-            responses = {}  # it is answered by `tasks/update`
-        answers = answers_of(recording, responses, who)
-        for asked in [each.pending for each in recording.waiting()]:
-            if rests(asked) and responses:
-                answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
-        try:
+
+        async def resume(recording: RunState) -> RunResult:
+            waiting = [each.pending for each in recording.waiting()]
+            by_task = any(map(task_of, waiting))  # then it is answered by `tasks/update`
+            responses = given if isinstance(given, dict) and not by_task else {}
+            answers = answers_of(recording, responses, who)
+            for asked in waiting:
+                if rests(asked) and responses:
+                    answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
             return await runner.resume(
-                run_id, answers, accept=True, approver=client, peer=client, holder=client.holder, emit=client.emit
+                run_id,
+                answers,
+                accept=True,
+                approver=client,
+                peer=client,
+                holder=client.holder,
+                emit=client.emit,
+                begins=unless_stopped,
             )
-        except UsageError as error:  # somebody else goes on with it right now
-            log.info("run %s can not be gone on with: %s", run_id, error)
-            raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
+
+        return await resumed(run_id, resume, who, runner.journal, self.clock)
 
     def _answer(self, run: RunResult, client: GatewayClient) -> JsonObject:
         """What a run came to, in the server's own words where they are its outcome.
