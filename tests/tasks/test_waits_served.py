@@ -100,6 +100,15 @@ async def done(client: httpx2.AsyncClient, run_id: str) -> dict[str, object]:
     return told
 
 
+async def paused(client: httpx2.AsyncClient, run_id: str) -> None:
+    """Return when a run waits."""
+
+    async def is_paused() -> bool:
+        return bool((await client.get(f"/v1/runs/{run_id}")).json()["status"] == "paused")
+
+    await until(is_paused)
+
+
 async def test_two_servers_go_on_with_each_run_once_and_so_does_one_that_was_begun_later(
     tmp_path: Path, place: str
 ) -> None:
@@ -113,6 +122,7 @@ async def test_two_servers_go_on_with_each_run_once_and_so_does_one_that_was_beg
         assert call.status_code in (200, 202), call.text
     async with office.serves() as (server, client):
         left = await begin(client, "left", 2.0)
+        await paused(client, left)
         server.process.kill()
         await server.ended()
     async with office.serves() as (_, client):
@@ -168,8 +178,5 @@ async def test_an_answer_goes_on_with_its_branch_while_another_branch_waits_for_
         assert (await client.post(f"/v1/approvals/{asked[0]}", json=said)).json()["goes_on"] is True
         await until(lambda: office.ledger()["sure"] == 1)
 
-        async def is_paused() -> bool:
-            return bool((await client.get(f"/v1/runs/{run_id}")).json()["status"] == "paused")
-
-        await until(is_paused)
+        await paused(client, run_id)
         assert (await client.post(f"/v1/runs/{run_id}/cancel")).json()["status"] == "stopped"
