@@ -70,8 +70,14 @@ def test_a_workflow_is_published_run_by_name_compared_and_rolled_back(run: Run, 
     versions = json.loads(told(run("workflow", "versions", "desk", "--json", *RECORD)))
     assert [(each["number"], each["again"]) for each in versions] == [(3, 1), (2, 0), (1, 0)]
     assert "desk@1" in told(run("workflow", "versions", "desk", *RECORD))
+    withdrawn = told(run("workflow", "unpublish", "desk", *RECORD))
+    assert withdrawn == "desk@3 is no longer in use; to publish it anew: actum workflow rollback desk 3"
+    refused = run("workflow", "run", "desk@3", "a=5", "--tools", "tools.py", *RECORD)
+    assert (refused.exit_code, "there is no published workflow 'desk'" in refused.output) == (2, True)
+    assert run("workflow", "unpublish", "desk", *RECORD).exit_code == 2
+    assert told(run("workflow", "rollback", "desk", "1", "--tools", "tools.py", *RECORD)) == "desk@4 is published."
     (line,) = json.loads(told(run("workflow", "list", "--json", *RECORD)))
-    assert (line["name"], line["published"], line["changed"]) == ("desk", 3, True)
+    assert (line["name"], line["published"], line["changed"]) == ("desk", 4, True)
     assert told(run("workflow", "show", "desk", *RECORD)) == DESK.strip()
     assert "b: 10" in told(run("workflow", "show", "desk@draft", *RECORD))
     assert json.loads(told(run("workflow", "show", "desk@2", "--json", *RECORD)))["number"] == 2

@@ -171,6 +171,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "saveDraft": (401, (409, 403, 403, 403)),
     "publishWorkflow": (401, (409, 403, 403, 403)),
     "rollbackWorkflow": (401, (409, 403, 403, 403)),
+    "unpublishWorkflow": (401, (404, 403, 403, 403)),
     "listVersions": (401, (404, 404, 403, 404)),
     "compareVersions": (401, (404, 403, 403, 403)),
     "listTasks": (401, (409, 409, 403, 409)),

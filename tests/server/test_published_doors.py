@@ -264,6 +264,23 @@ async def test_two_tenants_publish_under_one_name_and_each_calls_its_own_at_ever
             assert tools["price"].description == "Tells more."
         assert (await it.ask("POST", "/v1/workflows/price/rollback", {"number": 1})).status_code == 200
         assert await said(it, "bob", "price", "Oslo") == "cheap in Oslo"
+        withdrawn = await it.ask("POST", "/v1/workflows/price/unpublish")
+        assert (withdrawn.status_code, withdrawn.json()) == (200, {"number": 3, "used_by": []})
+        assert (await it.ask("POST", "/v1/workflows/price/unpublish")).status_code == 404
+        async with it.mcp("north") as client:
+            assert "price" not in {each.name for each in (await client.list_tools()).tools}
+            with pytest.raises(MCPError, match="Unknown tool"):
+                await client.call_tool("price", {"city": "Oslo"})
+        for version in (0, 1, 3):
+            asked = {"inputs": {"city": "Oslo"}, "version": version}
+            assert (await it.ask("POST", "/v1/workflows/price/run", asked, who="north")).status_code == 404
+        assert (await it.ask("GET", "/a2a/price/.well-known/agent-card.json", who="north")).status_code == 404
+        async with it.openai("north") as models:
+            with pytest.raises(openai.NotFoundError):
+                await models.responses.create(model="price", input="Oslo")
+        assert await said(it, "south", "price", "Oslo") == "dear in Oslo"
+        assert (await it.ask("POST", "/v1/workflows/price/rollback", {"number": 3})).json()["number"] == 4
+        assert await said(it, "north", "price", "Oslo") == "cheap in Oslo"
 
 
 async def test_nobody_else_sees_or_calls_what_a_tenant_has_published(tmp_path: Path) -> None:

@@ -81,6 +81,37 @@ async def test_publications_are_numbered_and_a_rollback_publishes_an_older_text_
     assert (found.text, found.revision, found.published) == ("two", 2, 3)
 
 
+async def test_what_is_unpublished_is_not_in_use_and_keeps_its_number(store: Store) -> None:
+    shelf = shelf_of(store.open())
+    for tenant in ("", "north"):
+        await shelf.save("workflow", "desk", "one", 0, tenant=tenant)
+        with pytest.raises(UnknownName, match="no published workflow 'desk'"):
+            await shelf.unpublish("workflow", "desk", tenant=tenant)
+        await shelf.publish("workflow", "desk", tenant=tenant)
+    one = await shelf.published("workflow", "desk")
+    assert one is not None
+    made = await shelf.publications_made("workflow")
+    assert await shelf.unpublish("workflow", "desk") == one
+    assert await shelf.publications_made("workflow") > made
+    with pytest.raises(UnknownName, match="no published workflow 'desk'"):
+        await shelf.unpublish("workflow", "desk")
+    assert (await shelf.published("workflow", "desk"), await shelf.in_use("workflow")) == (None, [])
+    (line,) = await shelf.names("workflow")
+    assert (line.published, line.changed) == (0, True)
+    draft = await shelf.draft("workflow", "desk")
+    assert draft is not None
+    assert draft.published == 0
+    assert await shelf.published("workflow", "desk", 1) == one
+    assert [each.number for each in await shelf.versions("workflow", "desk")] == [1]
+    assert [each.name for each in await shelf.in_use("workflow", tenant="north")] == ["desk"]
+    two = await shelf.publish("workflow", "desk")  # the same text: somebody wants it in use again
+    assert (two.number, two.text) == (2, "one")
+    await shelf.unpublish("workflow", "desk")
+    three = await shelf.rollback("workflow", "desk", 1)
+    assert (three.number, three.again) == (3, 1)
+    assert [each.number for each in await shelf.in_use("workflow")] == [3]
+
+
 async def test_tenants_and_kinds_have_names_of_their_own(store: Store) -> None:
     shelf = shelf_of(store.open())
     kinds: tuple[ShelfKind, ...] = ("workflow", "agent", "prompt", "tool")

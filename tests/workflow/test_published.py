@@ -202,6 +202,32 @@ async def test_only_what_passes_the_check_is_published_and_only_the_text_that_wa
         await workflows(journal).publish("nobody", [])
 
 
+async def test_nothing_begins_with_a_workflow_that_was_unpublished_and_what_began_goes_on() -> None:
+    journal = MemoryJournal()
+    shelf, here = shelf_of(journal), workflows(journal)
+    await publish(shelf, says("leaf", "old"))
+    await publish(shelf, uses("top", "leaf", asks=True))
+    await publish(shelf, uses("pinned", "leaf@1"))
+    waiting = await (await here.open("top")).run()
+    was, used_by = await here.unpublish("leaf", by="ann")
+    assert (was.number, used_by) == (1, ["top"])
+    assert set(await here.listed()) == {"top", "pinned"}
+    for number in (None, 1):
+        with pytest.raises(UnknownName, match="no published workflow 'leaf'"):
+            await here.open("leaf", number)
+    (act,) = await journal.runs(kind="administration")
+    assert act.principal == "ann"
+    began = await here.with_version("top", {"leaf": 1, "top": 1})
+    done = await began.resume(waiting.run_id, {waiting.pending[0].id: "yes"})
+    assert done.output == {"n0": {"said": "old"}}
+    assert (await (await here.open("pinned")).run()).output == {"n0": {"said": "old"}}
+    again = await (await here.open("top")).run()
+    with pytest.raises(WorkflowFailed, match="leaf"):
+        await (await here.open("top")).resume(again.run_id, {again.pending[0].id: "yes"})
+    await publish(shelf, says("leaf", "new"))
+    assert (await (await here.open("leaf")).run()).output == {"said": "new"}
+
+
 async def test_a_tenant_neither_opens_nor_goes_on_with_what_is_another_tenants() -> None:
     journal = MemoryJournal()
     shelf = shelf_of(journal)

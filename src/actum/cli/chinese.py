@@ -163,6 +163,12 @@ WORDS = {
         "{name} 从 {format} 导入。从现在起，其中的固定值视为由您编写。"
     ),
     "{name} has a draft, and nothing was published yet.": "{name} 有草稿，但还没有发布过。",
+    "{name}@{number} is no longer in use; to publish it anew: actum workflow rollback {name} {number}": (
+        "{name}@{number} 已停用；重新发布：actum workflow rollback {name} {number}"
+    ),
+    "{other} uses {name}: its nodes that call it fail from now on.": (
+        "{other} 使用 {name}：调用它的节点从现在起会失败。"
+    ),
     "There are no workflows yet. Try: actum workflow publish desk.workflow.yaml": (
         "还没有工作流。试试：actum workflow publish desk.workflow.yaml"
     ),
@@ -267,6 +273,9 @@ HELP = {
     "The number of an older publication.": "较早的发布版本的编号。",
     "Publish an older publication anew, under the next number. Runs under way keep the version they began with.": (
         "以下一个编号重新发布较早的版本。正在进行的运行仍使用开始时的版本。"
+    ),
+    "Take a workflow out of use: nothing new begins with it. Runs under way keep the version they began with.": (
+        "停用工作流：不再用它开始新的运行。正在进行的运行仍使用开始时的版本。"
     ),
     "List the publications of a workflow, the latest first.": "列出工作流的发布版本，最新的在前。",
     "List the workflows that have a draft or are published.": "列出有草稿或已发布的工作流。",

@@ -33,6 +33,7 @@ from .show.trace import Trace
 app = typer.Typer(no_args_is_help=True, help="Carry out workflows, check them, draw them, publish them.")
 app.command("publish")(shelf.publish_workflow)
 app.command("rollback")(shelf.rollback_workflow)
+app.command("unpublish")(shelf.unpublish_workflow)
 app.command("versions")(shelf.list_versions)
 app.command("list")(shelf.list_workflows)
 app.command("show")(shelf.show_workflow)

@@ -3,7 +3,7 @@
 A text has a draft and publications. The draft is changed by `save`, and each change counts its revision up. A
 publication is made of the draft, has a number (1, 2, 3 ...) and never changes. The latest publication is the one in
 use: it is meant where no number is given. `rollback` publishes the text of an older publication anew, under a new
-number.
+number. After `unpublish` none is in use, until something is published again.
 
 Each tenant has a shelf of its own. The shelf does not know what a text means: whoever publishes a text checks it first
 (`actum.workflow.published` does so for workflows). This file knows no database.
@@ -48,7 +48,7 @@ class ShelfDraft(Struct, frozen=True, kw_only=True):
         digest: SHA-256 of the text.
         at: when the draft was saved last, in seconds since 1970.
         by: who saved the draft last.
-        published: the number of the publication in use; 0 where nothing was published.
+        published: the number of the publication in use; 0 where none is.
     """
 
     kind: ShelfKind
@@ -98,7 +98,7 @@ class ShelfName(Struct, frozen=True, kw_only=True):
     Attributes:
         kind, name: what the text is, and what it is called.
         revision: the revision of the draft.
-        published: the number of the publication in use; 0 where nothing was published.
+        published: the number of the publication in use; 0 where none is.
         changed: the draft differs from the publication in use.
         at: when the draft was saved last, in seconds since 1970.
         by: who saved the draft last.
@@ -223,6 +223,16 @@ class ShelfStore(Protocol):
             ShelfFull: there is no room for the text.
         """
 
+    async def unpublish(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Publication:
+        """From now on no publication of a name is in use. All publications stay on the shelf, with their numbers.
+
+        Returns:
+            The publication that was in use.
+
+        Raises:
+            UnknownName: none is in use.
+        """
+
     async def published(
         self, kind: ShelfKind, name: str, number: int | None = None, *, tenant: str = ""
     ) -> Publication | None:
@@ -244,8 +254,8 @@ class ShelfStore(Protocol):
         """The publications in use, in the order of the names. No text is read."""
 
     async def publications_made(self, kind: ShelfKind, *, tenant: str = "") -> int:
-        """How many publications were ever made. While the number stays, `in_use` gives the same. It is read in the same
-        time however many publications there are."""
+        """How often something was published, or taken out of use. While the number stays, `in_use` gives the same. It
+        is read in the same time however many publications there are."""
 
 
 def shelf_of(journal: Journal) -> ShelfStore:

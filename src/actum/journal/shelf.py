@@ -99,11 +99,23 @@ class MemoryShelf:
             raise no_publication(kind, name, number)
         return self._publish(place, older.text, older.digest, by, about, again=number)
 
+    async def unpublish(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Publication:
+        place = _place(tenant, kind, name)
+        in_use = await self.published(kind, name, tenant=tenant)
+        if in_use is None:
+            raise no_publication(kind, name)
+        self._drafts[place] = structs.replace(self._drafts[place], published=0)
+        del self._in_use[place]
+        self._made[place[:2]] += 1
+        return in_use
+
     async def published(
         self, kind: ShelfKind, name: str, number: int | None = None, *, tenant: str = ""
     ) -> Publication | None:
-        found = self._publications.get(_place(tenant, kind, name), [])
-        number = len(found) if number is None else number
+        place = _place(tenant, kind, name)
+        found = self._publications.get(place, [])
+        if number is None:
+            number = self._drafts[place].published if place in self._drafts else 0
         return found[number - 1] if 1 <= number <= len(found) else None
 
     async def versions(self, kind: ShelfKind, name: str, *, tenant: str = "") -> list[ShelfVersion]:
@@ -117,8 +129,8 @@ class MemoryShelf:
         lines: list[ShelfName] = []
         for (owner, of_kind, name), draft in sorted(self._drafts.items()):
             if (owner, of_kind) == (tenant, kind):
-                latest = self._publications.get((owner, of_kind, name), [])[-1:]
-                changed = not latest or latest[0].digest != draft.digest
+                in_use = self._in_use.get((owner, of_kind, name))
+                changed = in_use is None or in_use.digest != draft.digest
                 lines.append(
                     ShelfName(
                         kind=kind,
@@ -142,8 +154,9 @@ class MemoryShelf:
     def _publish(self, place: _Place, text: str, digest: str, by: str, about: str, *, again: int) -> Publication:
         """Put a text under the next number, unless the publication in use has this text."""
         before = self._publications.setdefault(place, [])
-        if before and before[-1].digest == digest:
-            return before[-1]
+        in_use = self._in_use.get(place)
+        if in_use is not None and in_use.digest == digest:
+            return before[in_use.number - 1]
         check_shelf_room(0, len(before) + 1, self._size(place[0]) + len(text.encode()))
         draft = self._drafts[place]
         made = Publication(

@@ -55,6 +55,7 @@ _IN_USE_ALL = "SELECT name, number, digest, at, about FROM in_use WHERE tenant =
 _PUT_IN_USE = """INSERT INTO in_use (tenant, kind, name, number, digest, at, about) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (tenant, kind, name)
     DO UPDATE SET number = excluded.number, digest = excluded.digest, at = excluded.at, about = excluded.about"""
+_TAKE_OUT_OF_USE = f"DELETE FROM in_use {_OF}"
 _MADE = "SELECT made FROM publications_made WHERE tenant = ? AND kind = ?"
 _COUNT = """INSERT INTO publications_made (tenant, kind, made) VALUES (?, ?, 1)
     ON CONFLICT (tenant, kind) DO UPDATE SET made = publications_made.made + 1"""
@@ -155,6 +156,22 @@ class DatabaseShelf:
             if older is None:
                 raise no_publication(kind, name, number)
             return _publish(database, place, older.text, at, by, about, again=number)
+
+        return await self._writer.ask(write, writes=True, durable=True)
+
+    async def unpublish(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Publication:
+        place = _place(tenant, kind, name)
+        self._check_format()
+
+        def write(database: Database) -> Publication:
+            database.lock()
+            in_use = _publication(database, place, None)
+            if in_use is None:
+                raise no_publication(kind, name)
+            database.execute(f"UPDATE drafts SET published = 0 {_OF}", place)
+            database.execute(_TAKE_OUT_OF_USE, place)
+            database.execute(_COUNT, (tenant, kind))
+            return in_use
 
         return await self._writer.ask(write, writes=True, durable=True)
 

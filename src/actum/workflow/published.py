@@ -193,6 +193,8 @@ class PublishedWorkflows:
         publication = await self._shelf.published(_KIND, name, number, tenant=self._tenant)
         if publication is None:
             raise no_publication(_KIND, name, number)
+        if number is not None and began_with is None:
+            await self._check_in_use(name)
         opened = await self._opening(began_with).made(self._definition_in(publication), publication.number)
         if began_with is None and made == self._made:
             while len(self._opened) >= WORKFLOWS_MAX:
@@ -316,6 +318,27 @@ class PublishedWorkflows:
         await self._tell("workflows.rollback", made, by, key_id)
         return made
 
+    async def unpublish(self, name: str, *, by: str = "", key_id: str = "") -> tuple[Publication, Sequence[str]]:
+        """Take a workflow out of use, and put that on record: nothing new begins with it, until something is published
+        under this name again. Runs go on with the versions with which they began, and workflows that name a number
+        (`price@3`) keep that publication.
+
+        Args:
+            name: what the workflow is called.
+            by, key_id: as for `publish`.
+
+        Returns:
+            The publication that was in use, and the published workflows whose nodes name the workflow without a number:
+            these nodes fail from now on.
+
+        Raises:
+            UnknownName: nothing is published under this name.
+        """
+        was = await self._shelf.unpublish(_KIND, name, tenant=self._tenant)
+        await self._tell("workflows.unpublish", was, by, key_id)
+        lines = await self.listed()
+        return was, [each for each, line in lines.items() if name in line.card.workflows and each != name]
+
     def check_name(self, name: str) -> None:
         """Whether a name is free for a workflow.
 
@@ -339,6 +362,13 @@ class PublishedWorkflows:
             problems = [_other_name(written, name)]
         if problems:
             raise BadWorkflow(problems)
+
+    async def _check_in_use(self, name: str) -> None:
+        """Raises:
+        UnknownName: the workflow was taken out of use: no publication of it begins a run.
+        """
+        if await self._shelf.published(_KIND, name, tenant=self._tenant) is None:
+            raise no_publication(_KIND, name)
 
     def _opening(self, began_with: Mapping[str, int] | None = None) -> _Opening:
         return _Opening(self._definition_in, self._shelf, self._make, self._given, self._tenant, began_with)

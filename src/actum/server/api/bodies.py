@@ -1047,6 +1047,18 @@ class WorkflowVersion(Struct, frozen=True, kw_only=True):
     again: int
 
 
+class UnpublishedWorkflow(Struct, frozen=True, kw_only=True):
+    """A workflow that was taken out of use.
+
+    Attributes:
+        number: the publication that was in use.
+        used_by: published workflows whose nodes name the workflow without a number: these nodes fail from now on.
+    """
+
+    number: int
+    used_by: tuple[str, ...]
+
+
 class WorkflowVersions(Struct, frozen=True, kw_only=True):
     """The publications of a workflow.
 

@@ -40,6 +40,7 @@ from .bodies import (
     ToolPage,
     ToolSchema,
     ToolsQuery,
+    UnpublishedWorkflow,
     WorkflowCheckBody,
     WorkflowChecked,
     WorkflowDetails,
@@ -520,6 +521,27 @@ OPERATIONS: tuple[Operation, ...] = (
         replies={200: AnswerKind(means="The publication in use.", body=WorkflowVersion, example=_VERSION)},
         errors=(409,),
         handler=versions.rollback,
+    ),
+    Operation(
+        id="unpublishWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/unpublish",
+        tag="workflows",
+        summary="Take a published workflow out of use.",
+        description=(
+            "Nothing new begins with the workflow until something is published under its name again. Runs under way go "
+            "on with the versions with which they began, and all publications keep their numbers."
+        ),
+        scopes=_ADMIN,
+        names=_WORKFLOW_NAME,
+        replies={
+            200: AnswerKind(
+                means="What was in use, and who used it.",
+                body=UnpublishedWorkflow,
+                example={"number": 3, "used_by": ["desk"]},
+            )
+        },
+        handler=versions.unpublish,
     ),
     Operation(
         id="listVersions",

@@ -1,4 +1,5 @@
-"""Versions of workflows at `/v1/workflows`: drafts, publications, rollback, and what differs between two of them.
+"""Versions of workflows at `/v1/workflows`: drafts, publications, rollback, the end of use, and what differs between
+two versions.
 
 Whoever publishes decides what the server does on behalf of others: this needs the scope `admin`. Each tenant has
 workflows of its own.
@@ -19,6 +20,7 @@ from .bodies import (
     DraftText,
     PublishBody,
     RollbackBody,
+    UnpublishedWorkflow,
     WorkflowChange,
     WorkflowDifference,
     WorkflowDiffQuery,
@@ -88,6 +90,17 @@ async def rollback(api: Api, asked: ApiRequest[None, RollbackBody]) -> ApiReply:
     except UnknownName:
         raise not_found("publication") from None
     return ApiReply(_version(made))
+
+
+async def unpublish(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """Take a workflow out of use."""
+    who, name = asked.who, asked.names["name"]
+    _, shelf = await _shelf(api, who, name)
+    try:
+        was, used_by = await shelf.unpublish(name, by=who.principal, key_id=who.key_id)
+    except UnknownName:
+        raise not_found("publication") from None
+    return ApiReply(UnpublishedWorkflow(number=was.number, used_by=tuple(used_by)))
 
 
 async def list_versions(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
