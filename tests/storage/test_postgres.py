@@ -19,7 +19,7 @@ from actum import Agent, tool
 from actum.core.errors import Busy, JournalError
 from actum.core.record import Intended, verify
 from actum.storage.migrations import POSTGRES
-from actum.storage.postgres import PostgresJournal, address
+from actum.storage.postgres import LOCK, PostgresJournal, address
 from actum.testing import ScriptedModel
 from tests.postgres import PostgresServer
 from tests.till import pays_once
@@ -258,6 +258,29 @@ async def test_a_database_of_the_first_version_is_read_for_a_check_and_its_runs_
     journal = database.open(older=True)
     assert [run.run_id for run in await journal.runs(conversation="c", owner="ada")] == ["r1"]
     assert [run.run_id for run in await journal.runs(conversation="c", owner="")] == ["r2"]
+
+
+async def test_of_processes_that_open_an_empty_database_at_once_one_makes_the_tables_and_all_find_them(
+    database: Store,
+) -> None:
+    with psycopg.connect(database.place, autocommit=True) as first:
+        first.execute("SELECT pg_advisory_lock(%s)", (LOCK,))  # all have seen by now that there are no tables
+        opening = [asyncio.create_task(asyncio.to_thread(database.open)) for _ in range(4)]
+        while True:
+            ((waiting,),) = first.execute(
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = "
+                "(SELECT oid FROM pg_database WHERE datname = current_database())"
+            ).fetchall()
+            if waiting == 4:
+                break
+            await asyncio.sleep(0.01)
+        first.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
+        journals = await asyncio.gather(*opening)
+    for number, journal in enumerate(journals):
+        async with journal.claim(f"run{number}"):
+            journal.append(f"run{number}", started())
+    for journal in journals:
+        assert len(await journal.runs()) == 4
 
 
 async def test_the_tables_of_others_are_left_alone(database: Store) -> None:

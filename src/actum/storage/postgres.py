@@ -74,7 +74,10 @@ _NUMBER = f"""SELECT number FROM generate_series(1, 1000) AS number
 own, and none of the claims."""
 _END_SESSION = f"""SELECT pg_terminate_backend(pid, {END_MS}) FROM pg_stat_activity
     WHERE pid = %s AND backend_start = %s"""
-_LOCK = int.from_bytes(b"actum", "big")
+_IS_MADE = """SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = 'actum' AND relname = 'version')"""
+"""Read from the catalog: `to_regclass` remembers what it did not find, also while another process makes it."""
+LOCK = int.from_bytes(b"actum", "big")
 """The advisory lock behind which heads are signed and tables made. Claims are hashes; it is none of theirs."""
 
 
@@ -173,14 +176,14 @@ class PostgresDatabase:
         return cursor.fetchall() if statement.startswith("SELECT") else []
 
     def lock(self) -> None:
-        self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
 
     def flush(self) -> None:
         # A commit waits for the disk only when its transaction has written something to the log.
         self._connection.execute("SELECT pg_logical_emit_message(true, 'actum', 'sync')")
 
     def version(self) -> int:
-        ((made,),) = self._connection.execute("SELECT to_regclass('actum.version') IS NOT NULL").fetchall()
+        ((made,),) = self._connection.execute(_IS_MADE).fetchall()
         if not made:
             return 0
         ((version,),) = self._connection.execute("SELECT version FROM actum.version").fetchall()
