@@ -82,7 +82,7 @@ def parse(text: str | bytes, *, keep_last: bool = False) -> tuple[Json, tuple[st
     if "\\u" in text and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
         value = _without_surrogates(value)
         repairs.append("half a surrogate pair: replaced by U+FFFD")
-    if _depth_exceeds(value, DEPTH_MAX):
+    if is_too_deep(value):
         raise JsonProblem(f"nested deeper than {DEPTH_MAX} levels")
     return value, tuple(repairs)
 
@@ -176,9 +176,10 @@ def _without_surrogates(value: Json) -> Json:
             return value
 
 
-def _depth_exceeds(value: Json, limit: int) -> bool:
+def is_too_deep(value: Json) -> bool:
+    """Whether a value is nested deeper than `DEPTH_MAX` levels."""
     level: list[Json] = [value]
-    for _ in range(limit):
+    for _ in range(DEPTH_MAX):
         level = [child for item in level for child in _children(item)]
         if not level:
             return False

@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
+from actum.core.errors import Busy
+from actum.core.event import RunResult
 from actum.core.interfaces import Journal
 from actum.core.record import NodeBegan, Started
 from actum.journal.memory import MemoryJournal
@@ -134,6 +136,50 @@ async def test_a_run_is_answered_followed_from_any_event_and_gives_its_outputs()
         started = (await it.journal.read(trusted))[0].record
         assert isinstance(started, Started)
         assert started.given_by == "user"
+
+
+class LetGo(MemoryJournal):
+    """A journal whose run is let go of in the moment in which an answer was held for whoever drives it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held, self.free = asyncio.Event(), asyncio.Event()
+
+    async def post(self, run_id: str, answer: bytes) -> None:
+        await super().post(run_id, answer)
+        self.held.set()
+        await self.free.wait()
+
+
+@pytest.mark.parametrize("held", [False, True])
+async def test_an_answer_that_comes_after_the_last_look_of_whoever_carries_the_run_out_is_not_lost(held: bool) -> None:
+    journal = LetGo()
+    async with desk(journal) as it:
+        run_id = (await it.ask("POST", "/v1/workflows/desk_form/run", {})).json()["id"]
+        await it.until(run_id, "paused")
+        (item,) = (await it.ask("GET", "/v1/approvals", who="root")).json()["items"]
+        work, ends = it.door.api.work, asyncio.Event()
+        while True:
+            if work.get(run_id) is None:
+                break
+            await asyncio.sleep(0)
+
+        async def ending(_: object) -> RunResult:
+            if held:
+                async with journal.claim(run_id):
+                    await journal.held.wait()
+                journal.free.set()
+            await ends.wait()
+            raise Busy("it only ends")
+
+        job = work.start(run_id, "", ending)  # it has looked for answers for the last time
+        await asyncio.sleep(0)
+        said = {"verdict": "answer", "arguments": {"name": "Ada"}}
+        answered = await it.ask("POST", f"/v1/approvals/{item['id']}", said, who="root")
+        assert (answered.status_code, answered.json()["goes_on"]) == (200, True)
+        ends.set()
+        assert (await it.until(run_id, "done"))["outputs"] == {"name": "Ada"}
+        assert isinstance(job.task.exception(), Busy)
 
 
 async def test_bad_inputs_are_told_with_their_places_and_begin_nothing() -> None:

@@ -397,6 +397,17 @@ async def test_a_question_of_a_workflow_that_the_client_can_not_be_asked_waits_f
         assert (await call(way, "asks", {}, client))["structuredContent"] == {"sum": 5}
 
 
+@both
+async def test_arguments_that_are_nested_too_deep_are_refused_in_a_sentence(era: McpEra) -> None:
+    deep: Json = []
+    for _ in range(150):
+        deep = [deep]
+    async with connected(McpService([where]), era) as way:
+        with pytest.raises(McpError, match="arguments: nested deeper than 100 levels") as refused:
+            await call(way, "where", {"city": deep})
+        assert refused.value.rpc_code == -32602
+
+
 async def test_the_state_of_a_waiting_call_belongs_to_its_request() -> None:
     capable = Client({"elicitation": {"form": {}}})
     async with connected(McpService([greet, add])) as way:

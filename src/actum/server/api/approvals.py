@@ -13,8 +13,9 @@ from ...core.call import Problem
 from ...core.errors import Busy, ReplayDiverged, UnknownName, UsageError
 from ...core.interfaces import Answer as GivenAnswer
 from ...core.pending import AskedKind, Pending
-from ...core.record import Verdict
+from ...core.record import InputGiven, Verdict
 from ...journal.recording import MIDWAY, RunState
+from ...tasks.ended_waits import is_paused
 from ..identity import Identity
 from ..scopes import allows
 from . import views
@@ -80,10 +81,14 @@ async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: I
         Refusal: the arguments do not fit the tool or the form.
         UsageError: what waits takes another answer.
     """
+    run_id, ask_id = item.run.run_id, item.asked.id
     state = await _answer(api, item, given)
-    is_complete = item.asked.id in state.answers
-    goes_on = is_complete and (bool(state.beginning().workflow) or not state.waiting())
-    return is_complete, goes_on and await _go_on(api, item.run.run_id, who)
+    is_workflow = bool(state.beginning().workflow)
+    if is_workflow and ask_id not in state.answers:  # held for whoever drove the run, and written down since perhaps
+        state = RunState(await api.journal.read(run_id))
+    is_complete = ask_id in state.answers
+    goes_on = is_complete and (is_workflow or not state.waiting())
+    return is_complete, goes_on and await _go_on(api, run_id, who)
 
 
 def _check_person(pending: Pending, by: str, verdict: Verdict) -> None:
@@ -143,6 +148,18 @@ async def _go_on(api: Api, run_id: str, who: Identity) -> bool:
         return True
     try:
         api.go_on(recorded)
+    except Busy:  # whoever carries the run out here may have looked for answers for the last time
+        api.work.when_ended(run_id, lambda: _go_on_if_answered(api, run_id, who))
     except UsageError:
         return False
     return True
+
+
+async def _go_on_if_answered(api: Api, run_id: str, who: Identity) -> None:
+    """Go on with a run that waits, and was answered as it was let go of."""
+    recorded = await api.records.run(run_id, who, beyond_own=("approve",))
+    entries = recorded.entries
+    has_answer = isinstance(entries[-1].record, InputGiven) or await api.journal.posted(run_id)
+    if is_paused(entries) and has_answer:
+        with suppress(Busy):  # somebody else does
+            api.go_on(recorded)

@@ -62,6 +62,7 @@ class Work:
 
     def __init__(self) -> None:
         self._jobs: dict[str, RunJob] = {}
+        self._afterwards: set[asyncio.Task[None]] = set()
         self._is_closing = False
 
     def get(self, run_id: str) -> RunJob | None:
@@ -93,6 +94,31 @@ class Work:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.info("run %s has failed: %s", run_id, type(error).__name__)  # the record has the error
 
+    def when_ended(self, run_id: str, act: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Do something as soon as no job carries out a run here.
+
+        Args:
+            run_id: the run.
+            act: what to do. An error of it is logged.
+        """
+
+        def begin(_: object = None) -> None:
+            if not self._is_closing:
+                task = asyncio.create_task(act())
+                self._afterwards.add(task)
+                task.add_done_callback(self._end_act)
+
+        job = self._jobs.get(run_id)
+        if job is None:
+            begin()
+        else:
+            job.task.add_done_callback(begin)
+
+    def _end_act(self, task: asyncio.Task[None]) -> None:
+        self._afterwards.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("a run that was answered is not gone on with: %s", error)
+
     async def cancel(self, run_id: str) -> bool:
         """Cancel a run that is under way here, and wait until it has stopped.
 
@@ -117,6 +143,8 @@ class Work:
             drain_s: so long they may take.
         """
         self.refuse_new()
+        for each in self._afterwards:
+            each.cancel()
         tasks = [job.task for job in self._jobs.values()]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=drain_s)

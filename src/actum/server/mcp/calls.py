@@ -16,7 +16,7 @@ from ...core.call import ToolCall, ToolResult
 from ...core.errors import BudgetExceeded, Busy, CallError, RunStopped, UsageError
 from ...core.event import RunResult
 from ...core.interfaces import Answer, Clock, Journal
-from ...core.json import Json, JsonObject
+from ...core.json import DEPTH_MAX, Json, JsonObject
 from ...core.message import Usage
 from ...core.pending import Pending
 from ...core.record import new_id
@@ -31,6 +31,7 @@ log = logging.getLogger("actum.mcp")
 
 INVALID_PARAMS = -32602
 MISSING_CAPABILITY = -32021
+TOO_DEEP = f"arguments: nested deeper than {DEPTH_MAX} levels"
 CALL = "call"
 POLL_S = 0.2
 """Seconds between two attempts to go on with a call that somebody else goes on with."""

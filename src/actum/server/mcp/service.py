@@ -41,7 +41,7 @@ from ...core.interfaces import (
     Journal,
     Policy,
 )
-from ...core.json import Json, JsonObject
+from ...core.json import Json, JsonObject, is_too_deep
 from ...core.secret_store import SecretSource
 from ...core.tool import Tool
 from ...journal.memory import MemoryJournal
@@ -57,6 +57,7 @@ from ..identity import Identity
 from ..workflows import GivenWorkflows, PublishedOffer
 from .calls import (
     INVALID_PARAMS,
+    TOO_DEEP,
     NotYet,
     begin,
     go_on,
@@ -400,6 +401,8 @@ class McpService:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
+        if is_too_deep(arguments):
+            raise MCPError(INVALID_PARAMS, TOO_DEEP)
         client = McpClient(ctx, who.principal, self._holder(ctx))
         state = params.get("requestState")
         known = state if isinstance(state, str) else await self._parked.find(tool.name, arguments, who)

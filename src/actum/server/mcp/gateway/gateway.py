@@ -56,7 +56,7 @@ from ....core.interfaces import (
     Journal,
     Policy,
 )
-from ....core.json import Json, JsonObject
+from ....core.json import Json, JsonObject, is_too_deep
 from ....core.redaction import DEFAULT_REDACTION
 from ....core.user import User
 from ....journal.memory import MemoryJournal
@@ -82,6 +82,7 @@ from ...access import LOCAL, Access
 from ...identity import Identity
 from ..calls import (
     INVALID_PARAMS,
+    TOO_DEEP,
     NotYet,
     answers_of,
     begin,
@@ -382,6 +383,8 @@ class McpGateway:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
+        if is_too_deep(arguments):
+            raise MCPError(INVALID_PARAMS, TOO_DEEP)
         client = GatewayClient(ctx, who.principal, params, self._holder(ctx))
         given = cast(JsonObject, shown.upstream.addresses.arguments(arguments or {}))
         return await self._through(user.runner, shown.tool.name, given, client, who, user, shown.upstream)
