@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from actum import Context, ToolError, tool
+from actum.core.clock import SystemClock
 from actum.core.json import JsonObject
 from actum.protocols.mcp.tasks import EXTENSION
 from actum.server.mcp.service import McpService
@@ -14,6 +15,17 @@ from tests.mcp_service import Client
 
 KNOWS: JsonObject = {"extensions": {EXTENSION: {}}, "elicitation": {"form": {}}}
 NAME: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+class Pausing(SystemClock):
+    """Time that tells when somebody pauses in it."""
+
+    def __init__(self) -> None:
+        self.paused = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.paused.set()
+        await super().sleep(seconds)
 
 
 class Desk:

@@ -70,6 +70,16 @@ Begins = Callable[[Sequence[Entry]], TaskStarted | None]
 """Makes the record by which an attempt at a task begins, of the entries of the run; None where there is none."""
 
 
+def let_go(entries: Sequence[Entry]) -> Ended | None:
+    """How a run was let go of, whatever was answered since; None for a run that is driven, or was interrupted.
+
+    Args:
+        entries: of the run.
+    """
+    record = next((entry.record for entry in reversed(entries) if not isinstance(entry.record, InputGiven)), None)
+    return record if isinstance(record, Ended) else None
+
+
 def unless_stopped(entries: Sequence[Entry]) -> None:
     """For whoever goes on with a run because the time has come, or something was answered: a run that somebody has
     stopped since stays stopped.
@@ -80,8 +90,8 @@ def unless_stopped(entries: Sequence[Entry]) -> None:
     Raises:
         RunStopped: the run was stopped.
     """
-    ended = next((entry.record for entry in reversed(entries) if not isinstance(entry.record, InputGiven)), None)
-    if isinstance(ended, Ended) and ended.status == "stopped":
+    ended = let_go(entries)
+    if ended is not None and ended.status == "stopped":
         raise RunStopped("this run was stopped in the meantime")
 
 

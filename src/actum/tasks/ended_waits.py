@@ -14,10 +14,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from ..call.asking.posted import take_posted
 from ..core.errors import Busy, JournalError
 from ..core.interfaces import Clock, Journal
-from ..core.record import Ended, Entry, InputGiven, InputRequested, OpenQuestion, TaskQueued
+from ..core.record import Entry, InputGiven, InputRequested, OpenQuestion, TaskQueued
 from ..core.task import TaskOptions
 from ..core.task_line import line_of
 from ..journal.recording import RunState
+from ..runs.runner import let_go
 
 log = logging.getLogger("actum.tasks")
 
@@ -171,5 +172,5 @@ def _waits(run_id: str, entries: Sequence[Entry]) -> bool:
 
 def is_paused(entries: Sequence[Entry]) -> bool:
     """Whether a run was let go of until somebody answers; a run that was interrupted since was not."""
-    record = next((entry.record for entry in reversed(entries) if not isinstance(entry.record, InputGiven)), None)
-    return isinstance(record, Ended) and record.status == "paused"
+    ended = let_go(entries)
+    return ended is not None and ended.status == "paused"

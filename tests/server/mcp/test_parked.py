@@ -11,7 +11,6 @@ import pytest
 
 from actum import Rule, Rules, tool
 from actum.call.asking.inbox import answer_pending, inbox
-from actum.core.clock import SystemClock
 from actum.core.errors import JournalError
 from actum.core.interfaces import Answer, Clock, Journal
 from actum.core.json import JsonObject
@@ -25,9 +24,12 @@ from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.tasks import TaskMode
 from actum.storage.place import open_journal
 from actum.toolsets.mcp.connection import McpConnection
+from actum.toolsets.mcp.error import McpError
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
 from tests.mcp_service import Client, connected, served
+
+from ..tasks import Pausing
 
 ORDER = """\
 actum: workflow/1
@@ -41,17 +43,6 @@ edges: [reserve > sure, sure > send]
 outputs: {sent: "${send.output?}"}
 """
 both = pytest.mark.parametrize("era", ["legacy", "modern"])
-
-
-class Pausing(SystemClock):
-    """Time that tells when somebody pauses in it."""
-
-    def __init__(self) -> None:
-        self.paused = asyncio.Event()
-
-    async def sleep(self, seconds: float) -> None:
-        self.paused.set()
-        await super().sleep(seconds)
 
 
 class Shop:
@@ -72,6 +63,7 @@ class Shop:
         who: Identity | None = None,
         clock: Clock | None = None,
         tasks: Mapping[str, TaskMode] | None = None,
+        more: str = "",
     ) -> McpService:
         @tool(effects={"write"})
         async def reserve(what: str) -> str:
@@ -88,7 +80,7 @@ class Shop:
             self.done.append(f"sent {what}")
             return "sent"
 
-        flow = Workflow(read_definition(ORDER), [reserve, send], journal=journal)
+        flow = Workflow(read_definition(f"{ORDER}description: '{more}'"), [reserve, send], journal=journal)
         return McpService([flow], name=name, journal=journal, who=who, clock=clock, tasks=tasks)
 
 
@@ -199,6 +191,38 @@ async def test_a_call_that_became_a_task_is_followed_by_its_handle_and_the_same_
             await asyncio.sleep(0.01)
         third = await way.request_once("tools/call", asked, caller=knows)
         assert third["taskId"] not in [handle["taskId"] for handle in handles]
+
+
+@both
+async def test_a_call_whose_run_is_on_record_no_more_begins_anew(era: McpEra) -> None:
+    shop, journal = Shop(), MemoryJournal(runs_max=3)
+    async with connected(shop.service(journal), era) as way:
+        await order(way)
+        await say_yes(journal)
+        (run,) = await journal.runs(kind="call")
+        await shop.service(journal).runner.resume(run.run_id)
+        for number in range(3):  # the runs that have ended make room for others
+            await order(way, f"tea {number}")
+        assert await journal.read(run.run_id) == []
+        assert "has begun and waits" in await order(way)
+    assert shop.done.count("reserved tea") == 2
+
+
+@both
+async def test_a_call_whose_tools_have_changed_says_so_and_who_can_help_and_repeats_nothing(era: McpEra) -> None:
+    shop, journal = Shop(), MemoryJournal()
+    async with connected(shop.service(journal), era) as way:
+        await order(way)
+    (run,) = await journal.runs(kind="call")
+    async with connected(shop.service(journal, more="Now by night, too."), era) as way:
+        for _ in range(2):
+            with pytest.raises(McpError, match=f"actum resume {run.run_id} --accept"):
+                await order(way)
+        assert shop.done == ["reserved tea"]
+        async with journal.claim(run.run_id):
+            journal.append(run.run_id, Ended("stopped", "", "cancelled"))
+        assert "Made again, it begins anew" in await order(way)
+        assert "has begun and waits" in await order(way)
 
 
 class FullDisk(MemoryObjects):

@@ -26,22 +26,12 @@ from tests.mcp_service import Client, connected, served
 from ..tasks import (
     KNOWS,
     Desk,
+    Pausing,
     begun,
     look,
 )
 
 pytestmark = pytest.mark.row("P2")
-
-
-class Pausing(SystemClock):
-    """Time that tells when somebody pauses in it."""
-
-    def __init__(self) -> None:
-        self.paused = asyncio.Event()
-
-    async def sleep(self, seconds: float) -> None:
-        self.paused.set()
-        await super().sleep(seconds)
 
 
 async def test_a_call_is_answered_with_a_handle_and_its_result_is_asked_after() -> None:

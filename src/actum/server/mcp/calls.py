@@ -154,6 +154,7 @@ async def resumed(
         if not entries or recording.beginning().user != who.user:
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
         try:
+            unless_stopped(entries)
             return await resume(recording)
         except RunStopped:
             return _stopped(run_id, f"This call was stopped (run {run_id}). Made again, it begins anew.", "cancelled")
@@ -161,7 +162,7 @@ async def resumed(
             await clock.sleep(POLL_S)
         except UsageError as error:  # other tools than then
             log.info("run %s can not be gone on with: %s", run_id, error)
-            raise MCPError(INVALID_PARAMS, f"This call can not be gone on with here (run {run_id}).") from None
+            raise MCPError(INVALID_PARAMS, _CHANGED.format(run_id=run_id)) from None
 
 
 def _stopped(run_id: str, text: str, reason: str) -> RunResult:
@@ -239,3 +240,8 @@ def new_call() -> str:
 
 
 _NOT_KNOWN = "This call is not known any more: make it anew."
+_CHANGED = (
+    "This call waits as the run {run_id}, and can not be gone on with here: the tools have changed since, or are "
+    "others. Whoever runs this server can go on with it (actum resume {run_id} --accept); once the run is cancelled, "
+    "the same call begins anew."
+)

@@ -34,14 +34,18 @@ class Parked:
     """
 
     def __init__(self, journal: Journal, clock: Clock, server: str) -> None:
+        self._journal = journal
         self._objects = objects_of(journal)
         self._clock = clock
         self._server = server
 
     async def find(self, tool: str, arguments: JsonObject, who: Identity) -> str | None:
-        """The run of such a call, the oldest of several."""
-        found = await self._objects.find(_owner(who), KIND, self._key(tool, arguments))
-        return found[0].run_id if found else None
+        """The run of such a call, the oldest of several. A run that is on record no more is no call's."""
+        for kept in await self._objects.find(_owner(who), KIND, self._key(tool, arguments)):
+            if await self._journal.read(kept.run_id, tenant=who.tenant):
+                return kept.run_id
+            await self.forget(who, kept.run_id)
+        return None
 
     async def note(
         self, tool: str, arguments: JsonObject, who: Identity, result: RunResult, client: McpClient, *, is_known: bool
