@@ -136,3 +136,9 @@ def _copied(binaries: Path, folder: Path) -> Path:
 def _environment() -> Mapping[str, str]:
     """Nothing of the person's: a variable like PGDATA would change what happens."""
     return {"PATH": os.defpath, "LC_ALL": "C"}
+
+
+def pg_dump(url: str) -> str:
+    """Everything in a database, as statements that make it again."""
+    command = [str(_binaries() / "pg_dump"), "--inserts", "--no-owner", "--no-privileges", url]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=_environment()).stdout
