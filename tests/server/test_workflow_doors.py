@@ -167,7 +167,10 @@ async def test_a_server_that_is_killed_goes_on_with_a_workflow_once(office: Offi
         assert (told["state"], told["result"], told["agent"]) == ("succeeded", {"booked": "booked task"}, "desk")
         ledger = office.ledger()
         for name in ("task", "run"):
-            assert (ledger[f"look {name}"], ledger[f"finished {name}"], ledger[f"booked {name}"]) == (1, 1, 1), name
+            # The process of a task may live for a moment after its server, and what only reads may be done again.
+            assert ledger[f"booked {name}"] == 1, name
+            assert ledger[f"look {name}"] >= 1, name
+            assert ledger[f"finished {name}"] >= 1, name
 
 
 def office_name(run_id: str, task: str) -> str:

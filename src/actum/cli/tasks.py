@@ -81,7 +81,14 @@ def list_tasks(
         terminal.note("There are no tasks.")
     else:
         rows = [
-            (moments.shown(line.queued), line.state, line.run_id, line.agent, str(line.attempt), line.error)
+            (
+                moments.shown(line.queued),
+                line.state,
+                line.run_id,
+                line.agent,
+                str(line.attempt),
+                line.error or line.problem,
+            )
             for line in found
         ]
         terminal.table("when", "state", "task", "agent", "attempt", "error", rows=rows)
@@ -112,7 +119,8 @@ def wait_for_task(
             view = await queue.wait(run_id, step)
             left -= step
             progress = dumps(view.progress.value) if view.progress is not None else ""
-            word = f"{view.line.state}, attempt {view.line.attempt}" + (f": {progress}" if progress else "")
+            more = view.line.problem or progress
+            word = f"{view.line.state}, attempt {view.line.attempt}" + (f": {more}" if more else "")
             if word != told and not as_json:
                 terminal.note(word)
                 told = word
@@ -214,6 +222,8 @@ def _tell(terminal: Terminal, view: TaskView, *, as_json: bool) -> None:
         terminal.line("waits for", f"{pending.message} (actum approvals show {pending.id})")
     if line.error:
         terminal.line("error", line.error)
+    if line.problem:
+        terminal.line("problem", line.problem)
     if line.state in DEAD:
         terminal.note(f"actum tasks retry {line.run_id} begins it again")
     if view.result is not None and view.result.error is None:

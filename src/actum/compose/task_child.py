@@ -41,7 +41,8 @@ from .task_queue import DIRECT
 from .tools import load_tools
 from .workflows import Workflows, open_workflows
 
-COMMAND = (sys.executable, "-m", "actum.compose.task_child")
+COMMAND = (sys.executable, "-P", "-m", "actum.compose.task_child")
+"""`-P`: a file beside `actum.toml`, such as `redis.py`, takes the place of no library."""
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -51,11 +52,13 @@ class Setup(Struct, frozen=True, kw_only=True):
         settings: as the server read them.
         journal: the journal's file, or its address.
         folder: where the everyday tools may look at files.
+        path: where the server finds modules; what the child does not know of it goes to the end of the child's path.
     """
 
     settings: Settings
     journal: str
     folder: str
+    path: tuple[str, ...] = ()
 
 
 class SettingsBuilder:
@@ -178,6 +181,7 @@ async def open_builder(setup: bytes) -> AsyncIterator[tuple[Journal, Builder]]:
     """The journal and the builder of a child, of its `Setup`."""
     told = msgspec.json.decode(setup, type=Setup)
     settings, folder = told.settings, Path(told.folder)
+    sys.path += [place for place in told.path if place and place not in sys.path]
     key = read_journal_key(settings.journal_key) if settings.journal_key else None
     journal = open_at(told.journal, key=key)
     try:
@@ -202,7 +206,7 @@ def setup_of(settings: Settings, environment: Mapping[str, str], folder: Path) -
         JournalError: there is no home folder to keep the journal in.
     """
     place = settings.journal if "://" in settings.journal else str(journal_path(settings, environment))
-    return msgspec.json.encode(Setup(settings=settings, journal=place, folder=str(folder)))
+    return msgspec.json.encode(Setup(settings=settings, journal=place, folder=str(folder), path=tuple(sys.path)))
 
 
 def local_dispatcher(

@@ -770,8 +770,15 @@ class TaskIndex(Protocol):
     async def running(self, *, home: str | None = "") -> Sequence[TaskLine]:
         """The tasks that are running, or were when their process ended; None as the home for all."""
 
-    def tell_progress(self, run_id: str, value: Json, at: float) -> None:
-        """Write down how far a running task is. Nobody waits until that is written."""
+    def tell_progress(self, run_id: str, value: Json, at: float, *, problem: str = "") -> None:
+        """Write down how far a task is. Nobody waits until that is written.
+
+        Args:
+            run_id: the task.
+            value: what its running tool told.
+            at: when, in seconds since 1970.
+            problem: of a task that waits: see `TaskLine`.
+        """
 
     async def progress(self, run_id: str) -> TaskProgress | None:
         """How far a task was when that was last told."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from typing import Literal, TypedDict, get_args
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .json import Json
 
@@ -91,6 +91,8 @@ WORKER_LOST = "worker_lost"
 """The error of an attempt whose process ended before the run did."""
 DEADLINE = "deadline"
 """The error of a task whose deadline has passed."""
+UNFIT = "unfit"
+"""The error of a task that no process could build for as long as one attempt may take."""
 
 
 def meaning_of(status: str, reason: str) -> RunEnding:
@@ -204,6 +206,8 @@ class TaskLine(Struct, frozen=True, kw_only=True):
         error: why the latest attempt failed, or the task ended.
         worker: the process that began the latest attempt.
         options: what was asked for.
+        problem: why the process that last took the task up could not build what the task needs; empty where the task
+            has begun since, or nobody had such a problem. For the operator: the text may name files. Not on record.
     """
 
     run_id: str
@@ -223,11 +227,17 @@ class TaskLine(Struct, frozen=True, kw_only=True):
     error: str
     worker: str
     options: TaskOptions
+    problem: str = ""
 
     @property
     def is_finished(self) -> bool:
         """Whether nothing more happens by itself."""
         return self.state in FINISHED
+
+    def with_problem(self, progress: TaskProgress) -> TaskLine:
+        """This line with the problem that was told last, as long as the task still waits to be begun."""
+        waits = self.state in ("queued", "retrying")
+        return structs.replace(self, problem=progress.problem) if waits and progress.problem else self
 
     def limit_s(self, now: float) -> float | None:
         """Seconds that an attempt may take which begins now; None for no limit."""
@@ -235,6 +245,12 @@ class TaskLine(Struct, frozen=True, kw_only=True):
         if self.options.deadline is not None:
             limits.append(max(0.0, self.options.deadline - now))
         return min((limit for limit in limits if limit is not None), default=None)
+
+    def unbuilt_s(self, now: float) -> float | None:
+        """Seconds for which this task may still wait for a process that can build what it needs: as long as an attempt
+        may take, from the time when the task was due; None for no limit.
+        """
+        return None if self.options.timeout_s is None else self.due + self.options.timeout_s - now
 
     @property
     def may_retry(self) -> bool:
@@ -295,8 +311,15 @@ class TaskFigure(Struct, frozen=True, kw_only=True):
     since: float | None = None
 
 
-class TaskProgress(Struct, frozen=True):
-    """How far a running task is: what its tool told last, and when. Not on record."""
+class TaskProgress(Struct, frozen=True, omit_defaults=True):
+    """How far a task is. Not on record.
+
+    Attributes:
+        value: what its running tool told last.
+        at: when that was told, in seconds since 1970.
+        problem: of a task that waits: see `TaskLine`.
+    """
 
     value: Json
     at: float
+    problem: str = ""

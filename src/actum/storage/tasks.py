@@ -41,7 +41,9 @@ _NAMES = (
 )
 """The columns of a line, named as the fields of `TaskLine`."""
 _LINE = ", ".join(_NAMES)
-_OF_RUN = f"SELECT {_LINE} FROM tasks WHERE run_id = ?"
+_SHOWN = f"{_LINE}, progress"
+"""What is read of a line."""
+_OF_RUN = f"SELECT {_SHOWN} FROM tasks WHERE run_id = ?"
 _ADD = f"""INSERT INTO tasks ({_LINE}, unique_key, deadline, ready, turn)
     VALUES ({", ".join("?" * (len(_NAMES) + 4))})"""
 _TURNS = """SELECT
@@ -102,7 +104,7 @@ class DatabaseTasks:
         if behind:
             where.append("place < (SELECT place FROM tasks WHERE run_id = ?)")
             values.append(behind)
-        query = f"SELECT {_LINE} FROM tasks {_all(where)} ORDER BY place DESC"
+        query = f"SELECT {_SHOWN} FROM tasks {_all(where)} ORDER BY place DESC"
         if limit is not None:
             query += f" LIMIT {min(int(limit), 2**31)}"
         if any(isinstance(value, str) and "\0" in value for value in values):
@@ -132,7 +134,7 @@ class DatabaseTasks:
         return [msgspec.convert(dict(zip(names, row, strict=True)), TaskFigure, strict=False) for row in rows]
 
     async def keyed(self, tenant: str, principal: str, key: str) -> TaskLine | None:
-        query = f"SELECT {_LINE} FROM tasks WHERE tenant = ? AND principal = ? AND unique_key = ? AND unique_key != ''"
+        query = f"SELECT {_SHOWN} FROM tasks WHERE tenant = ? AND principal = ? AND unique_key = ? AND unique_key != ''"
         rows = await self._writer.ask(lambda database: database.execute(query, (tenant, principal, key)))
         return _line(rows[0]) if rows else None
 
@@ -163,20 +165,20 @@ class DatabaseTasks:
         return _float(rows[0][0]) if rows and rows[0][0] is not None else None
 
     async def late(self, now: float, *, limit: int = 100) -> Sequence[TaskLine]:
-        query = f"SELECT {_LINE} FROM tasks WHERE deadline <= ? AND ended IS NULL ORDER BY deadline LIMIT ?"
+        query = f"SELECT {_SHOWN} FROM tasks WHERE deadline <= ? AND ended IS NULL ORDER BY deadline LIMIT ?"
         rows = await self._writer.ask(lambda database: database.execute(query, (now, limit)))
         return [line for row in rows if (line := _line(row)) is not None]
 
     async def running(self, *, home: str | None = "") -> Sequence[TaskLine]:
-        query = f"SELECT {_LINE} FROM tasks WHERE state = 'running'"
+        query = f"SELECT {_SHOWN} FROM tasks WHERE state = 'running'"
         values: tuple[str, ...] = ()
         if home is not None:
             query, values = f"{query} AND home = ?", (home,)
         rows = await self._writer.ask(lambda database: database.execute(query, values))
         return [line for row in rows if (line := _line(row)) is not None]
 
-    def tell_progress(self, run_id: str, value: Json, at: float) -> None:
-        told = msgspec.json.encode(TaskProgress(value, at)).decode()
+    def tell_progress(self, run_id: str, value: Json, at: float, *, problem: str = "") -> None:
+        told = msgspec.json.encode(TaskProgress(value, at, problem)).decode()
 
         def write(database: Database) -> None:
             database.execute("UPDATE tasks SET progress = ? WHERE run_id = ?", (told.replace("\0", ""), run_id))
@@ -186,10 +188,7 @@ class DatabaseTasks:
     async def progress(self, run_id: str) -> TaskProgress | None:
         query = "SELECT progress FROM tasks WHERE run_id = ?"
         rows = await self._writer.ask(lambda database: database.execute(query, (run_id,)))
-        try:
-            return msgspec.json.decode(str(rows[0][0]), type=TaskProgress) if rows and rows[0][0] else None
-        except (msgspec.DecodeError, ValueError):
-            return None
+        return _progress(rows[0][0]) if rows else None
 
     async def drop(self, ended_before: float, *, limit: int = 1_000) -> int:
         def write(database: Database) -> int:
@@ -248,7 +247,7 @@ class _Taken:
         if passed:
             where.append(f"run_id NOT IN ({', '.join('?' * len(passed))})")
             values += passed
-        query = f"SELECT {_LINE} FROM tasks WHERE {' AND '.join(where)} ORDER BY priority DESC, turn, place LIMIT 1"
+        query = f"SELECT {_SHOWN} FROM tasks WHERE {' AND '.join(where)} ORDER BY priority DESC, turn, place LIMIT 1"
         rows = self._database.execute(query, values)
         return rows[0] if rows else None
 
@@ -306,6 +305,8 @@ def tell_task(
         assigned = ", ".join([*(f"{name} = ?" for name in changed), "ready = ?", "turn = ?", "deadline = ?"])
         row = (*values, *place, after.options.deadline, run_id)
         database.execute(f"UPDATE tasks SET {assigned} WHERE run_id = ?", row)
+        if before.problem and not waits:  # somebody could build what the task needs
+            database.execute("UPDATE tasks SET progress = '' WHERE run_id = ?", (run_id,))
     return before, after
 
 
@@ -320,7 +321,7 @@ def _place_of(database: Database, line: TaskLine, now: float) -> tuple[int, int]
 
 def _promote(database: Database, now: float) -> None:
     """Move the tasks whose time has come to those that can be taken."""
-    query = f"SELECT {_LINE} FROM tasks WHERE ready = 1 AND due <= ? ORDER BY due, place LIMIT ?"
+    query = f"SELECT {_SHOWN} FROM tasks WHERE ready = 1 AND due <= ? ORDER BY due, place LIMIT ?"
     for row in database.execute(query, (now, PROMOTED_MAX)):
         line = _line(row)
         if line is not None:
@@ -352,10 +353,19 @@ def _value(line: TaskLine, name: str) -> object:
 
 def _line(row: Row) -> TaskLine | None:
     """The line in a row; None where somebody damaged it."""
-    values = dict(zip(_NAMES, row, strict=True))
+    values = dict(zip(_NAMES, row[:-1], strict=True))
     try:
         values["options"] = msgspec.json.decode(str(values["options"]), type=TaskOptions)
-        return msgspec.convert(values, TaskLine)
+        line = msgspec.convert(values, TaskLine)
+    except (msgspec.DecodeError, ValueError):
+        return None
+    progress = _progress(row[-1])
+    return line.with_problem(progress) if progress is not None else line
+
+
+def _progress(told: object) -> TaskProgress | None:
+    try:
+        return msgspec.json.decode(str(told), type=TaskProgress) if told else None
     except (msgspec.DecodeError, ValueError):
         return None
 

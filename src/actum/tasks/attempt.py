@@ -20,7 +20,7 @@ from ..core.errors import ActumError, Busy, JournalError, ReplayDiverged, UsageE
 from ..core.event import CallProgress, Event
 from ..core.interfaces import Clock, Journal
 from ..core.record import Ended, Entry, TaskEnded, TaskQueued, TaskRetrying, TaskStarted
-from ..core.task import DEADLINE, TIMED_OUT, WORKER_LOST, TaskLine, TaskState, meaning_of
+from ..core.task import DEADLINE, TIMED_OUT, UNFIT, WORKER_LOST, TaskLine, TaskState, meaning_of
 from ..core.task_line import line_of, task_line
 from ..journal.recording import CallRef, RunState
 from ..runs.run import Stopping
@@ -94,7 +94,7 @@ async def attempt(
         progress = TaskReporter(journal, run_id, clock)
         await resumable.resume(run_id, emit=progress.hear, begins=begins, stopping=stopping)
     except (Unfit, ReplayDiverged) as error:
-        return LeftTask(str(error), is_unfit=True)
+        return await leave_unfit(journal, run_id, str(error), clock=clock)
     except asyncio.CancelledError:
         if begun:
             await asyncio.shield(settle(journal, run_id, clock=clock, is_free=stopping.is_interrupted))
@@ -108,6 +108,40 @@ async def attempt(
             log.info("task %s: the run failed: %s", run_id, type(error).__name__)
     line = await settle(journal, run_id, clock=clock)
     return line if line is not None else LeftTask("the run was forgotten")
+
+
+async def leave_unfit(journal: Journal, run_id: str, problem: str, *, clock: Clock) -> LeftTask:
+    """Leave a task that this process can not build to another, and say why. A task that has waited for such a process
+    for as long as one attempt may take has failed.
+
+    Args:
+        journal: where the task is on record.
+        run_id: the task.
+        problem: why it can not be built, for the operator.
+        clock: the time.
+
+    Raises:
+        JournalError: nothing can be read or written.
+    """
+    left = LeftTask(problem, is_unfit=True)
+    if (index := journal.tasks) is None:
+        return left
+    index.tell_progress(run_id, None, clock.now(), problem=problem)
+    line = await index.find(run_id)
+    if line is None or not _is_unbuilt_for_long(line, clock.now()):
+        return left
+    with suppress(Busy):  # somebody could build it just now
+        async with journal.claim(run_id):
+            line = line_of(run_id, await journal.read(run_id))
+            if line is not None and _is_unbuilt_for_long(line, clock.now()):
+                journal.append(run_id, TaskEnded("failed", UNFIT))
+                await journal.sync(run_id)
+    return left
+
+
+def _is_unbuilt_for_long(line: TaskLine, now: float) -> bool:
+    left_s = line.unbuilt_s(now)
+    return line.state in ("queued", "retrying") and left_s is not None and left_s <= 0
 
 
 def next_start(run_id: str, entries: Sequence[Entry], now: float, worker: str) -> TaskStarted:

@@ -29,7 +29,7 @@ from ..core.record import Ended, new_id
 from ..core.task import TaskLine
 from ..journal.recording import RunState
 from ..transport.process import Child, Ending, start_child
-from .attempt import settle, timed_out
+from .attempt import leave_unfit, settle, timed_out
 from .child import Hello, TaskOrder, TaskReport
 
 log = logging.getLogger("actum.tasks")
@@ -185,6 +185,7 @@ class TaskChildren:
         run_id = line.run_id
         child = await self._child_for((line.agent, line.tenant))
         if child is None:
+            await leave_unfit(self._journal, run_id, "no process for tasks becomes ready here", clock=self._clock)
             return FAILED_START_S
         kill = self._killing[run_id] = asyncio.Event()
         asked = asyncio.ensure_future(child.ask(msgspec.json.encode(TaskOrder(run_id))))
@@ -214,7 +215,7 @@ class TaskChildren:
             return 0.0
         left_s = 0.0
         if report.left:
-            left_s = LEFT_S if report.is_unfit else BUSY_S
+            left_s = left_for_s(line, self._clock.now()) if report.is_unfit else BUSY_S
             log.log(logging.WARNING if report.is_unfit else logging.INFO, "task %s was left: %s", run_id, report.left)
         await self._give_back(child, report)
         return left_s
@@ -310,6 +311,12 @@ class TaskChildren:
             await child.end()
         else:
             self._idle.append(child)
+
+
+def left_for_s(line: TaskLine, now: float) -> float:
+    """Seconds for which a task that this process can not build is left alone."""
+    most = line.unbuilt_s(now)
+    return LEFT_S if most is None or most <= 0 else min(LEFT_S, most + 0.001)
 
 
 def _cancelled(state: RunState) -> Ended:

@@ -17,7 +17,7 @@ from ..core.task import TaskLine
 from ..runs.run import Stopping
 from .attempt import LeftTask, attempt_in_time
 from .builder import Builder
-from .children import BUSY_S, LEFT_S, LocalSettings, TaskChildren
+from .children import BUSY_S, LocalSettings, TaskChildren, left_for_s
 from .dispatcher import DispatcherState
 from .ended_waits import WAKE_S, CanGoOn, EndedWaits
 from .queue import TaskLimits
@@ -174,7 +174,7 @@ class LocalDispatcher:
         log.log(
             logging.WARNING if outcome.is_unfit else logging.INFO, "task %s was left: %s", line.run_id, outcome.reason
         )
-        return LEFT_S if outcome.is_unfit else BUSY_S
+        return left_for_s(line, self._clock.now()) if outcome.is_unfit else BUSY_S
 
     def _is_time(self, what: str, seconds: float) -> bool:
         now = self._clock.monotonic()

@@ -682,9 +682,9 @@ def view_of(run_id: str, entries: Sequence[Entry], progress: TaskProgress | None
         known = state.outcome(CallRef(cause, len(requested.calls) - 1))
         result = known[0] if known is not None else None
     return TaskView(
-        line=line,
+        line=line.with_problem(progress) if progress is not None else line,
         attempts=tuple(attempts_of(entries)),
-        progress=progress,
+        progress=None if progress is None or progress.problem else progress,
         waiting=tuple(asked.pending for asked in state.waiting()) if line.state == "waiting" else (),
         result=result,
         text=state.ended.text if state.ended is not None and line.is_finished else "",

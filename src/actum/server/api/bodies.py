@@ -323,6 +323,8 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
         attempt: how many attempts were begun.
         changed: when the state changed last.
         ended: when the task ended; null while it has not.
+        problem: why the task does not begin: the process that took the task up can not build what the task needs. Null
+            where there is no such problem. With the scope `admin` the words name what is missing.
     """
 
     task_id: str
@@ -335,6 +337,7 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     attempt: int
     changed: float
     ended: float | None
+    problem: str | None = None
 
 
 class TaskPage(ListPart[TaskInfo], frozen=True, kw_only=True):

@@ -133,6 +133,7 @@ _TASK_INFO = {
     "attempt": 1,
     "changed": _ASKED_AT + 2,
     "ended": _ASKED_AT + 2,
+    "problem": None,
 }
 _TASK = _TASK_INFO | {
     "tool": "add",

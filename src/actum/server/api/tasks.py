@@ -224,7 +224,7 @@ async def list_tasks(api: Api, asked: ApiRequest[TasksQuery, None]) -> ApiReply:
         raise Refusal(404, "cursor", "This cursor is not known here: begin the list anew.") from None
     part = lines[: query.limit]
     following = write_cursor(part[-1].run_id) if len(lines) > len(part) else None
-    return ApiReply(TaskPage(items=tuple(map(_info, part)), next=following))
+    return ApiReply(TaskPage(items=tuple(task_info(line, who) for line in part), next=following))
 
 
 async def cancel_task(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
@@ -260,7 +260,12 @@ def _principal(who: Identity) -> str | None:
     return None if allows(who, ("admin",)) else who.principal
 
 
-def _info(line: TaskLine) -> TaskInfo:
+UNBUILT = "No process here can carry this task out as it is set up; the task waits for one that can."
+"""What is told of the problem of a task. Its own words name files, and are for the operator."""
+
+
+def task_info(line: TaskLine, who: Identity) -> TaskInfo:
+    """A task in a list, as a caller may see it."""
     return TaskInfo(
         task_id=line.run_id,
         state=line.state,
@@ -272,6 +277,7 @@ def _info(line: TaskLine) -> TaskInfo:
         attempt=line.attempt,
         changed=line.changed,
         ended=line.ended,
+        problem=(line.problem if allows(who, ("admin",)) else UNBUILT) if line.problem else None,
     )
 
 
@@ -281,7 +287,7 @@ async def _details(api: Api, view: TaskView, who: Identity) -> TaskDetails:
     if view.waiting:
         recorded = await api.records.run(line.run_id, who)
         waiting = views.waiting_in(await api.records.summary(recorded), recorded)
-    info = _info(line)
+    info = task_info(line, who)
     told = _result(view)
     size = len(msgspec.json.encode(told)) if told is not None else 0
     handle = ResultHandle(bytes=size, url=f"/v1/tasks/{line.run_id}/result") if size > RESULT_BYTES_MAX else None

@@ -1,0 +1,146 @@
+"""Processes that carry a task out and are killed on the way, forked from this one: `python -m tests.tasks.killed`.
+
+Each line of the input names a task and the place where its process dies. The answer is how the process ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, NamedTuple, NewType
+
+import msgspec
+
+from actum.core.clock import SystemClock
+from actum.core.interfaces import Journal
+from actum.core.record import Started
+from actum.core.task import TaskLine, TaskOptions
+from actum.storage.place import open_journal
+from actum.tasks.attempt import attempt, settle
+from actum.tasks.queue import TaskQueue
+from actum.workflow.load import read_definition
+from actum.workflow.workflow import Workflow
+from tests.recorded.record import KilledPostgres, KilledSQLite, entries_in_postgres, entries_in_sqlite, killed_behind
+from tests.recorded.story import PART, WHOLE, Ledger, answers, tools
+
+Where = Literal["behind a record", "before an effect"]
+Died = NewType("Died", str)
+"""`ended`, or `killed by 9`."""
+
+
+class OneWorkflow:
+    """A `Builder` that builds one workflow.
+
+    Args:
+        workflow: the workflow.
+    """
+
+    def __init__(self, workflow: Workflow) -> None:
+        self._workflow = workflow
+
+    async def build(self, started: Started) -> Workflow:
+        """The workflow."""
+        return self._workflow
+
+
+class MortalLedger(Ledger):
+    """Kills this process before an effect.
+
+    Args:
+        path, run_id: as for `Ledger`.
+        effects: how many effects happen before.
+    """
+
+    def __init__(self, path: Path, run_id: str, effects: int) -> None:
+        super().__init__(path, run_id)
+        self._left = effects
+
+    def write(self, kind: str, key: str) -> None:
+        """Act, or die."""
+        self._left -= 1
+        if self._left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().write(kind, key)
+
+
+class Task(NamedTuple):
+    """A task, and where its process dies.
+
+    Attributes:
+        place: of the journal.
+        ledger: the file of effects.
+        name: its unique key.
+        where, number: behind how many records of the attempt, or before which effect.
+    """
+
+    place: str
+    ledger: str
+    name: str
+    where: Where
+    number: int
+
+    def line(self) -> str:
+        """One line of JSON."""
+        return msgspec.json.encode(self).decode() + "\n"
+
+    async def carry_out(self, journal: Journal, ledger: Ledger) -> TaskLine:
+        """Accept the task, or go on with it, as a server does; answer what waits."""
+        part = Workflow(read_definition(PART.encode()), tools(ledger), journal=journal)
+        whole = Workflow(read_definition(WHOLE.encode()), [*tools(ledger), part.as_tool()], journal=journal)
+        clock = SystemClock()
+        queue = TaskQueue(journal, clock=clock)
+        options = TaskOptions(unique_key=self.name, max_retries=100)
+        line = await queue.accept_workflow(whole, {"items": [0, 1, 2]}, options)
+        if line.state == "running":  # its process has ended
+            await settle(journal, line.run_id, clock=clock, is_free=True)
+        if (await queue.look(line.run_id)).line.state == "waiting":
+            result = await whole.resume(line.run_id)
+            while result.status == "paused":
+                result = await whole.resume(line.run_id, answers(result))
+            await settle(journal, line.run_id, clock=clock)
+        else:
+            await attempt(journal, OneWorkflow(whole), line.run_id, clock=clock, worker="w")
+        return (await queue.look(line.run_id)).line
+
+
+async def die(task: Task) -> None:
+    """Carry a task out, and die on the way."""
+    effects = task.number if task.where == "before an effect" else 1_000_000
+    ledger = MortalLedger(Path(task.ledger), task.name, effects)
+    journal = mortal_journal(task) if task.where == "behind a record" else open_journal(task.place)
+    line = await task.carry_out(journal, ledger)
+    while not line.is_finished:
+        line = await task.carry_out(journal, ledger)
+    await journal.close()
+
+
+def mortal_journal(task: Task) -> Journal:
+    """A journal that kills its process behind so many records."""
+    made: KilledSQLite | KilledPostgres
+    is_postgres = task.place.startswith("postgresql:")
+    made = KilledPostgres(task.place) if is_postgres else KilledSQLite(task.place)
+    count: Callable[[str], int] = entries_in_postgres if is_postgres else entries_in_sqlite
+    made.look = killed_behind(task.number, lambda: count(task.place))
+    return made
+
+
+def main() -> None:
+    """Fork a process for each line."""
+    for line in sys.stdin:
+        task = msgspec.json.decode(line, type=Task)
+        pid = os.fork()
+        if pid == 0:
+            asyncio.run(die(task))
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        sys.stdout.write("ended\n" if code == 0 else f"killed by {-code}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
