@@ -159,7 +159,9 @@ async def test_the_events_of_a_task_end_with_the_task_and_what_has_ended_is_not_
         again = await client.get(f"/v1/runs/{task}/events", headers={"Last-Event-ID": numbers[-1]})
         assert again.status_code == 204
         assert (await client.post(f"/v1/runs/{task}/cancel")).json()["status"] == "done"
-        assert (await client.get(f"/v1/tasks/{task}")).json()["state"] == "succeeded"
+        # The end of the task follows that of its run.
+        told = await client.get(f"/v1/tasks/{task}", params={"wait": "20"})
+        assert told.json()["state"] == "succeeded"
 
 
 async def test_an_answer_goes_on_with_its_branch_while_another_branch_waits_for_a_month(tmp_path: Path) -> None:
