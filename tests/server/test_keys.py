@@ -11,7 +11,7 @@ from actum.core.errors import UsageError
 from actum.core.key import KeepsKeys, hash_of, new_key
 from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
-from actum.server.identity import Identity, Keys, SharedKey, is_text_of
+from actum.server.identity import Identity, Keys, SharedKey, is_text_of, wants_token
 from actum.server.keys import Entrance, make_key, revoke_key, with_stored_keys
 from actum.storage.place import open_journal
 from actum.testing import FakeClock
@@ -38,11 +38,14 @@ async def entrance(
 
 async def test_the_loopback_wants_a_key_from_the_first_key_on_also_when_all_were_revoked() -> None:
     journal = MemoryJournal()
-    assert (await entrance(Access(), journal)).access.verifier is None
+    early = await entrance(Access(), journal)
+    assert not await wants_token(early.access.verifier)
     made = await make_key(journal, "ci", by="root")
     for works in (True, False):
+        assert await wants_token(early.access.verifier)
         found = await entrance(Access(), journal)
         assert found.access.verifier is not None
+        assert await wants_token(found.access.verifier)
         assert (await found.access.verifier.verify_token(made.text) is not None) == works
         await revoke_key(journal, "ci", by="root")
 

@@ -219,10 +219,29 @@ class Served:
     """The house of `actum serve` with a run of ann that waits for a person, and keys of all kinds."""
 
     def __init__(
-        self, bank: Bank, routes: Sequence[BaseRoute], keys: Mapping[str, str], client: httpx2.AsyncClient
+        self, bank: Bank, journal: MemoryJournal, routes: Sequence[BaseRoute], client: httpx2.AsyncClient
     ) -> None:
-        self.bank, self.routes, self.keys, self.client = bank, routes, keys, client
+        self.bank, self.journal, self.routes, self.client = bank, journal, routes, client
+        self.keys = {"wrong": new_key("ann")[0]}
         self._asked = 0
+
+    async def add_keys(self) -> None:
+        """Make the keys of all callers."""
+        own = ("tools", "runs")
+        await self._add("ann", new_key("ann", scopes=own))
+        await self._add("ended", new_key("ended", principal="ann", scopes=own, expires_at=1.0))
+        await self._add("revoked", new_key("revoked", principal="ann", scopes=own))
+        await self.journal.keys.revoke("revoked", at=1.0, by="ann")
+        await self._add("north", new_key("north", principal="ann", tenant="north", scopes=("admin",)))
+        await self._add("bob", new_key("bob", scopes=own))
+        await self._add("weak", new_key("weak", principal="ann"))
+        await self._add(
+            "narrow", new_key("narrow", principal="ann", scopes=own, tools=("other_*",), agents=("other_*",))
+        )
+
+    async def _add(self, name: str, key: tuple[str, Key]) -> None:
+        self.keys[name] = key[0]
+        await self.journal.keys.add(key[1])
 
     async def ask(self, who: str, method: str, path: str, body: object = None) -> tuple[int, httpx2.Headers, str]:
         """The status, the headers and the text of an answer; of a stream that goes on, no text."""
@@ -238,22 +257,8 @@ class Served:
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[Served]:
+    """The house, which was started before anybody made a key."""
     journal, bank = MemoryJournal(), Bank()
-    keys: dict[str, str] = {"wrong": new_key("ann")[0]}
-
-    async def add(name: str, key: tuple[str, Key]) -> None:
-        keys[name] = key[0]
-        await journal.keys.add(key[1])
-
-    own = ("tools", "runs")
-    await add("ann", new_key("ann", scopes=own))
-    await add("ended", new_key("ended", principal="ann", scopes=own, expires_at=1.0))
-    await add("revoked", new_key("revoked", principal="ann", scopes=own))
-    await journal.keys.revoke("revoked", at=1.0, by="ann")
-    await add("north", new_key("north", principal="ann", tenant="north", scopes=("admin",)))
-    await add("bob", new_key("bob", scopes=own))
-    await add("weak", new_key("weak", principal="ann"))
-    await add("narrow", new_key("narrow", principal="ann", scopes=own, tools=("other_*",), agents=("other_*",)))
     pays = answering(calls("pay", to="Ada", amount=1), *["Hi."] * 20)
     agent = Agent(pays, bank.tools, name="desk", journal=journal)  # type: ignore[arg-type]
     entered = await with_stored_keys(Access(), journal, host="127.0.0.1", by="ann", is_person=False)
@@ -263,18 +268,20 @@ async def served(folder: Path) -> AsyncIterator[Served]:
     workflows = Workflows(settings, {}, folder, journal=journal)
     agents, verifier = GivenAgents({"desk": agent}), entered.access.verifier
     given: list[Any] = list(bank.tools)
-    doors = open_doors(settings, given, agents, journal, Identity(), verifier=verifier, workflows=workflows)
+    local = Identity(principal="root", scopes=("admin",))
+    doors = open_doors(settings, given, agents, journal, local, verifier=verifier, workflows=workflows)
     serving_ = Serving(
         doors,
         ServeSettings(proxies=("127.0.0.1",)),
         entered.access,
+        who=local,
         journal=journal,
         metrics=Metrics(),
         stored=entered.stored,
     )
     app = serving_.house.app
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, trust_env=False, timeout=20) as client:
-        yield Served(bank, app.routes, keys, client)
+        yield Served(bank, journal, app.routes, client)
 
 
 def requests_of(routes: Sequence[BaseRoute], ids: Mapping[str, str]) -> dict[str, tuple[str, str, object]]:
@@ -311,6 +318,7 @@ def requests_of_a2a(route: Route | Mount, ids: Mapping[str, str]) -> dict[str, t
 
 async def test_every_route_answers_every_caller_as_the_table_says(tmp_path: Path) -> None:
     async with served(tmp_path) as it:
+        await it.add_keys()
         run = json.loads((await it.ask("ann", "POST", "/v1/runs", {"question": "Pay.", "session": "c1"}))[2])["id"]
         told: dict[str, Any] = {}
         async with asyncio.timeout(20):
@@ -335,6 +343,25 @@ async def test_every_route_answers_every_caller_as_the_table_says(tmp_path: Path
                 again = json.loads((await it.ask("ann", "GET", f"/v1/runs/{run}"))[2])
                 assert (again["status"], again["approvals"]) == ("paused", told["approvals"])
                 assert "pay" not in it.bank.calls
+
+
+async def test_every_route_wants_keys_from_the_moment_that_the_first_was_made(tmp_path: Path) -> None:
+    async with served(tmp_path) as it:
+        requests = requests_of(it.routes, {"runs": "run_none", "approvals": "ask_none", "sessions": "none"})
+        assert requests.keys() == STATUSES.keys()
+        for name, (method, path, body) in requests.items():
+            for who in ("nobody", "wrong"):
+                got, _, text = await it.ask(who, method, path, body)
+                assert got not in (401, 403), (name, who, text)
+        await it.add_keys()
+        for end in (None, "ann", "north"):  # also when no key is valid any more
+            if end is not None:
+                await it.journal.keys.revoke(end, at=1.0, by="root")
+            for name, (method, path, body) in requests.items():
+                for who in ("nobody", "wrong"):
+                    got, _, text = await it.ask(who, method, path, body)
+                    expected = STATUSES[name][0] if who == "nobody" or name in OPEN else 401
+                    assert got == expected, (name, who, text)
 
 
 def _check_shape(name: str, path: str, status: int, headers: httpx2.Headers, text: str) -> None:

@@ -47,6 +47,13 @@ WORDS = {
     "There are no keys yet. Try: actum keys add ci": "还没有密钥。试试：actum keys add ci",
     "The key {name} is revoked.": "密钥 {name} 已吊销。",
     "The key {name} had been revoked before.": "密钥 {name} 之前就已吊销。",
+    "This is the first key of this journal: within a second its servers want a key of every request, also from this "
+    "machine. That stays so when all keys are revoked.": (
+        "这是此日志的第一个密钥：一秒之内，它的服务器会要求每个请求都带密钥，来自本机的请求也一样。所有密钥都吊销后仍然如此。"
+    ),
+    "No key is valid any more: servers let nobody in by a key until `actum keys add NAME` has made one.": (
+        "已没有有效的密钥：在用 `actum keys add NAME` 新建密钥之前，服务器不会再凭密钥放行任何人。"
+    ),
     # APIs
     "These are many tools for one prompt: choose with --only.": "对一个提示词来说工具太多：请用 --only 选择。",
     "Added. Use it with --tools openapi:{name}": "已添加。使用方法：--tools openapi:{name}",

@@ -94,9 +94,10 @@ def add(
     settings, terminal, clock = _settings(journal), Terminal(), SystemClock()
     expires_at = moments.end(said(expires), clock.now()) if expires else 0.0
 
-    async def command() -> MadeKey:
+    async def command() -> tuple[MadeKey, bool]:
         async with options.journal(settings) as opened:
-            return await make_key(
+            is_first = not await keys_of(opened).all()
+            made = await make_key(
                 opened,
                 said(name),
                 by=who(),
@@ -112,11 +113,19 @@ def add(
                 hang_up="end" if end_on_hang_up else "",
                 clock=clock,
             )
+            return made, is_first
 
-    made = asyncio.run(command())
+    made, is_first = asyncio.run(command())
     if as_json:
         terminal.json({"key": made.text, **as_told(made.key)})
         return DONE
+    if is_first:
+        terminal.note(
+            tr(
+                "This is the first key of this journal: within a second its servers want a key of every request, also "
+                "from this machine. That stays so when all keys are revoked."
+            )
+        )
     terminal.note(tr("Clients show this key as `Authorization: Bearer KEY`. It is not shown again:"))
     print(made.text)
     return DONE
@@ -155,19 +164,24 @@ def list_keys(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
 @app.command("revoke")
 def revoke(name: NameArgument, as_json: JsonFlag = False, journal: JournalFlag = "") -> int:
     """Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone."""
-    settings, terminal = _settings(journal), Terminal()
+    settings, terminal, now = _settings(journal), Terminal(), SystemClock().now()
 
-    async def command() -> bool:
+    async def command() -> tuple[bool, bool]:
         async with options.journal(settings) as opened:
-            return await revoke_key(opened, said(name), by=who())
+            is_new = await revoke_key(opened, said(name), by=who())
+            return is_new, any(key.is_valid(now) for key in await keys_of(opened).all())
 
-    is_new = asyncio.run(command())
+    is_new, is_any_left = asyncio.run(command())
     if as_json:
         answer: JsonObject = {"id": said(name), "state": "revoked", "before": not is_new}
         terminal.json(answer)
     else:
         text = "The key {name} is revoked." if is_new else "The key {name} had been revoked before."
         terminal.note(tr(text, name=said(name)))
+        if not is_any_left:
+            terminal.note(
+                tr("No key is valid any more: servers let nobody in by a key until `actum keys add NAME` has made one.")
+            )
     return DONE
 
 

@@ -15,6 +15,7 @@ from ..compose.settings import ServeSettings, Settings
 from ..compose.tools import load_tools
 from ..compose.workflows import open_workflows
 from ..core.json import JsonObject
+from ..server.identity import WantedLater
 from . import options
 from .callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
 from .keys import entrance
@@ -171,6 +172,8 @@ def _tell(
         terminal.note(f"  people   {address}/login, at {reached.login.issuer}")
     if access.verifier is not None and access.issuer:
         terminal.note(f"  comes in: whoever shows a key, or a token of {access.issuer}")
+    elif isinstance(access.verifier, WantedLater):
+        terminal.note("  comes in: whoever is on this machine, without a key until the first key is made")
     elif access.verifier is not None:
         terminal.note("  comes in: whoever shows a key")
     elif access.insecure:

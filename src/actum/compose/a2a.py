@@ -27,7 +27,7 @@ from ..server.a2a.signing import CardKey
 from ..server.access import is_loopback
 from ..server.admission import Admission
 from ..server.api.api import AgentsByName, Api, Tasking
-from ..server.identity import Identity, Verifier
+from ..server.identity import Identity, Verifier, WantedLater
 from ..server.workflows import WorkflowsByName
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX
 from ..transport.egress import Egress
@@ -82,12 +82,12 @@ def open_a2a_door(
             icon=table.icon,
             input_modes=table.input_modes,
             is_strict=table.strict_card,
-            wants_keys=verifier is not None,
             issuer=serve.issuer,
             pushes=pushes,
             grpc=_grpc_address(settings),
         ),
         clock.now(),
+        verifier,
     )
     guard = Guard(egress=Egress(settings.egress))
     push: PushTargets | None = None
@@ -129,7 +129,8 @@ def _grpc(settings: Settings, names: Mapping[str, str], verifier: Verifier | Non
     serve, place = settings.serve, settings.serve.a2a.grpc
     address = settings.serve.a2a.agent or next(iter(names))
     host = place.rpartition(":")[0]
-    if place and not is_loopback(host.strip("[]")) and (not serve.certificate or verifier is None):
+    is_open = verifier is None or isinstance(verifier, WantedLater)
+    if place and not is_loopback(host.strip("[]")) and (not serve.certificate or is_open):
         raise UsageError(
             f"[serve.a2a] grpc: others than this machine would reach {place}: it needs a certificate and keys"
         )

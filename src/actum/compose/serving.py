@@ -24,7 +24,7 @@ import msgspec
 
 from ..agents.agent import Agent
 from ..core.clock import SystemClock
-from ..core.errors import UsageError
+from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
 from ..core.private_paths import keep_private
@@ -37,8 +37,8 @@ from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogDoor
 from ..server.door import Door
-from ..server.house import House, HouseSettings, request_id
-from ..server.identity import Identity, Verifier
+from ..server.house import House, HouseSettings, NotReady, request_id
+from ..server.identity import Identity, Verifier, wants_token
 from ..server.login.door import LoginDoor
 from ..server.login.provider import LoginSettings
 from ..server.mcp.service import McpService
@@ -79,6 +79,8 @@ log = logging.getLogger("actum.server")
 TOOLS_SCOPE = "tools"
 BROKER_AWAY = "the broker of tasks can not be reached: tasks are accepted, and wait"
 """What `/readyz` adds. Whoever asks needs no key, so the address of the broker is not told."""
+JOURNAL_AWAY = "the journal can not be read: no key can be checked, and nobody comes in"
+NO_VALID_KEY = "no key is valid any more: nobody comes in by a key until a new one is made"
 API = "api"
 """What runs of direct calls by our own API are called."""
 
@@ -296,6 +298,7 @@ class Serving:
         login: the one of the doors at which people log in; None where there is none.
         reread: reads the settings anew when the process is told to; None where nothing can change.
         dispatcher: has tasks carried out; `/readyz` says what is wrong with it. None where only other processes do so.
+        troubles: each says what works less well now, in a sentence for `/readyz`; empty where nothing does.
 
     Raises:
         UsageError: the settings contradict themselves, or the certificate can not be read.
@@ -314,10 +317,11 @@ class Serving:
         login: LoginDoor | None = None,
         reread: Callable[[], ServeSettings] | None = None,
         dispatcher: Dispatcher | None = None,
+        troubles: Sequence[Callable[[], str]] = (),
     ) -> None:
         self._serve, self._access, self._who = serve, access, who or Identity()
         self._journal, self._reread, self._metrics = journal, reread, metrics
-        self._dispatcher = dispatcher
+        self._dispatcher, self._stored, self._troubles = dispatcher, stored, troubles
         if metrics is not None and journal is not None and journal.tasks is not None:
             clock = SystemClock()
             metrics.watch(TaskMetrics(journal.tasks, dispatcher, clock).lines, clock)
@@ -333,7 +337,7 @@ class Serving:
             metrics=metrics,
             shows_metrics=not own_address,
             attempts=Attempts(recorded_in(journal) if journal is not None else None),
-            streams=OpenStreams(endings) if endings else None,
+            streams=OpenStreams(endings, wants_keys=partial(wants_token, access.verifier)) if endings else None,
         )
         self._connections = Connections(_connection_limits(serve), _proxies(serve))
         self._listeners: list[socket.socket] = []
@@ -379,15 +383,25 @@ class Serving:
         )
 
     async def _look(self) -> Sequence[str]:
-        """What works less well; an error where the journal does not answer."""
+        """What works less well.
+
+        Raises:
+            NotReady: the journal, or the keys in it, can not be read.
+        """
         assert self._journal is not None
         looking = asyncio.ensure_future(self._dispatcher.look() if self._dispatcher is not None else _no_dispatcher())
         try:
             await self._journal.runs(limit=1)
+            is_shut = self._stored is not None and not await self._stored.any_valid()
             state = await looking
+        except JournalError:
+            log.exception("the journal can not be read")
+            raise NotReady(JOURNAL_AWAY) from None
         finally:
             looking.cancel()
-        return [BROKER_AWAY] if state.broker is False else []
+        notes = [BROKER_AWAY] if state.broker is False else []
+        notes += [NO_VALID_KEY] if is_shut else []
+        return notes + [trouble for look in self._troubles if (trouble := look())]
 
     # Settings read anew -----------------------------------------------------------------------------------------------
 

@@ -200,6 +200,9 @@ class KeyStore(Protocol):
 
         Takes no time to speak of: whoever checks a key looks at this number first. None while nobody can tell whether
         the number is the latest; then ask with `find`.
+
+        Raises:
+            JournalError: the place that kept the keys is gone, so that no key can be checked.
         """
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from ..core.errors import UsageError
-from .identity import Verifier
+from .identity import Verifier, WantedLater
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _PORT_DIGITS = 5
@@ -27,7 +27,8 @@ class Access(Struct, frozen=True, kw_only=True):
     """Who may come in.
 
     Attributes:
-        verifier: checks the token that each request has to show; None to want no token.
+        verifier: checks the token that each request has to show; None to want no token. A `WantedLater` wants tokens
+            only from some moment on, at a server that only this machine can reach.
         resource: this server's address as clients write it; its tokens are meant for this address.
         issuer: who grants the tokens; published, so that clients find their way there. Empty where there are only keys.
         scopes: the scopes that each request needs.
@@ -104,7 +105,8 @@ def refuse_open(host: str, access: Access) -> None:
     Raises:
         UsageError: others than this machine would reach the server, and nothing is wanted of them.
     """
-    if not is_loopback(host) and access.verifier is None and not access.insecure:
+    is_open = access.verifier is None or isinstance(access.verifier, WantedLater)
+    if not is_loopback(host) and is_open and not access.insecure:
         raise UsageError(
             f"others than this machine reach {host or 'every address'}, and nobody would have to show who they are: "
             "have tokens checked, listen at 127.0.0.1, or say insecure if you mean it"

@@ -38,14 +38,14 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..core.clock import SystemClock
-from ..core.errors import JournalError, UsageError
+from ..core.errors import ActumError, JournalError, UsageError
 from ..core.interfaces import Clock
 from ..core.json import JsonObject
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
 from .door import IDENTITY, REQUEST_ID, Door, KeysElsewhere, NeedsScopes, OpenDoor, OwnWords, Recognizer, Worded
-from .identity import Identity, Verifier
+from .identity import Identity, Verifier, wants_token
 from .metrics import MEDIA_TYPE, Metrics
 from .open_streams import OpenStreams
 from .places import Places
@@ -83,8 +83,12 @@ request_id: ContextVar[str] = ContextVar("actum_request_id", default="")
 
 Ready = Callable[[], Awaitable[Sequence[str]]]
 """Looks whether requests can be answered: returns what works less well, a sentence each, and raises an error where
-requests can not be answered.
+requests can not be answered; of a `NotReady` the words are told.
 """
+
+
+class NotReady(ActumError):
+    """No request can be answered now. The words are for everybody: they hold no address, no path and no secret."""
 
 
 class HouseSettings(Struct, frozen=True, kw_only=True):
@@ -128,8 +132,8 @@ class House:
         metrics: counts; None to count nothing.
         shows_metrics: the counts are served at `/metrics`, for those with the scope `metrics`.
         attempts: slows down those whose tries fail; None to let everybody try as fast as they can.
-        streams: ends what somebody reads soon after the reader's key has ended; None to look at a key only when a
-            request comes.
+        streams: ends what somebody reads soon after the reader's key has ended, or a key is wanted of a reader who
+            showed none; None to look at a key only when a request comes.
         clock: time.
 
     Attributes:
@@ -317,7 +321,8 @@ class House:
         shown = door.door.take_keys(scope) if door is not None and isinstance(door.door, KeysElsewhere) else ()
         address = (scope.get("client") or ("",))[0]
         verifier = looks.settings.access.verifier
-        if verifier is None:
+        keyless = verifier is None or not await self._wants_token(verifier, scope)
+        if verifier is None or keyless:
             scope[IDENTITY], caller = self._who, address
         else:
             needed = self._needed(looks, path, door)
@@ -332,9 +337,21 @@ class House:
                 raise looks.unauthorized(needed)
         with self._place(looks.settings, caller):
             if self._streams is not None:
-                await self._streams.serve(self._inner, scope[IDENTITY], scope, receive, send)
+                await self._streams.serve(self._inner, scope[IDENTITY], scope, receive, send, keyless=keyless)
             else:
                 await self._inner(scope, receive, send)
+
+    async def _wants_token(self, verifier: Verifier, scope: Scope) -> bool:
+        """Whether the request has to show a key.
+
+        Raises:
+            HttpRefusal: nobody can tell now.
+        """
+        try:
+            return await wants_token(verifier)
+        except JournalError:
+            log.exception("nobody can tell whether keys are wanted at request %s", scope[REQUEST_ID])
+            raise busy(503, "Keys can not be checked now.") from None
 
     async def _identity(
         self, looks: _Looks, verifier: Verifier, scope: Scope, needed: Sequence[str], elsewhere: Sequence[str]
@@ -423,7 +440,8 @@ class House:
     async def _ready(self, request: Request) -> Response:
         notes = None if self._is_draining else await self._readiness.look()
         if notes is None:
-            return Response("no\n", 503, media_type="text/plain")
+            why = "" if self._is_draining else self._readiness.why
+            return Response(f"no\n{why}\n" if why else "no\n", 503, media_type="text/plain")
         return Response("".join(f"{line}\n" for line in ("yes", *notes)), media_type="text/plain")
 
     async def _count(self, request: Request) -> Response:
@@ -644,7 +662,11 @@ class _Answer:
 
 
 class _Readiness:
-    """Whether requests can be answered; looked at now and then, however often it is asked."""
+    """Whether requests can be answered; looked at now and then, however often it is asked.
+
+    Attributes:
+        why: why requests can not be answered, where that may be told.
+    """
 
     def __init__(self, ready: Ready | None, clock: Clock) -> None:
         self._ready = ready
@@ -652,6 +674,7 @@ class _Readiness:
         self._looking = asyncio.Lock()
         self._at = float("-inf")
         self._found: Sequence[str] | None = None
+        self.why = ""
 
     async def look(self) -> Sequence[str] | None:
         """What works less well, as of at most a second ago; None where requests can not be answered."""
@@ -659,9 +682,13 @@ class _Readiness:
             return ()
         async with self._looking:
             if self._clock.monotonic() - self._at >= READY_S:
+                self.why = ""
                 try:
                     async with self._clock.timeout(READY_S):
                         self._found = await self._ready()
+                except NotReady as error:
+                    log.warning("not ready: %s", error)
+                    self._found, self.why = None, str(error)
                 except Exception as error:  # noqa: BLE001  # whatever is the matter: the answer is no, and the log says why
                     log.warning("not ready: %s", type(error).__name__)
                     self._found = None

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -104,6 +104,30 @@ class Verifier(Protocol):
         Returns:
             Whose token this is. None when the token is of another kind, or is not valid.
         """
+
+
+@runtime_checkable
+class WantedLater(Protocol):
+    """A `Verifier` whose tokens are wanted only from some moment on, such as the making of the first key."""
+
+    async def is_wanted(self) -> bool:
+        """Whether each request has to show a token now. Once this is True, it stays True.
+
+        Raises:
+            JournalError: nobody can tell now.
+        """
+
+
+async def wants_token(verifier: Verifier | None) -> bool:
+    """Whether each request has to show a token now.
+
+    Args:
+        verifier: of the server; None where no token is ever wanted.
+
+    Raises:
+        JournalError: nobody can tell now.
+    """
+    return await verifier.is_wanted() if isinstance(verifier, WantedLater) else verifier is not None
 
 
 def identity_of_key(key: Key) -> Identity:

@@ -16,7 +16,7 @@ from ..core.key import KeepsKeys, Key, KeyStore, new_key
 from ..runs.administration import put_on_record
 from .access import Access, is_loopback
 from .identity import Authenticator
-from .stored_keys import StoredKeys
+from .stored_keys import KeysOnceMade, StoredKeys
 
 FIRST = "first"
 """The name of the key that the first start of a server makes."""
@@ -176,8 +176,9 @@ async def with_stored_keys(
 ) -> Entrance:
     """Let those in as well who have a key that is kept beside the journal.
 
-    Once a key was made for a journal, its servers want a key of everybody, also of programs on the same machine. That
-    stays so when all keys were revoked or have ended: a revoked key opens nothing.
+    Once a key was made for a journal, its servers want a key of everybody, also of programs on the same machine. A
+    server that is running then wants keys within a second. That stays so when all keys were revoked or have ended: a
+    revoked key opens nothing.
 
     A server that others than this machine can reach, and for whose journal nobody ever made a key, makes the first key
     if a person can be shown the text of the key. What a service or a container prints stands in a log, so that it is
@@ -206,7 +207,8 @@ async def with_stored_keys(
         if not is_loopback(host):
             made = await _first_key(journal, known, host, by, scopes, clock, is_person=is_person)
         elif not known:
-            return Entrance(access)
+            stored = StoredKeys(journal.keys, clock=clock)
+            return Entrance(msgspec.structs.replace(access, verifier=KeysOnceMade(stored)), stored)
     stored = StoredKeys(journal.keys, clock=clock)
     # A key of ours is looked at first: another verifier may show what it is given to an outside issuer.
     verifiers = [stored] if access.verifier is None else [stored, access.verifier]

@@ -1,8 +1,9 @@
 """Streams that are open: each ends soon after the key, or the session, with which its reader came in has ended.
 
 A key is checked when a request comes. A stream of events may be read for hours after that, so one task looks again at
-the keys of all open streams. Only what a client reads is ended: a call that is under way finishes, since nobody would
-know what it did. What a client reads is a `GET`, and an answer whose door has set `ENDS_WITH_KEY` in the scope.
+the keys of all open streams. A stream of a caller who showed no key ends when the first key was made. Only what a
+client reads is ended: a call that is under way finishes, since nobody would know what it did. What a client reads is a
+`GET`, and an answer whose door has set `ENDS_WITH_KEY` in the scope.
 
     streams = OpenStreams([stored_keys])
     async with streams.watched():                                        # as long as the server runs
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -61,50 +62,63 @@ class OpenStreams:
 
     Args:
         endings: tell which keys and sessions have ended.
+        wants_keys: tells whether keys are wanted now; where they are, what callers read ends that showed no key before.
+            None where that can not change.
         clock: the time.
     """
 
-    def __init__(self, endings: Sequence[Endings], *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        endings: Sequence[Endings],
+        *,
+        wants_keys: Callable[[], Awaitable[bool]] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self._endings = tuple(endings)
+        self._wants_keys = wants_keys
         self._clock = clock or SystemClock()
-        self._open: dict[_Stream | _Block, Identity] = {}
+        self._open: dict[_Stream | _Block, Identity | None] = {}
 
     def __len__(self) -> int:
         return sum(each.is_only_read for each in self._open)
 
-    async def serve(self, app: ASGIApp, identity: Identity, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(
+        self, app: ASGIApp, identity: Identity, scope: Scope, receive: Receive, send: Send, *, keyless: bool = False
+    ) -> None:
         """Have a request answered; what a client reads ends with the client's key.
 
         Args:
             app: answers the request.
             identity: who makes the request.
             scope, receive, send: of the request, as ASGI has them.
+            keyless: the caller showed no key, because none was wanted.
         """
-        if not identity.key_id:
+        if not self._may_end(identity, keyless=keyless):
             await app(scope, receive, send)
             return
         stream = _Stream(scope, send)
-        self._open[stream] = identity
+        self._open[stream] = None if keyless else identity
         try:
             await stream.serve(app, scope, receive)
         finally:
             del self._open[stream]
 
     @asynccontextmanager
-    async def read_by(self, identity: Identity) -> AsyncIterator[None]:
+    async def read_by(self, identity: Identity, *, keyless: bool = False) -> AsyncIterator[None]:
         """A block in which somebody reads a stream; for protocols beside HTTP.
 
         Args:
             identity: who reads it.
+            keyless: the reader showed no key, because none was wanted.
 
         Raises:
-            KeyEnded: the key of the reader has ended: the block was left.
+            KeyEnded: the key of the reader has ended, or a key is wanted now: the block was left.
         """
-        if not identity.key_id:
+        if not self._may_end(identity, keyless=keyless):
             yield
             return
         block = _Block()
-        self._open[block] = identity
+        self._open[block] = None if keyless else identity
         try:
             yield
         except asyncio.CancelledError:
@@ -113,6 +127,9 @@ class OpenStreams:
             raise KeyEnded from None
         finally:
             del self._open[block]
+
+    def _may_end(self, identity: Identity, *, keyless: bool) -> bool:
+        return self._wants_keys is not None if keyless else bool(identity.key_id)
 
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
@@ -127,7 +144,7 @@ class OpenStreams:
     async def _watch(self) -> None:
         while True:
             await self._clock.sleep(LOOK_S)
-            ended: dict[Identity, bool] = {}
+            ended: dict[Identity | None, bool] = {}
             for stream, identity in list(self._open.items()):
                 if not stream.is_only_read:
                     continue
@@ -136,11 +153,14 @@ class OpenStreams:
                 if ended[identity]:
                     stream.end()
 
-    async def _has_ended(self, identity: Identity) -> bool:
+    async def _has_ended(self, identity: Identity | None) -> bool:
         try:
+            if identity is None:
+                return self._wants_keys is not None and await self._wants_keys()
             return any([await each.has_ended(identity) for each in self._endings])
         except JournalError:  # nobody can tell whether the key is still valid
-            log.exception("the streams of key %s are ended: the keys can not be read", identity.key_id)
+            whose = f"key {identity.key_id}" if identity is not None else "callers without a key"
+            log.exception("the streams of %s are ended: the keys can not be read", whose)
             return True
 
 

@@ -8,12 +8,16 @@ anew. Where the store can not tell, the key is read from the database.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
 
 from ..core.clock import SystemClock
 from ..core.errors import JournalError
 from ..core.interfaces import Clock
 from ..core.key import Key, KeyStore, id_of
 from .identity import Identity, identity_of_key, is_text_of
+
+T = TypeVar("T")
 
 ASK_S = 5.0
 """So long a check waits for the database, where it has to ask."""
@@ -34,6 +38,7 @@ class StoredKeys:
         self._clock = clock or SystemClock()
         self._keys: dict[str, tuple[Key, Identity]] = {}
         self._changes: int | None = None
+        self._any_made = False
         self._reading = asyncio.Lock()
 
     async def verify_token(self, token: str) -> Identity | None:
@@ -49,6 +54,34 @@ class StoredKeys:
         if identity is None or not is_text_of(token, key) or key is None or not key.is_valid(self._clock.now()):
             return None
         return identity
+
+    async def any_made(self) -> bool:
+        """Whether a key was ever made, also one that was revoked or has ended since. Once True, always True.
+
+        Raises:
+            JournalError: the database can not be asked.
+        """
+        if not self._any_made:
+            changes = self._store.changes()
+            if changes is None or changes != self._changes:
+                await self._in_time(self._look(changes))
+            self._any_made = self._any_made or bool(self._keys)
+        return self._any_made
+
+    async def any_valid(self) -> bool:
+        """Whether a key can be used now, or none was ever made.
+
+        Raises:
+            JournalError: the database can not be asked.
+        """
+        changes = self._store.changes()
+        keys = await self._in_time(self._store.all()) if changes is None else await self._all(changes)
+        now = self._clock.now()
+        return not keys or any(key.is_valid(now) for key in keys)
+
+    async def _all(self, changes: int) -> Sequence[Key]:
+        await self._in_time(self._read(changes))
+        return [key for key, _ in self._keys.values()]
 
     async def has_ended(self, identity: Identity) -> bool:
         """Whether the key with which somebody came in was revoked or has ended since.
@@ -82,13 +115,28 @@ class StoredKeys:
         changes = self._store.changes()
         if changes is not None and changes == self._changes:
             return self._keys.get(id, _NOBODY)
+        if changes is None:
+            key = await self._in_time(self._store.find(id))
+            return (key, identity_of_key(key)) if key is not None else _NOBODY
+        await self._in_time(self._read(changes))
+        return self._keys.get(id, _NOBODY)
+
+    async def _look(self, changes: int | None) -> None:
+        """Look whether there are keys, where the keys in memory may not be the latest."""
+        if changes is not None:
+            await self._read(changes)
+        elif await self._store.all():
+            self._any_made = True
+
+    async def _in_time(self, asking: Awaitable[T]) -> T:
+        """What the database answers.
+
+        Raises:
+            JournalError: the database does not answer in time.
+        """
         try:
             async with self._clock.timeout(ASK_S):
-                if changes is None:
-                    key = await self._store.find(id)
-                    return (key, identity_of_key(key)) if key is not None else _NOBODY
-                await self._read(changes)
-                return self._keys.get(id, _NOBODY)
+                return await asking
         except TimeoutError:
             raise JournalError(f"the keys could not be read within {ASK_S:g} seconds") from None
 
@@ -102,3 +150,22 @@ class StoredKeys:
 
 
 _NOBODY: tuple[Key | None, Identity | None] = (None, None)
+
+
+class KeysOnceMade:
+    """The `Verifier` of a server that wants no key until the first key was made, by whatever process.
+
+    Args:
+        stored: the keys.
+    """
+
+    def __init__(self, stored: StoredKeys) -> None:
+        self._stored = stored
+
+    async def is_wanted(self) -> bool:
+        """See `WantedLater`."""
+        return await self._stored.any_made()
+
+    async def verify_token(self, token: str) -> Identity | None:
+        """See `StoredKeys`."""
+        return await self._stored.verify_token(token)

@@ -15,7 +15,11 @@ class KeyChanges(Protocol):
     """Watches, over a connection of its own, whether keys were added or revoked by whatever process."""
 
     def number(self) -> int | None:
-        """Another number as soon as a key was added or revoked; None while nobody can tell. Waits for nothing."""
+        """Another number as soon as a key was added or revoked; None while nobody can tell. Waits for nothing.
+
+        Raises:
+            JournalError: the database is not the one that was opened.
+        """
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import structs
 
-from ..core.errors import JournalError, UnknownName, UsageError
+from ..core.errors import UnknownName, UsageError
 from ..core.key import Key, id_taken, id_unknown
 from .database import Database, KeyChanges, Row
 from .writer import Writer
@@ -81,10 +81,7 @@ class DatabaseKeys:
     def changes(self) -> int | None:
         self._writer.check()
         if self._watch is None:
-            try:
-                self._watch = self._database.key_changes()
-            except JournalError:
-                return None
+            self._watch = self._database.key_changes()
         return self._watch.number()
 
     async def close(self) -> None:

@@ -79,6 +79,7 @@ class SQLiteDatabase:
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_S)
         self._connection.text_factory = _text
         self._durable: bool | None = None
+        self._file = _identity(path)
         try:
             _use_wal(self._connection)
             self._connection.execute("PRAGMA secure_delete=ON")
@@ -161,7 +162,7 @@ class SQLiteDatabase:
         return self._claims.taken(names)
 
     def key_changes(self) -> SQLiteKeyChanges:
-        return SQLiteKeyChanges(self._path)
+        return SQLiteKeyChanges(self._path, self._file)
 
     def close(self) -> None:
         self._claims.close()
@@ -171,11 +172,17 @@ class SQLiteDatabase:
 class SQLiteKeyChanges:
     """Watches the keys in the file over a connection that reads one number, in some microseconds.
 
+    Args:
+        path: the file.
+        file: what `_identity` said of the file when the journal was opened.
+
     Raises:
-        JournalError: the file can not be opened.
+        JournalError: the file can not be opened, or is not the file that the journal has opened.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: tuple[int, int]) -> None:
+        self._path, self._file = path, file
+        self._check()
         try:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
             self._connection.execute("PRAGMA query_only=ON")
@@ -183,6 +190,7 @@ class SQLiteKeyChanges:
             raise JournalError(f"can not open the journal {path}: {error}") from error
 
     def number(self) -> int | None:
+        self._check()
         try:
             ((number,),) = self._connection.execute("SELECT number FROM key_changes").fetchall()
         except (sqlite3.Error, ValueError):  # locked for a moment, or damaged
@@ -191,6 +199,24 @@ class SQLiteKeyChanges:
 
     def close(self) -> None:
         self._connection.close()
+
+    def _check(self) -> None:
+        """A file that was deleted or replaced is still open here, and nobody else can write to it any more."""
+        try:
+            is_same = _identity(self._path) == self._file
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise JournalError(
+                f"the journal {self._path} was deleted or replaced while it was open, so that nobody can tell which "
+                "keys are valid: put the file back, or start anew"
+            )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """What tells a file from another file of the same name."""
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def _make_private(path: Path) -> None:

@@ -33,7 +33,7 @@ from actum.server.attempts import FREE_PER_KEY, Attempts
 from actum.server.house import House, HouseSettings
 from actum.server.identity import Identity, Verifier
 from actum.server.open_streams import OpenStreams
-from actum.server.stored_keys import StoredKeys
+from actum.server.stored_keys import KeysOnceMade, StoredKeys
 from actum.testing import FakeClock, ScriptedModel
 from tests.server.api.house import answering
 from tests.web import serving
@@ -126,6 +126,35 @@ async def test_wrong_keys_are_slowed_down_and_a_key_that_was_good_here_is_not() 
         two = (*ANN, ("authorization", "Bearer wrong"))
         assert await refused(stub.GetTask(asked, metadata=two)) == grpc.StatusCode.UNAUTHENTICATED
         assert await refused(stub.GetTask(asked, metadata=ANN)) == grpc.StatusCode.NOT_FOUND
+
+
+async def test_the_first_key_ends_streams_of_callers_without_a_key_and_is_wanted_from_then_on() -> None:
+    store, model, nobody = MemoryKeys(), Held(), (V1,)
+    verifier = KeysOnceMade(StoredKeys(store))
+    streams = OpenStreams([], wants_keys=verifier.is_wanted)
+    async with (
+        streams.watched(),
+        desk(model, Admission(streams=streams), verifier) as (port, _),
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
+    ):
+        stub = stub_of(channel)
+        reading = stub.SendStreamingMessage(said("Hi"), metadata=nobody)
+        await model.began.wait()
+        assert (await reading.read()).task.id
+        asked = pb.GetTaskRequest(id="run_none")
+        assert await refused(stub.GetTask(asked, metadata=nobody)) == grpc.StatusCode.NOT_FOUND
+        text, key = new_key("ci", scopes=["runs"])
+        await store.add(key)
+        async with asyncio.timeout(1.0):
+            with pytest.raises(grpc.aio.AioRpcError, match="The key has ended"):
+                while await reading.read() is not grpc.aio.EOF:
+                    pass
+        for shown, status in ((nobody, "UNAUTHENTICATED"), (ANN, "UNAUTHENTICATED"), (text, "NOT_FOUND")):
+            metadata = shown if isinstance(shown, tuple) else (V1, ("authorization", f"Bearer {shown}"))
+            assert (await refused(stub.GetTask(asked, metadata=metadata))).name == status, shown
+        await store.revoke("ci", at=1.0, by="root")
+        assert await refused(stub.GetTask(asked, metadata=nobody)) == grpc.StatusCode.UNAUTHENTICATED
+        model.go_on.set()
 
 
 async def test_a_caller_who_opens_1000_streams_takes_nothing_from_another_caller() -> None:

@@ -23,6 +23,7 @@ from starlette.responses import Response
 from ...agents.agent import Agent
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
+from ..identity import Verifier, wants_token
 from .service import OUTPUT_MODES
 from .signing import CardKey, canonical
 
@@ -44,7 +45,6 @@ class CardSettings(Struct, frozen=True, kw_only=True):
         input_modes: media types that the agents take beside text and JSON.
         is_strict: the card has the fields of 1.0 alone.
         grpc: the address of gRPC, as clients write it; empty where the card does not list it.
-        wants_keys: whether requests have to show a key.
         issuer: whose tokens are taken beside keys; empty for none.
         pushes: whether news are pushed.
     """
@@ -57,7 +57,6 @@ class CardSettings(Struct, frozen=True, kw_only=True):
     input_modes: tuple[str, ...] = ()
     is_strict: bool = False
     grpc: str = ""
-    wants_keys: bool = False
     issuer: str = ""
     pushes: bool = False
 
@@ -68,24 +67,31 @@ class Cards:
     Args:
         settings: what the operator says.
         made_at: when the cards were made, in seconds since 1970: at the start of the server.
+        verifier: checks the key that each request has to show; None where no key is ever wanted.
     """
 
-    def __init__(self, settings: CardSettings, made_at: float) -> None:
+    def __init__(self, settings: CardSettings, made_at: float, verifier: Verifier | None = None) -> None:
         self._settings = settings
+        self._verifier = verifier
         self._made_at = int(made_at)
-        self._known: dict[tuple[str, str, CardForm], JsonObject] = {}
+        self._known: dict[tuple[str, str, CardForm, bool], JsonObject] = {}
 
-    @property
-    def wants_keys(self) -> bool:
-        """Whether callers show keys. Only then there is a card for callers who have shown who they are."""
-        return self._settings.wants_keys
+    async def wants_keys(self) -> bool:
+        """Whether callers show keys now. Only then there is a card for callers who have shown who they are.
+
+        Raises:
+            JournalError: nobody can tell now.
+        """
+        return await wants_token(self._verifier)
 
     @property
     def lists_grpc(self) -> bool:
         """Whether the cards have an address of gRPC."""
         return bool(self._settings.grpc)
 
-    def card(self, agent: Agent[object], name: str, base: str, tools: Sequence[Tool] = ()) -> pb.AgentCard:
+    def card(
+        self, agent: Agent[object], name: str, base: str, tools: Sequence[Tool] = (), *, wants_keys: bool
+    ) -> pb.AgentCard:
         """The card of an agent, without signatures.
 
         Args:
@@ -93,6 +99,7 @@ class Cards:
             name: its name in addresses.
             base: the address of the server as clients write it; empty where only the address of gRPC is known.
             tools: those that the card names; none on the card for everybody.
+            wants_keys: whether callers show keys now.
         """
         settings = self._settings
         description = agent.description or f"The agent {name}."
@@ -104,7 +111,7 @@ class Cards:
             icon_url=settings.icon,
             supported_interfaces=self._interfaces(name, base),
             capabilities=pb.AgentCapabilities(
-                streaming=True, push_notifications=settings.pushes, extended_agent_card=settings.wants_keys
+                streaming=True, push_notifications=settings.pushes, extended_agent_card=wants_keys
             ),
             default_input_modes=[*MODES, *settings.input_modes],
             default_output_modes=OUTPUT_MODES if agent.output_schema is None else ["application/json"],
@@ -123,7 +130,7 @@ class Cards:
         )
         if settings.provider:
             card.provider.CopyFrom(pb.AgentProvider(organization=settings.provider, url=settings.provider_url or base))
-        if settings.wants_keys:
+        if wants_keys:
             self._secure(card)
         return card
 
@@ -150,19 +157,21 @@ class Cards:
             card.security_schemes["oidc"].CopyFrom(pb.SecurityScheme(open_id_connect_security_scheme=oidc))
             card.security_requirements.append(pb.SecurityRequirement(schemes={"oidc": pb.StringList()}))
 
-    def told(self, agent: Agent[object], name: str, base: str, form: CardForm, key: CardKey) -> JsonObject:
+    def told(
+        self, agent: Agent[object], name: str, base: str, form: CardForm, key: CardKey, *, wants_keys: bool
+    ) -> JsonObject:
         """A card as it is sent, signed.
 
         Args:
-            agent, name, base: as for `card`.
+            agent, name, base, wants_keys: as for `card`.
             form: which fields it has.
             key: signs it.
         """
-        known = (name, base, form)
+        known = (name, base, form, wants_keys)
         if known not in self._known:
             if len(self._known) > 1_000:  # addresses that strangers made up, where any name is let in
                 self._known.clear()
-            self._known[known] = signed_card(self.card(agent, name, base), form, key, base)
+            self._known[known] = signed_card(self.card(agent, name, base, wants_keys=wants_keys), form, key, base)
         return self._known[known]
 
     def form_for(self, request: Request) -> CardForm:

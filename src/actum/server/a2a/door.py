@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
 from a2a.types import a2a_pb2 as pb
-from a2a.utils.errors import ExtendedAgentCardNotConfiguredError
+from a2a.utils.errors import ExtendedAgentCardNotConfiguredError, UnsupportedOperationError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -82,7 +82,7 @@ class A2ADoor:
         self._admission = Admission()
         self._agents = names_of(self._api)
         self._first = first or next(iter(self._agents), "")
-        self.handler = RunHandler(tasks, push, self._extended_card if cards.wants_keys else None)
+        self.handler = RunHandler(tasks, push, self._extended_card)
         later = JsonRpc(self.handler, self._agent_at)
         original = OriginalRpc(self.handler, later, self._agent_at)
         self._routes: list[BaseRoute] = [
@@ -168,24 +168,29 @@ class A2ADoor:
 
     async def _tell(self, request: Request, address: str, form: CardForm) -> Response:
         who, base, key = identity_of(request.scope), self._address(request), await self.card_key()
+        wants_keys = await self._cards.wants_keys()
         line = (await self._api.published.listed(who.tenant)).get(address) if address not in self._agents else None
         if line is None:
-            return self._cards.answer(request, self._cards.told(self._agent(address), address, base, form, key))
+            told = self._cards.told(self._agent(address), address, base, form, key, wants_keys=wants_keys)
+            return self._cards.answer(request, told)
         agent = await self._api.agent(who, address)
-        told = signed_card(self._cards.card(agent, address, base), form, key, base)
+        told = signed_card(self._cards.card(agent, address, base, wants_keys=wants_keys), form, key, base)
         return self._cards.answer(request, told, made_at=line.publication.at)
 
     async def _jwks(self, request: Request) -> Response:
         return self._cards.answer(request, (await self.card_key()).jwks)
 
     async def _extended_card(self, asked: A2ARequest) -> pb.AgentCard:
+        wants_keys = await self._cards.wants_keys()
+        if not wants_keys:
+            raise UnsupportedOperationError("There is no extended card: this server wants no keys.")
         address = next((address for address, name in self._agents.items() if name == asked.agent), asked.agent)
         agent = await self._tasks.agent(asked)
         # The address of this very request: by the address of another request its sender could send callers elsewhere.
         base = self._public or asked.base
         if not base and not self._cards.lists_grpc:
             raise ExtendedAgentCardNotConfiguredError("The operator has to set the address of this server: `public`.")
-        return self._cards.card(agent, address, base, await agent.list_tools())
+        return self._cards.card(agent, address, base, await agent.list_tools(), wants_keys=wants_keys)
 
     # Agents -----------------------------------------------------------------------------------------------------------
 

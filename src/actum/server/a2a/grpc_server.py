@@ -32,7 +32,7 @@ from msgspec import Struct
 from ...core.errors import JournalError, UsageError
 from ..admission import Admission, TooManyRequests
 from ..attempts import TooManyAttempts
-from ..identity import Identity, Verifier
+from ..identity import Identity, Verifier, wants_token
 from ..open_streams import KeyEnded
 from ..scopes import allows
 from .asking import SILENT_S, check_version
@@ -192,11 +192,12 @@ class _Request:
         """Answer the request, or refuse it."""
         context = self._context
         try:
-            who = await self._identity()
-            caller = (who.tenant, who.issuer, who.principal) if self._settings.verifier is not None else self._address
+            keyless = not await self._wants_key()
+            who = await self._identity(keyless=keyless)
+            caller = self._address if keyless else (who.tenant, who.issuer, who.principal)
             with self._admission.place(caller):
                 _caller.set(who)
-                return await self._carry_out(body, who)
+                return await self._carry_out(body, who, keyless=keyless)
         except _Refused as refused:
             if refused.retry_after_s:
                 context.set_trailing_metadata((("retry-after", str(refused.retry_after_s)),))
@@ -213,7 +214,7 @@ class _Request:
             code, words = grpc.StatusCode.INTERNAL, "The server failed. Its log says more."
         await context.abort(code, words)
 
-    async def _carry_out(self, body: bytes, who: Identity) -> Any:  # noqa: ANN401  # gRPC says no types
+    async def _carry_out(self, body: bytes, who: Identity, *, keyless: bool) -> Any:  # noqa: ANN401  # no types
         try:
             message = self._inner.request_deserializer(body)
         except (DecodeError, RecursionError):
@@ -223,7 +224,7 @@ class _Request:
             return await self._inner.unary_unary(message, self._context)
         streams = self._admission.streams
         async with (
-            streams.read_by(who) if streams is not None else nullcontext(),
+            streams.read_by(who, keyless=keyless) if streams is not None else nullcontext(),
             aclosing(self._inner.unary_stream(message, self._context)) as events,
         ):
             async for event in events:
@@ -234,8 +235,23 @@ class _Request:
     def _address(self) -> str:
         return _address_of(self._context.peer())
 
-    async def _identity(self) -> Identity:
+    async def _wants_key(self) -> bool:
+        """Whether the request has to show a key.
+
+        Raises:
+            _Refused: nobody can tell now.
+        """
+        try:
+            return await wants_token(self._settings.verifier)
+        except JournalError:
+            log.exception("nobody can tell whether keys are wanted at a request of gRPC")
+            raise _Refused(grpc.StatusCode.UNAVAILABLE, "Keys can not be checked now.") from None
+
+    async def _identity(self, *, keyless: bool) -> Identity:
         """Who makes the request.
+
+        Args:
+            keyless: no key is wanted.
 
         Raises:
             _Refused: it may not be made.
@@ -247,7 +263,7 @@ class _Request:
         except VersionNotSupportedError as error:
             raise _Refused(grpc.StatusCode.UNIMPLEMENTED, error.message) from None
         who = settings.who
-        if settings.verifier is not None:
+        if settings.verifier is not None and not keyless:
             with self._admission.place(self._address):  # to check a token may take a request to its issuer
                 who = await self._checked(settings.verifier)
             for scope in (*self._admission.scopes, settings.scope):

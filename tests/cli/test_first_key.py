@@ -1,0 +1,116 @@
+"""The first key of a journal is made while servers run: each of them wants keys within a second, and stays so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from .test_serve import HEADERS, PATHS, TOOLS, WAIT, command, until
+
+SERVE = {
+    "serve": ("serve",),
+    "mcp serve": ("mcp", "serve", "--sse"),
+}
+"""The commands that serve over HTTP."""
+
+
+@asynccontextmanager
+async def serving(folder: Path, *words: str) -> AsyncIterator[str]:
+    """A server as a process of its own, and where it is."""
+    (folder / "tools.py").write_text(TOOLS, "utf-8")
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "actum", *words, "--tools", "tools.py", "--http", "127.0.0.1:0"),
+        stderr=asyncio.subprocess.PIPE,
+        cwd=folder,
+        env={**PATHS, "HOME": str(folder), "ACTUM_JOURNAL": "runs.db"},
+    )
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(60):
+            line = (await process.stderr.readline()).decode()
+        yield next(word for word in line.split() if "://" in word).rstrip(",").removesuffix("/mcp")
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGKILL)
+        await process.communicate()
+
+
+async def listen(client: httpx2.AsyncClient, url: str, began: asyncio.Event) -> str:
+    text = ""
+    async with client.stream("GET", url) as stream:
+        async for part in stream.aiter_text():
+            text += part
+            began.set()
+    return text
+
+
+@pytest.mark.parametrize("words", SERVE.values(), ids=SERVE)
+async def test_a_server_wants_keys_from_the_moment_that_another_process_made_the_first(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    began = asyncio.Event()
+    async with serving(tmp_path, *words) as origin, httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+        listening = asyncio.create_task(listen(client, f"{origin}/sse", began))
+        call = asyncio.create_task(client.post(f"{origin}/mcp", json=WAIT, headers=HEADERS))
+        await until((tmp_path / "begun").exists)
+        await began.wait()
+        made = command(tmp_path, "keys", "add", "ci", "--user", "ann", "--scope", "tools", "--scope", "runs", "--json")
+        async with asyncio.timeout(1.0):
+            assert "endpoint" in await listening, "what a client reads ends with the time without keys"
+            for shown in ({}, {"authorization": "Bearer nonsense"}):
+                answer = await client.post(f"{origin}/mcp", json=WAIT, headers={**HEADERS, **shown})
+                assert answer.status_code == 401, shown
+        assert not call.done()
+        (tmp_path / "go").touch()
+        assert "done" in (await call).text, "a call that is under way finishes"
+        good = {**HEADERS, "authorization": f"Bearer {json.loads(made)['key']}"}
+        assert "done" in (await client.post(f"{origin}/mcp", json=WAIT, headers=good)).text
+        runs = json.loads(command(tmp_path, "runs", "list", "--json"))
+        assert "ann" in json.dumps(runs), "its holder is judged as the user of the key"
+        command(tmp_path, "keys", "revoke", "ci")
+        for shown in ({}, good):
+            assert (await client.post(f"{origin}/mcp", json=WAIT, headers={**HEADERS, **shown})).status_code == 401
+        ready = await client.get(f"{origin}/readyz")
+        assert (ready.status_code, "no key is valid any more" in ready.text) == (200, True)
+
+
+def delete(journal: Path) -> None:
+    journal.unlink()
+
+
+def replace(journal: Path) -> None:
+    other = journal.with_name("other.db")
+    other.write_bytes(journal.read_bytes())
+    other.replace(journal)
+
+
+@pytest.mark.parametrize("change", [delete, replace])
+@pytest.mark.parametrize("keyed", [False, True])
+async def test_a_server_whose_journal_is_gone_lets_nobody_in_and_says_so(
+    change: Callable[[Path], None], tmp_path: Path, *, keyed: bool
+) -> None:
+    key = json.loads(command(tmp_path, "keys", "add", "ci", "--scope", "tools", "--json"))["key"] if keyed else ""
+    headers = {"authorization": f"Bearer {key}"} if keyed else {}
+    async with (
+        serving(tmp_path, "serve") as origin,
+        httpx2.AsyncClient(trust_env=False, timeout=30, base_url=origin, headers=headers) as client,
+    ):
+        assert (await client.get("/v1/tools")).status_code == 200
+        assert (await client.get("/readyz")).text == "yes\n"
+        change(tmp_path / "runs.db")
+        assert (await client.get("/v1/tools")).status_code == 503
+
+        async def is_told() -> bool:
+            ready = await client.get("/readyz")
+            return ready.status_code == 503 and "journal can not be read" in ready.text
+
+        await until(is_told)
+        assert (await client.get("/healthz")).status_code == 200
