@@ -230,7 +230,7 @@ async def test_several_rules_that_ask_are_one_question_that_names_each_and_needs
     with pytest.raises(UsageError, match="mallory may not"):
         await answer_pending(firm.journal, pending.id, Answer("approve", by="mallory"))
     (waiting,) = await inbox(firm.journal)
-    assert [quorum.left(waiting.agreed) for quorum in waiting.asked.pending.quorums] == [1, 0]
+    assert [quorum.left(waiting.voters) for quorum in waiting.asked.pending.quorums] == [1, 0]
     await answer_pending(firm.journal, pending.id, Answer("approve", by="cem"))
     assert ((await firm.boss.resume("r")).status, firm.paid) == ("done", [("ada", 20)])
 

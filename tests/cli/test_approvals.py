@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.server
 import json
 import os
@@ -12,6 +13,11 @@ from pathlib import Path
 
 import pytest
 from typer.testing import Result
+
+from actum import Agent, Rule, Rules
+from actum.storage.place import open_journal
+from actum.testing import ScriptedModel
+from tests.till import Till, pays_once
 
 from .person import Person
 
@@ -193,3 +199,34 @@ def test_a_person_of_a_workflow_sees_the_choices_and_answers_with_one_word_or_fi
         assert run("approvals", "answer", ask, *right, *RECORD).exit_code == 0
         went_on = run("resume", "last", "--json", *RECORD)
     assert json.loads(went_on.stdout)["output"] == {"seat": "aisle", "who": {"name": "Ann Lee", "age": 30}}
+
+
+@pytest.mark.parametrize(
+    ("approver", "by", "code"),
+    [
+        ("boss", "boss@north", 0),
+        ("boss", "boss", 2),
+        ("boss", "boss@south", 2),
+        ("boss@south", "boss@south", 0),
+        ("role:boss", "role:boss", 2),
+        ("role:boss", "boss@north", 2),
+        ("user:boss", "boss@north", 0),
+    ],
+)
+def test_whoever_sits_at_the_command_line_is_no_user_of_a_tenant_unless_it_is_claimed(
+    run: Run, home: Path, approver: str, by: str, code: int
+) -> None:
+    async def begin() -> str:
+        journal = open_journal(home / "runs.db")
+        policy = Rules(Rule("ask", approvers=[approver]))
+        waits = await Agent(ScriptedModel(pays_once), [Till().pay], journal=journal, policy=policy).run(
+            "Pay", principal="ann", tenant="north"
+        )
+        await journal.close()
+        return waits.pending[0].id
+
+    ask = asyncio.run(begin())
+    told = run("approvals", "approve", ask, "--by", by, *RECORD)
+    assert (told.exit_code, len(waiting(run))) == (code, 1 if code else 0), told.output
+    if code:
+        assert "may not answer" in told.stderr

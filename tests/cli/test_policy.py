@@ -208,3 +208,18 @@ def test_a_policy_without_a_default_still_asks_before_side_effects(run: Run, hom
     (home / "empty.toml").write_text("", "utf-8")
     assert run("call", "keep", "text=milk", "-p", "empty.toml", *MINE).exit_code == 3
     assert run("call", "add", "a=1", "b=2", "-p", "empty.toml", *MINE).exit_code == 0
+
+
+def test_lint_warns_of_a_role_of_approvers_that_nobody_has_yet(run: Run, policy: Path) -> None:
+    policy.write_text("[[rules]]\nthen = 'ask'\napprovers = ['role:boss']", "utf-8")
+    lint = ("policy", "lint", "-p", "policy.toml", "--json")
+    assert run("policy", "test", "keep", "text=x", "-p", "policy.toml", *MINE).exit_code == 3, "it is no mistake"
+    for key, words in ((), 1), (("clerk", "--role", "clerk"), 1), (("boss", "--role", "boss"), 0):
+        if key:
+            run("keys", "add", *key)
+        told = run(*lint)
+        found = json.loads(told.stdout)
+        assert (told.exit_code, len(found)) == (words, words), key
+        assert all("role 'boss'" in each["problem"] and not each["severe"] for each in found)
+    run("keys", "revoke", "boss")
+    assert run(*lint).exit_code == 1

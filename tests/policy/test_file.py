@@ -89,7 +89,7 @@ def test_every_field_of_a_file_counts() -> None:
 
     large = judged(WHOLE, {**small, "amount": 500})
     assert (large.verdict, large.rule, large.reason) == ("ask", "p.toml:36: ask transfer", "More than 100.")
-    assert (large.approvers, large.quorum, large.expires_s) == (("bob", "carol"), 1, 7_200)
+    assert (large.approvers, large.quorum, large.expires_s) == (("role:manager", "bob", "carol"), 1, 7_200)
 
     for facts in (Facts(principal="adam", agent="desk", key_id="k1"), Facts(principal="ada", agent="desk")):
         assert judged(WHOLE, small, facts).verdict == "ask"
@@ -219,7 +219,12 @@ def test_the_policy_of_the_guide_is_one_and_says_what_the_guide_says() -> None:
     text, *_ = re.findall(r"^```toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert judged(text, {"account": "ada-1", "to": "bob-1", "amount": 80}, ADA).verdict == "allow"
     asks = judged(text, {"account": "ada-1", "to": "bob-1", "amount": 800}, ADA)
-    assert (asks.verdict, asks.approvers, asks.quorum, asks.expires_s) == ("ask", ("bob", "cem"), 2, 172_800)
+    assert (asks.verdict, asks.approvers, asks.quorum, asks.expires_s) == (
+        "ask",
+        ("role:manager", "bob", "cem"),
+        2,
+        172_800,
+    )
     assert asks.require is not None
     assert asks.require.arguments == {"account": "ada-1"}
     assert judged(text, {"account": "ada-1"}, ADA).verdict == "deny"

@@ -8,14 +8,17 @@ from typing import Annotated
 
 import msgspec
 import typer
+from msgspec import structs
 
 from ..call.asking.inbox import (
     Inbox,
     InboxItem,
     answer_pending,
+    answered,
     inbox,
     read_inbox,
 )
+from ..core.approver import Voter
 from ..core.clock import SystemClock
 from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Answer
@@ -24,7 +27,7 @@ from ..core.record import InputRequested
 from ..journal.recording import MIDWAY
 from ..transport.http import HttpFailure, post
 from . import options
-from .approve import read_pairs, show_pending
+from .approve import NO_TENANT, read_pairs, show_pending
 from .language import tr
 from .options import JournalFlag, JsonFlag, TenantFlag
 from .run import DONE
@@ -43,7 +46,10 @@ AskId = Annotated[str, typer.Argument(metavar="ASK_ID", help="What waits: its id
 ByFlag = Annotated[
     str,
     typer.Option(
-        "--by", metavar="NAME", help="A name to keep beside your own. It counts where the journal is your own file."
+        "--by",
+        metavar="NAME",
+        help="A name to keep beside your own; of a tenant's user: NAME@TENANT. It counts where the journal is your own "
+        "file.",
     ),
 ]
 
@@ -242,13 +248,15 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
     async def command() -> tuple[InboxItem, bool]:
         async with options.journal(options.read(journal=journal)) as opened:
             one = _find(await inbox(opened), ask_id)
-            return await answer_pending(opened, one.asked.id, given), opened.is_shared
+            own = structs.replace(given, tenant=NO_TENANT)
+            return await answer_pending(opened, one.asked.id, own), opened.is_shared
 
     one, is_shared = asyncio.run(command())
-    counts_as = given.by if is_shared or not given.claimed else given.claimed
     if is_shared and given.claimed not in ("", given.by):
         terminal.note(f"Several persons may write to this journal: the answer counts as {given.by}'s.")
-    agreed = {counts_as} if given.arguments is not None else {*one.agreed, counts_as}
+    record = answered(ask_id, structs.replace(given, tenant=NO_TENANT), 0.0, is_shared=is_shared)
+    by = record.voter(one.run.tenant)
+    agreed = (by,) if given.arguments is not None else (*one.voters, by)
     pending = one.asked.pending
     if given.for_run and pending.call is not None:
         terminal.note(tr("It holds {covers}.", covers=covered(pending, given.free)))
@@ -271,13 +279,13 @@ def _what(one: InboxItem) -> str:
 def _left(one: InboxItem, now: float) -> str:
     """Who has to answer yet, and until when."""
     asked = one.asked
-    needs = _missing(asked, one.agreed)
+    needs = _missing(asked, one.voters)
     if not asked.pending.expires:
         return needs
     return f"{needs}, {'within ' + duration(asked.pending.expires - now) if asked.pending.expires > now else 'expired'}"
 
 
-def _missing(asked: InputRequested, agreed: Collection[str]) -> str:
+def _missing(asked: InputRequested, agreed: Collection[Voter]) -> str:
     """Who has to agree yet: of each quorum that is not met, how many of whom."""
     told = []
     for quorum in asked.pending.all_quorums:
@@ -293,5 +301,5 @@ def _as_json(one: InboxItem) -> JsonObject:
     told: JsonObject = msgspec.to_builtins(one)
     asked: JsonObject = msgspec.to_builtins(one.asked)
     pending: JsonObject = msgspec.to_builtins(one.asked.pending)
-    del asked["pending"]
+    del asked["pending"], told["voters"]
     return told | {"asked": pending | asked}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 
+from msgspec import structs
 from rich.console import Console
 
 from ..call.asking.inbox import fit
@@ -34,6 +35,8 @@ SHOWN_MAX = 2_000
 """Characters of one argument that are shown unasked: a person must see what they approve, and find the rest."""
 
 INDENT = " " * GUTTER
+NO_TENANT = ""
+"""Whoever sits at a terminal belongs to no tenant, whatever the name."""
 
 _RUN_IT = "run it?  [y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater: "
 _RUN_IT_LONG = "run it?  [y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater  [a]ll of it: "
@@ -64,13 +67,14 @@ class TerminalApprover:
                 self._terminal.note(f"{INDENT}You began this run: another person has to approve it.")
             return None
         if pending.kind == "approval" and self._yes:
-            return Answer("approve", by=who(), claimed="--yes")
+            return Answer("approve", by=who(), claimed="--yes", tenant=NO_TENANT)
         if not self._terminal.person:
             return None
         self._terminal.waiting.end()
         self._terminal.drop_typed()
         try:
-            return _WAYS[pending.kind](self, pending)
+            answer = _WAYS[pending.kind](self, pending)
+            return None if answer is None else structs.replace(answer, tenant=NO_TENANT)
         except KeyboardInterrupt:
             raise asyncio.CancelledError from None
 

@@ -847,8 +847,8 @@ HELP = {
         "继续一个等待人工处理的运行。也可以继续中断的或模型出错的运行：已有记录的操作不会重做。请"
         "给出开始时的 --tools 和 --instructions。"
     ),
-    "A name to keep beside your own. It counts where the journal is your own file.": (
-        "记在您自己名字旁边的另一个名字。日志是您自己的文件时才算数。"
+    "A name to keep beside your own; of a tenant's user: NAME@TENANT. It counts where the journal is your own file.": (
+        "记在您自己名字旁边的另一个名字；租户的用户写作 NAME@TENANT。日志是您自己的文件时才算数。"
     ),
     "So many of the latest turns stay as they are. Default: 2, or none where all is too long.": (
         "最近的这么多轮保持原样。默认 2，全部太长时为 0。"

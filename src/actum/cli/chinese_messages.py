@@ -717,7 +717,9 @@ MESSAGES = {
     'expires = {said}: write a number and its unit, such as "30m", "12h" or "7d"': (
         'expires = {said}：请写数字和单位，例如 "30m"、"12h" 或 "7d"'
     ),
-    "approvers: no user has the role {role}": "approvers：没有用户具有角色 {role}",
+    "approvers: {name}: write a user, user:NAME, NAME@TENANT or role:ROLE": (
+        "approvers：{name}：请写用户名、user:NAME、NAME@TENANT 或 role:ROLE"
+    ),
     "quorum = {quorum}: there are {count} approvers": "quorum = {quorum}：批准人只有 {count} 个",
     "approvers, quorum, expires_s and not_self belong to a rule that asks": (
         "approvers、quorum、expires_s 和 not_self 只用于要问人的规则"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,8 @@ import typer
 from ..call.plan import PolicyInputs, fit
 from ..call.resolve import Catalog
 from ..compose.agents import list_tools, open_policy
+from ..compose.journals import journal_path
+from ..compose.settings import MEMORY, Settings
 from ..compose.tools import load_tools
 from ..core.call import ToolCall
 from ..core.errors import InvalidArguments, UsageError
@@ -21,6 +24,7 @@ from ..core.message import UserMessage
 from ..policy.file import PolicyFile, lint
 from ..policy.origins import OriginIndex
 from ..policy.rules import Look, Rules
+from ..server.keys import keys_of
 from . import options
 from .call import find_tool, read_arguments
 from .options import JsonFlag, PolicyFlag, ToolsFlag
@@ -97,7 +101,7 @@ def lint_policy(
         raise UsageError("there is no policy: name a file with --policy, ACTUM_POLICY or in actum.toml")
     known = asyncio.run(list_tools(load_tools(settings, Path.cwd()), settings.tool_labels)) if tools else []
     rules = opened.rules
-    found = lint(rules, known)
+    found = lint(rules, known, asyncio.run(_roles_of_keys(settings)))
     if as_json:
         terminal.json([{"rule": each.rule, "problem": each.problem, "severe": each.severe} for each in found])
     for each in [] if as_json else found:
@@ -107,6 +111,16 @@ def lint_policy(
     if not found and not as_json:
         terminal.note(_summary(rules))
     return FAILED if found else DONE
+
+
+async def _roles_of_keys(settings: Settings) -> frozenset[str]:
+    """The roles of the valid keys of the journal; none where there is no journal yet."""
+    is_there = "://" in settings.journal or journal_path(settings, os.environ).is_file()
+    if settings.journal == MEMORY or not is_there:
+        return frozenset()
+    now = time.time()
+    async with options.journal(settings) as opened:
+        return frozenset(role for key in await keys_of(opened).all() if key.is_valid(now) for role in key.roles)
 
 
 def _summary(rules: Rules) -> str:

@@ -37,7 +37,7 @@ from ..workflow.conversation import SPEAKER
 from ..workflow.waiting import WAIT_S
 from ..workflow.workflow import Workflow
 from . import options
-from .approve import TerminalApprover, show_pending
+from .approve import NO_TENANT, TerminalApprover, show_pending
 from .attachments import read_file, read_pipe, told, with_files
 from .files import note_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
@@ -449,13 +449,13 @@ def as_recorded(settings: Settings, recorded: str) -> Settings:
 
 def _answers(approve: list[str], deny: list[str], reason: str, answer: list[str]) -> dict[str, Answer | str]:
     """What the flags answer, by the id of what was asked."""
-    found: dict[str, Answer | str] = {ask_id: Answer("approve", by=who()) for ask_id in approve}
-    found |= {ask_id: Answer("deny", said(reason), who()) for ask_id in deny}
+    found: dict[str, Answer | str] = {ask_id: Answer("approve", by=who(), tenant=NO_TENANT) for ask_id in approve}
+    found |= {ask_id: Answer("deny", said(reason), who(), tenant=NO_TENANT) for ask_id in deny}
     for item in answer:
         ask_id, sign, text = said(item).partition("=")
         if not sign or not text.strip():
             raise UsageError(f"--answer {item!r}: write --answer ASK_ID=TEXT")
-        found[ask_id] = Answer("answer", text.strip(), who())
+        found[ask_id] = Answer("answer", text.strip(), who(), tenant=NO_TENANT)
     return found
 
 

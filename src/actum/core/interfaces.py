@@ -597,7 +597,8 @@ class Decision(Struct, frozen=True):
         verdict: go ahead, ask a person, or refuse.
         rule: which rule said so, for the record.
         reason: why, fit for the model and the user.
-        approvers: with `ask`, who may answer; None for anybody. Nobody fits an empty list, so the call is denied.
+        approvers: with `ask`, who may answer, as `core.approver` says; None for anybody. Nobody fits an empty list, so
+            the call is denied.
         quorum: so many of them have to agree.
         expires_s: seconds in which they have to; None for the run's default.
         require: what is to be looked up first, and again after approval.
@@ -651,6 +652,9 @@ class Answer(Struct, frozen=True, omit_defaults=True):
         claimed: another name that whoever answered gave (`actum approvals --by`), for which nobody vouches. It is kept
             on record beside `by`. Rules about approvers look at it where the journal is one person's own file, and at
             `by` where several persons may write to the journal.
+        tenant: the tenant of whoever answered; None where the program vouches for the name alone, so that the name
+            counts as one of the run's tenant.
+        roles: the roles with which they came in; rules with `role:` among their approvers look at these.
         arguments: with `approve`, what the call is to be made with instead of what the model said; it is judged anew.
         for_run: with `approve`, calls like this one need no further approval in this run: the same tool with the same
             arguments. Of a tool that declares `sinks`, only the sinks have to be the same; `sinks=()` declares that
@@ -665,6 +669,8 @@ class Answer(Struct, frozen=True, omit_defaults=True):
     for_run: bool = False
     free: Collection[str] = ()
     claimed: str = ""
+    tenant: str | None = None
+    roles: tuple[str, ...] = ()
 
 
 class Approver(Protocol):

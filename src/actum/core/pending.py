@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from .approver import Voter
 from .call import ToolCall
 from .json import JsonObject
 from .provenance import Origins
@@ -18,7 +19,7 @@ class Quorum(Struct, frozen=True, omit_defaults=True):
     """How many of which persons have to agree to a call.
 
     Attributes:
-        approvers: who may agree; anybody when empty.
+        approvers: who may agree, as `core.approver` says; anybody when empty.
         needs: how many of the approvers have to.
         not_by: a person who does not count: whoever the run is on behalf of. Empty where everybody counts.
     """
@@ -29,12 +30,16 @@ class Quorum(Struct, frozen=True, omit_defaults=True):
 
     def includes(self, wanted: Quorum) -> bool:
         """Whether these persons, where they have agreed, also meet another quorum."""
-        return self.approvers == wanted.approvers and self.needs >= wanted.needs and wanted.not_by in ("", self.not_by)
+        same = self.approvers == wanted.approvers or (bool(self.approvers) and {*self.approvers} <= {*wanted.approvers})
+        return same and self.needs >= wanted.needs and wanted.not_by in ("", self.not_by)
 
-    def left(self, agreed: Collection[str]) -> int:
+    def left(self, agreed: Collection[Voter]) -> int:
         """How many more persons have to agree, when these have; 0 when no more have to."""
-        counted = set(agreed).intersection(self.approvers) if self.approvers else set(agreed)
-        return max(0, self.needs - len(counted - {self.not_by} if self.not_by else counted))
+        counted = [each for each in agreed if each.is_among(self.approvers) and not self._keeps_out(each)]
+        return max(0, self.needs - len(counted))
+
+    def _keeps_out(self, each: Voter) -> bool:
+        return bool(self.not_by) and each.own_name == self.not_by
 
 
 class Pending(Struct, frozen=True, omit_defaults=True):
@@ -49,7 +54,7 @@ class Pending(Struct, frozen=True, omit_defaults=True):
         message: what to show.
         call: the call that waits, with the arguments that would be used.
         origins: where each argument of the call came from, by its path.
-        approvers: who may answer; anybody when empty.
+        approvers: who may answer, as `core.approver` says; anybody when empty.
         needs: so many of them have to agree.
         expires: seconds since 1970 after which no answer counts; 0 for never.
         schema: JSON Schema of the answer to an elicitation by form.
@@ -94,7 +99,11 @@ class Pending(Struct, frozen=True, omit_defaults=True):
         """The quorums that have to be met: one, or one for each rule that asks for other persons."""
         return self.quorums or (Quorum(self.approvers, self.needs, self.not_by),)
 
-    def is_agreed(self, agreed: Collection[str]) -> bool:
+    def may_approve(self, by: Voter) -> bool:
+        """Whether this person may say yes, as far as the person is not the one for whom the run is."""
+        return not (self.not_by and by.own_name == self.not_by)
+
+    def is_agreed(self, agreed: Collection[Voter]) -> bool:
         """Whether all have agreed who have to, when these have."""
         return not any(quorum.left(agreed) for quorum in self.all_quorums)
 

@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import msgspec
 from msgspec import Struct
 
+from .approver import Voter, claimed_voter, voter
 from .budget import NOTHING, ZERO, Used
 from .call import ToolCall, ToolResult
 from .errors import JournalError
@@ -554,7 +555,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     Attributes:
         by: who answered.
         claimed: another name that whoever answered gave, for which nobody vouches.
-        as_claimed: rules about approvers look at `claimed`, since the journal was one person's own; see `counts_as`.
+        as_claimed: rules about approvers look at `claimed`, since the journal was one person's own; see `voter`.
         elapsed: as in `ModelReplied`.
         arguments: what the call is to be made with instead; it is judged anew. Of what a running tool asked for, the
             answer itself.
@@ -563,6 +564,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
         met: as many as are needed have agreed, on the record of the run that this one works for.
         hidden: as in `ModelReplied`.
         expired: nobody answered in time. That the time is over is on record as a `cancel` by the clock.
+        tenant, roles: the tenant of whoever answered, and the roles with which they came in, as in `Answer`.
     """
 
     id: str
@@ -578,11 +580,19 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     claimed: str = ""
     as_claimed: bool = False
     expired: bool = False
+    tenant: str | None = None
+    roles: tuple[str, ...] = ()
 
-    @property
-    def counts_as(self) -> str:
-        """Who answered, for rules about approvers."""
-        return self.claimed if self.as_claimed else self.by
+    def voter(self, run_tenant: str) -> Voter:
+        """Who answered, for rules about approvers.
+
+        Args:
+            run_tenant: the tenant of the run.
+        """
+        if self.as_claimed and self.tenant is not None:
+            return claimed_voter(self.claimed, run_tenant)
+        name = self.claimed if self.as_claimed else self.by
+        return voter(name, tenant=self.tenant, roles=self.roles, run_tenant=run_tenant)
 
     @property
     def answered_by(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from ..core.approver import Voter
 from ..core.budget import NOTHING, Used
 from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.errors import JournalError
@@ -411,6 +412,11 @@ class RunState:
             and (each.cause not in left or each.cause < 0)
         ]
 
+    @property
+    def tenant(self) -> str:
+        """The tenant of the run; empty as long as the first record is not known."""
+        return self.started.tenant if self.started is not None else ""
+
     def beginning(self) -> Started:
         """The record that the run began with.
 
@@ -457,8 +463,9 @@ class RunState:
         asked = self._by_id.get(answer.id)
         if asked is not None and answer.verdict == "approve":
             agreed = self._agreed.setdefault((answer.id, _sorted.encode(answer.arguments)), {})
-            agreed[answer.counts_as] = answer
-            if not asked.pending.is_agreed(agreed) and not answer.met:
+            tenant = self.tenant
+            agreed[answer.voter(tenant).name] = answer
+            if not asked.pending.is_agreed([each.voter(tenant) for each in agreed.values()]) and not answer.met:
                 return
             if len(agreed) > 1:
                 answer = _as_all_say(answer, agreed.values())
@@ -472,6 +479,11 @@ class RunState:
     def agreed(self, ask_id: str, arguments: JsonObject | None = None) -> frozenset[str]:
         """Who has said yes so far: to these arguments in the place of the call's own, where they are given."""
         return frozenset(self._agreed.get((ask_id, _sorted.encode(arguments)), ()))
+
+    def voters(self, ask_id: str) -> tuple[Voter, ...]:
+        """The persons who have said yes so far to the call's own arguments."""
+        said = self._agreed.get((ask_id, _sorted.encode(None)), {})
+        return tuple(each.voter(self.tenant) for each in said.values())
 
     def edited(self, asked: InputRequested | None) -> JsonObject | None:
         """The arguments that a person put in the place of the model's; None where nobody did."""

@@ -21,12 +21,13 @@ from __future__ import annotations
 import logging
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from ..core.approver import ROLE
 from ..core.call import ToolCall
 from ..core.errors import UsageError
 from ..core.interfaces import Decision, Facts
@@ -185,12 +186,15 @@ class Finding(Struct, frozen=True):
     severe: bool = False
 
 
-def lint(rules: Rules, tools: Sequence[Tool]) -> list[Finding]:
+def lint(rules: Rules, tools: Sequence[Tool], roles: Collection[str] = ()) -> list[Finding]:
     """What can not be meant in a policy that can be read, the severe first.
 
     Args:
+        rules: the policy.
         tools: those that it is for; empty where that is not known.
+        roles: the roles that somebody is known to have, beside the users of the policy.
     """
+    known = {*roles, *(role for some in rules.users.values() for role in some)}
     found: list[Finding] = []
     last = ""
     for place, rule in enumerate(rules.rules, 1):
@@ -202,6 +206,7 @@ def lint(rules: Rules, tools: Sequence[Tool]) -> list[Finding]:
         elif rule.fits_all:
             last = label
         found += [Finding(label, problem) for problem in _in_conditions(rule)]
+        found += [Finding(label, problem) for problem in _of_nobody(rule, known)]
         found += [Finding(label, problem) for problem in (_against(rule, tools) if tools and not rule.empty else ())]
     return sorted(found, key=lambda each: not each.severe)
 
@@ -212,6 +217,17 @@ def _never_fits(rule: Rule, label: str) -> Finding:
         told = f"DENIES NOTHING: {name} = [] fits nothing, so this rule holds nobody back; leave {name} out to deny all"
         return Finding(label, told, severe=True)
     return Finding(label, f"never fits: {name} = [] fits nothing; leave {name} out where any will do")
+
+
+def _of_nobody(rule: Rule, known: Collection[str]) -> Iterator[str]:
+    """What speaks against the approvers of a rule, when somebody is known to have these roles."""
+    for name in rule.approvers or ():
+        role = name.removeprefix(ROLE)
+        if name.startswith(ROLE) and role not in known:
+            yield (
+                f"approvers: nobody is known to have the role {role!r} yet: no user of this policy and no valid key; "
+                "until somebody comes in with the role, by a key, a token or a log-in, nobody can answer"
+            )
 
 
 def _in_conditions(rule: Rule) -> Iterator[str]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from fnmatch import translate
@@ -28,6 +28,7 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 import msgspec
 from msgspec import Struct
 
+from ..core.approver import AT, ROLE, USER, is_approver, voter
 from ..core.call import ToolCall
 from ..core.errors import UsageError
 from ..core.interfaces import Decision, Facts, Requirement
@@ -49,9 +50,6 @@ Patterns = str | Collection[str]
 """A pattern of names, or several; a name fits where one of them does, so that an empty list fits none."""
 Predicate = Callable[[ToolCall, Facts], bool]
 """A condition in Python: whether a rule fits this call."""
-
-ROLE = "role:"
-"""Before the name of a role among approvers."""
 
 DEFAULT_LABEL = "default"
 
@@ -89,7 +87,8 @@ class Rule(Struct, frozen=True, omit_defaults=True):
         when: a CEL condition, or a Python predicate of the call and the facts.
         reason: told to the model and the user.
         require: a check that comes first.
-        approvers: with `ask`, who may answer: users, or `role:` and a role; None for anybody.
+        approvers: with `ask`, who may answer, each in a form of `core.approver`: `ada`, `role:boss`, `ada@north`; None
+            for anybody.
         quorum: so many of them have to agree.
         expires_s: seconds in which they have to; None for the run's default.
         not_self: with `ask`, the person whom the run is on behalf of may not approve. None: that person may, unless
@@ -144,6 +143,8 @@ class Rule(Struct, frozen=True, omit_defaults=True):
             )
         if self.approvers is not None and not self.approvers:
             raise UsageError("approvers = []: nobody could ever answer; leave approvers out where anybody may")
+        if unclear := [name for name in self.approvers or () if not is_approver(name)]:
+            raise UsageError(f"approvers: {unclear[0]!r}: write a user, user:NAME, NAME@TENANT or role:ROLE")
         if self.then != "ask" and (
             self.approvers is not None or self.quorum != 1 or self.expires_s is not None or self.not_self
         ):
@@ -212,7 +213,7 @@ class Rules:
         delegates: who may answer for an approver.
 
     Raises:
-        UsageError: a condition is no CEL; approvers are nobody, or fewer than the quorum.
+        UsageError: a condition is no CEL; approvers are nobody, or users alone and fewer than the quorum.
     """
 
     def __init__(
@@ -290,17 +291,17 @@ class Rules:
             raise UsageError(f"{label}: {error}") from None
 
     def _approvers(self, rule: Rule) -> tuple[str, ...] | None:
-        """The users that may answer, delegates included; None for anybody."""
+        """Those that may answer, delegates and users whom this policy knows to have a role included; None for anybody.
+
+        A role stays among them: who comes in with the role is known when an answer comes.
+        """
         if rule.approvers is None:
             return None
         named: list[str] = []
         for name in rule.approvers:
-            who = [name]
+            named.append(_plain(name))
             if name.startswith(ROLE):
-                who = [user for user, roles in self.users.items() if name.removeprefix(ROLE) in roles]
-            if not who:
-                raise UsageError(f"approvers: no user has the role {name.removeprefix(ROLE)!r}")
-            named += who
+                named += [user for user, roles in self.users.items() if name.removeprefix(ROLE) in roles]
         standing_in = [other for name in named for other in self._delegates.get(name, ())]
         if standing_in and rule.quorum > 1:
             raise UsageError(
@@ -308,7 +309,7 @@ class Rules:
                 "name all who may answer as approvers instead"
             )
         found = tuple(dict.fromkeys([*named, *standing_in]))
-        if len(found) < rule.quorum:
+        if not _has_role(found) and len(found) < rule.quorum:
             raise UsageError(f"quorum = {rule.quorum}: there are {len(found)} approvers")
         return found
 
@@ -322,6 +323,17 @@ class Rules:
         if tool.effects is None:
             return _UNDECLARED if tool.foreign else _PASSED
         return _EFFECT
+
+
+def _plain(name: str) -> str:
+    """An approver in the shortest of its forms, so that nobody is counted twice."""
+    short = name.removeprefix(USER)
+    return name if AT in short or short.startswith((ROLE, USER)) else short
+
+
+def _has_role(approvers: Iterable[str]) -> bool:
+    """Whether nobody can tell how many persons these are."""
+    return any(name.startswith(ROLE) for name in approvers)
 
 
 def _named(thing: object) -> str:
@@ -419,18 +431,20 @@ class _Ready:
             if self._required is None and not self._not_self:
                 return self._decision
             require = None if self._required is None else self._required.of(case)
-            return self._by_another(msgspec.structs.replace(self._decision, require=require), case.facts.principal)
+            return self._by_another(msgspec.structs.replace(self._decision, require=require), case.facts)
         except ConditionFailed as failed:
             return Decision("deny", f"{self.label}: its condition has no value: {failed}", _FAILED_REASON)
 
-    def _by_another(self, decision: Decision, principal: str) -> Decision:
+    def _by_another(self, decision: Decision, facts: Facts) -> Decision:
         """The decision, which another person than the run's own has to take where the rule wants that."""
         if not self._not_self:
             return decision
+        principal = facts.principal
         if not principal and self._is_demanded:
             return Decision("deny", f"{self.label}: nobody knows whom the run is on behalf of", _NOBODY_KNOWN)
-        others = None if decision.approvers is None else tuple(n for n in decision.approvers if n != principal)
-        if others is not None and len(others) < decision.quorum:
+        own = voter(principal, tenant=facts.tenant, run_tenant=facts.tenant).names
+        others = None if decision.approvers is None else tuple(n for n in decision.approvers if n not in own)
+        if others is not None and not _has_role(others) and len(others) < decision.quorum:
             return Decision("deny", f"{self.label}: {principal} may not approve, and no others are left", _NO_OTHERS)
         return msgspec.structs.replace(decision, approvers=others, not_by=principal)
 

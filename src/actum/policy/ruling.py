@@ -18,6 +18,7 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
+from ..core.approver import AT, ROLE
 from ..core.call import ToolCall
 from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement
 from ..core.json import JsonObject
@@ -206,7 +207,10 @@ def _approvers(quorums: Sequence[Quorum]) -> tuple[str, ...]:
 def _least(quorums: Sequence[Quorum]) -> int:
     """The least number of persons that can meet all quorums; a lower bound where somebody counts for several."""
     named = [quorum for quorum in quorums if quorum.approvers]
-    apart = len({name for quorum in named for name in quorum.approvers}) == sum(len(q.approvers) for q in named)
+    known = not any(ROLE in name or AT in name for quorum in named for name in quorum.approvers)
+    apart = known and len({name for quorum in named for name in quorum.approvers}) == sum(
+        len(q.approvers) for q in named
+    )
     return max(sum(quorum.needs for quorum in named) if apart else 0, *(quorum.needs for quorum in quorums))
 
 

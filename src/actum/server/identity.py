@@ -19,9 +19,10 @@ from typing import Literal, Protocol, runtime_checkable
 import msgspec
 from msgspec import Struct
 
+from ..core.approver import Voter, voter
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
-from ..core.interfaces import Clock
+from ..core.interfaces import Answer, Clock
 from ..core.key import Key, hash_of, id_of
 from ..core.user import User
 
@@ -83,6 +84,20 @@ class Identity(Struct, frozen=True, kw_only=True):
     def user(self) -> User:
         """The user, who is a principal of a tenant."""
         return User(self.tenant, self.principal)
+
+    def vouched(self, answer: Answer) -> Answer:
+        """An answer of this user to something that waits: who gives it, of which tenant, and with which roles."""
+        return msgspec.structs.replace(
+            answer, by=self.principal or answer.by, tenant=self.tenant, roles=self.roles, claimed=""
+        )
+
+    def voter(self, run_tenant: str) -> Voter:
+        """This user, as rules about the approvers of a run see the user.
+
+        Args:
+            run_tenant: the tenant of the run.
+        """
+        return voter(self.principal or "user", tenant=self.tenant, roles=self.roles, run_tenant=run_tenant)
 
     def without_scopes(self) -> Identity:
         """The same user and program, whatever this token allows.

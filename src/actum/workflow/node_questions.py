@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import cast
 
+from ..core.approver import is_approver
 from ..core.json import Json, JsonObject
 from ..core.pending import Pending
 from ..core.provenance import Origin
@@ -183,7 +184,9 @@ def _names(approvers: Json, settings: HumanNode) -> tuple[str, ...]:
         NodeFailed: an expression comes to no names. Nobody is not everybody.
     """
     names = approvers if isinstance(approvers, list) else [approvers]
-    if not all(isinstance(each, str) and each for each in names) or (not names and settings.approvers != []):
+    if not all(isinstance(each, str) and is_approver(each) for each in names) or (
+        not names and settings.approvers != []
+    ):
         raise NodeFailed("no_value", "approvers is no name, and no list of names")
     return tuple(str(each) for each in names)
 

@@ -10,6 +10,7 @@ from actum import Tool, ToolCall
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.core.pending import Pending
+from actum.server.identity import Identity
 from actum.server.mcp.wire import (
     definition_of,
     question_of,
@@ -55,7 +56,7 @@ def test_an_approval_shows_the_whole_call() -> None:
     ],
 )
 def test_only_a_yes_approves(result: JsonObject, verdict: str) -> None:
-    assert told_by_client(Pending("ask", "approval", "", PAY), result, "ada").verdict == verdict
+    assert told_by_client(Pending("ask", "approval", "", PAY), result, Identity(principal="ada")).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -73,10 +74,10 @@ def test_what_does_not_answer_the_question_is_refused(kind: str, result: JsonObj
     form: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
     pending = Pending("ask", kind, "", PAY, schema=form if kind == "elicitation" else None)  # type: ignore[arg-type]
     with pytest.raises(UsageError):
-        told_by_client(pending, result, "ada")
+        told_by_client(pending, result, Identity(principal="ada"))
 
 
 def test_an_approval_counts_only_from_whom_may_give_it() -> None:
     pending = Pending("ask", "approval", "", PAY, approvers=("boss",))
     with pytest.raises(UsageError, match="boss may"):
-        told_by_client(pending, {"action": "accept", "content": {"approve": True}}, "eve")
+        told_by_client(pending, {"action": "accept", "content": {"approve": True}}, Identity(principal="eve"))

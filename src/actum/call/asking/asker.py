@@ -11,7 +11,7 @@ from ...core.pending import Pending
 from ...core.record import InputGiven
 from ...journal.secrets import write_answer
 from ..scope import RunContext
-from .inbox import answered, fit
+from .inbox import answered, check_person, fit
 
 
 class LiveApprover:
@@ -64,6 +64,8 @@ class LiveApprover:
                     raise
             if answer is not None:
                 fit(pending, answer)
+                by = answered(pending.id, answer, 0.0).voter(scope.recording.tenant)
+                check_person(pending, answer, by)
             scope.began += scope.clock.monotonic() - asked_at
             if answer is None:
                 self._later.add(pending.id)

@@ -12,6 +12,7 @@ from typing import Unpack
 
 from msgspec import Struct, structs
 
+from ...core.approver import Voter
 from ...core.errors import (
     Busy,
     JournalError,
@@ -69,12 +70,14 @@ class InboxItem(Struct, frozen=True):
         asked: what it asks.
         at: when, in seconds since 1970.
         agreed: who has said yes so far to the call as it is, where several have to.
+        voters: the same persons, as rules about approvers see them.
     """
 
     run: RunSummary
     asked: InputRequested
     at: float
     agreed: tuple[str, ...] = ()
+    voters: tuple[Voter, ...] = ()
 
 
 class Unreadable(Struct, frozen=True):
@@ -211,7 +214,10 @@ def waiting_items(run: RunSummary, entries: Sequence[Entry]) -> list[InboxItem]:
     """
     recording = RunState(entries)
     at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, InputRequested)}
-    return [InboxItem(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
+    return [
+        InboxItem(run, one, at[one.id], tuple(sorted(recording.agreed(one.id))), recording.voters(one.id))
+        for one in recording.waiting()
+    ]
 
 
 async def answer_pending(journal: Journal, ask_id: str, answer: Answer, *, tenant: str | None = None) -> InboxItem:
@@ -322,10 +328,12 @@ def records_of(recording: RunState, answers: Mapping[str, Answer | str], *, is_s
             raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
         answer = _as_answer(waiting[ask_id], given)
         record = answered(ask_id, answer, recording.elapsed, is_shared=is_shared)
-        fit(waiting[ask_id].pending, answer, record.counts_as)
-        if answer.verdict == "approve" and record.counts_as in recording.agreed(ask_id, answer.arguments):
+        by = record.voter(recording.tenant)
+        fit(waiting[ask_id].pending, answer)
+        check_person(waiting[ask_id].pending, answer, by)
+        if answer.verdict == "approve" and by.name in recording.agreed(ask_id, answer.arguments):
             needs = waiting[ask_id].pending.needs
-            raise UsageError(f"{record.counts_as} has agreed to {ask_id} already: {needs} persons are needed")
+            raise UsageError(f"{by.name} has agreed to {ask_id} already: {needs} persons are needed")
         records.append(record)
     return records
 
@@ -350,16 +358,36 @@ def answered(ask_id: str, answer: Answer, elapsed: float, *, is_shared: bool = T
         free=free,
         claimed=claimed,
         as_claimed=bool(claimed) and not is_shared,
+        tenant=answer.tenant,
+        roles=tuple(map(whole_text, answer.roles)),
     )
 
 
-def fit(asked: Pending, answer: Answer, by: str = "") -> None:
-    """An answer is of the kind that was asked for, and by somebody who may give it.
+def check_person(asked: Pending, answer: Answer, by: Voter) -> None:
+    """An answer is given by somebody who may give it.
 
     Args:
         asked: what was asked.
         answer: the answer.
-        by: who answers, as rules about approvers see it; `answer.by` where it is left out.
+        by: who answers.
+
+    Raises:
+        UsageError: others have to answer.
+    """
+    if not by.is_among(asked.approvers):
+        raise UsageError(f"{by.name} may not answer {asked.id}: {', '.join(asked.approvers)} may")
+    if answer.verdict == "approve" and not asked.may_approve(by):
+        raise UsageError(
+            f"{by.name} may not approve {asked.id}: the run is on behalf of {by.name}, and another person has to"
+        )
+
+
+def fit(asked: Pending, answer: Answer) -> None:
+    """An answer is of the kind that was asked for. Who may give it is said by `check_person`.
+
+    Args:
+        asked: what was asked.
+        answer: the answer.
 
     Raises:
         UsageError: it is not.
@@ -367,11 +395,6 @@ def fit(asked: Pending, answer: Answer, by: str = "") -> None:
     kind = asked.kind
     if answer.verdict not in VERDICTS[kind]:
         raise UsageError(f"what waits is {kind}: expected {' or '.join(VERDICTS[kind])}, not {answer.verdict!r}")
-    by = by or answer.by
-    if asked.approvers and by not in asked.approvers:
-        raise UsageError(f"{by} may not answer {asked.id}: {', '.join(asked.approvers)} may")
-    if asked.not_by and by == asked.not_by and answer.verdict == "approve":
-        raise UsageError(f"{by} may not approve {asked.id}: the run is on behalf of {by}, and another person has to")
     if answer.for_run and (answer.verdict != "approve" or kind != "approval"):
         raise UsageError("only an approval can hold for the whole run")
     check_free(asked, answer)

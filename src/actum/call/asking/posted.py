@@ -48,7 +48,8 @@ async def take_posted(journal: Journal, run_id: str, state: RunState) -> bool:
         record = _decode(data)
         waiting = {asked.id for asked in state.waiting()}
         # What was answered meanwhile, or agreed to by the same person, counts for nothing.
-        if record.id in waiting and record.counts_as not in state.agreed(record.id, record.arguments):
+        by = record.voter(state.tenant).name
+        if record.id in waiting and by not in state.agreed(record.id, record.arguments):
             write_answer(journal, run_id, state, msgspec.structs.replace(record, elapsed=state.elapsed))
             taken = True
     await journal.sync(run_id)

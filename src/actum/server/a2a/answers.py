@@ -34,13 +34,12 @@ class DoesNotAnswer(UsageError):
     """A message does not answer what its task waits for; the text says what would."""
 
 
-def answers_in(message: A2AMessage, waiting: Sequence[Pending], by: str) -> dict[str, Answer]:
+def answers_in(message: A2AMessage, waiting: Sequence[Pending]) -> dict[str, Answer]:
     """The answers in a message, by the id of what was asked.
 
     Args:
         message: what the caller says.
         waiting: what the task waits for, the first first.
-        by: who says it.
 
     Raises:
         DoesNotAnswer: the message does not fit what is waited for.
@@ -52,52 +51,52 @@ def answers_in(message: A2AMessage, waiting: Sequence[Pending], by: str) -> dict
         unknown = [key for key in named if key not in by_id]
         if unknown:
             raise DoesNotAnswer(f"nothing waits under {unknown[0][:80]!r}")
-        return {key: _answer(by_id[key], value, _text(value), by) for key, value in named.items()}
+        return {key: _answer(by_id[key], value, _text(value)) for key, value in named.items()}
     first = waiting[0]
-    return {first.id: _answer(first, data, text, by)}
+    return {first.id: _answer(first, data, text)}
 
 
-def _answer(asked: Pending, data: Json, text: str, by: str) -> Answer:
+def _answer(asked: Pending, data: Json, text: str) -> Answer:
     word = text.strip().strip(".!").lower()
     verdict = data.get("verdict") if isinstance(data, dict) else None
     said = verdict.lower() if isinstance(verdict, str) else word
     reason = data.get("reason") if isinstance(data, dict) and isinstance(data.get("reason"), str) else ""
     match asked.kind:
         case "answer" | "result":
-            return Answer("answer", text or (dumps(data) if data is not None else ""), by)
+            return Answer("answer", text or (dumps(data) if data is not None else ""))
         case "approval":
             first, _, rest = said.partition(" ")
             if said in YES:
-                return Answer("approve", "", by)
+                return Answer("approve")
             if said in NO or first.rstrip(",:") in NO:
-                return Answer("deny", str(reason) or rest.strip(), by)
+                return Answer("deny", str(reason) or rest.strip())
             raise DoesNotAnswer("the task waits for an approval: answer 'approve' or 'deny'")
         case "doubt":
             found = next((each for each in DOUBTS if said.replace(" ", "_") == each), None)
             if found is None:
                 raise DoesNotAnswer(f"the task waits for one of these words: {', '.join(DOUBTS)}")
-            return Answer(found, "", by)  # type: ignore[arg-type]  # the words are verdicts
+            return Answer(found)  # type: ignore[arg-type]  # the words are verdicts
         case "elicitation":
-            return _form(asked, data, text, said, by)
+            return _form(asked, data, text, said)
         case _:
             raise DoesNotAnswer("the task waits for something that this protocol can not give")
 
 
-def _form(asked: Pending, data: Json, text: str, said: str, by: str) -> Answer:
+def _form(asked: Pending, data: Json, text: str, said: str) -> Answer:
     if said in NO:
-        return Answer("deny", "", by)
+        return Answer("deny")
     if said in CANCEL:
-        return Answer("cancel", "", by)
+        return Answer("cancel")
     if asked.url:
         if said in DONE:
-            return Answer("answer", by=by)
+            return Answer("answer")
         raise DoesNotAnswer("the task waits until the page was visited: answer 'done', 'deny' or 'cancel'")
     if isinstance(data, dict):
-        return Answer("answer", by=by, arguments=data)
+        return Answer("answer", arguments=data)
     fields = asked.schema.get("properties") if asked.schema is not None else None
     if isinstance(fields, dict) and len(fields) == 1 and text:
         name, schema = next(iter(fields.items()))
-        return Answer("answer", by=by, arguments={name: _typed(text, schema)})
+        return Answer("answer", arguments={name: _typed(text, schema)})
     raise DoesNotAnswer("the task waits for a form: answer with a data part that has its fields, 'deny' or 'cancel'")
 
 

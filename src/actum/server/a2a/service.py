@@ -257,7 +257,7 @@ class TaskService:
                 return Sent(run_id=recorded.run_id, agent=agent, seen=fold.seen)
             raise UnsupportedOperationError(WORKING)
         who = asked.who
-        answers = answers_in(message, waiting, who.principal or "user")
+        answers = {id_: who.vouched(each) for id_, each in answers_in(message, waiting).items()}
         _check_may_answer(waiting, answers, who)
         listener = self.live.listen(recorded.run_id, fold.replies)
         try:

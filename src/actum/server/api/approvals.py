@@ -12,7 +12,7 @@ from ...call.asking.inbox import InboxItem, answer_in_run
 from ...core.call import Problem
 from ...core.errors import Busy, ReplayDiverged, UnknownName, UsageError
 from ...core.interfaces import Answer as GivenAnswer
-from ...core.pending import AskedKind, Pending
+from ...core.pending import AskedKind
 from ...core.record import InputGiven, Verdict
 from ...journal.recording import MIDWAY, RunState
 from ...tasks.ended_waits import is_paused
@@ -54,10 +54,8 @@ async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiR
     item = await api.records.waiting_under(ask_id, who)
     if item.asked.kind not in OF_THE_USER and not allows(who, ("approve",)):
         raise wants("approve", "to answer this")
-    _check_person(item.asked.pending, who.principal or "user", body.verdict)
-    given = GivenAnswer(
-        body.verdict, body.text, who.principal or "user", arguments=body.arguments, for_run=body.for_run
-    )
+    _check_person(item, who, body.verdict)
+    given = who.vouched(GivenAnswer(body.verdict, body.text, arguments=body.arguments, for_run=body.for_run))
     is_complete, goes_on = await answer_and_go_on(api, item, given, who)
     return ApiReply(
         Answered(id=ask_id, run=item.run.run_id, verdict=body.verdict, is_complete=is_complete, goes_on=goes_on)
@@ -72,7 +70,7 @@ async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: I
         api: the runs.
         item: what waits.
         given: the answer.
-        who: may answer.
+        who: may answer; an approver of another tenant, too, whom the rule names.
 
     Returns:
         Whether the answer is complete (several people may have to agree), and whether the run goes on.
@@ -88,18 +86,21 @@ async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: I
         state = RunState(await api.journal.read(run_id))
     is_complete = ask_id in state.answers
     goes_on = is_complete and (is_workflow or not state.waiting())
+    if who.tenant != item.run.tenant:
+        who = Identity(principal=who.principal, tenant=item.run.tenant, scopes=("approve",))
     return is_complete, goes_on and await _go_on(api, run_id, who)
 
 
-def _check_person(pending: Pending, by: str, verdict: Verdict) -> None:
+def _check_person(item: InboxItem, who: Identity, verdict: Verdict) -> None:
     """Whether this person may answer.
 
     Raises:
         Refusal: others have to.
     """
-    if pending.approvers and by not in pending.approvers:
+    pending, by = item.asked.pending, who.voter(item.run.tenant)
+    if not by.is_among(pending.approvers):
         raise Refusal(403, "approver", f"You may not answer this: {', '.join(pending.approvers)} may.")
-    if pending.not_by and by == pending.not_by and verdict == "approve":
+    if verdict == "approve" and not pending.may_approve(by):
         raise Refusal(
             403, "approver", "You may not approve this: the run is on your behalf, and another person has to."
         )

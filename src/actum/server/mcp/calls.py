@@ -187,7 +187,7 @@ def answers_of(recording: RunState, responses: Mapping[str, Json], who: Identity
         pending = waiting.get(key)
         if pending is not None and pending.kind in WANTED and isinstance(response, dict):
             with contextlib.suppress(UsageError):  # it is asked again
-                found[pending.id] = told_by_client(pending, response, who.principal)
+                found[pending.id] = told_by_client(pending, response, who)
     return found
 
 

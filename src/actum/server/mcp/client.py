@@ -30,6 +30,7 @@ from ...core.message import Reply
 from ...core.pending import Pending
 from ...core.trace import checked_traceparent
 from ...journal.recording import MIDWAY
+from ..identity import Identity
 from .wire import WANTED, question_of, told_by_client
 
 if TYPE_CHECKING:
@@ -74,11 +75,11 @@ class McpClient:
 
     Args:
         context: of the request.
-        principal: on whose behalf it speaks.
+        who: on whose behalf it speaks.
         holder: for whom toolsets keep things open between its requests.
 
     Attributes:
-        context, principal, holder: the same.
+        context, who, holder: the same.
         is_modern: it speaks the protocol without a handshake.
         missing: the capabilities that it was to be asked by, and did not declare.
         trace: the `traceparent` that came with the request.
@@ -86,9 +87,9 @@ class McpClient:
         is_detached: its request has its answer.
     """
 
-    def __init__(self, context: ServerRequestContext[Any, Any], principal: str, holder: Holder) -> None:
+    def __init__(self, context: ServerRequestContext[Any, Any], who: Identity, holder: Holder) -> None:
         self.context = context
-        self.principal = principal
+        self.who = who
         self.holder = holder
         self.is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self.missing: JsonObject = {}
@@ -116,9 +117,10 @@ class McpClient:
 
     def can_be_asked(self, pending: Pending) -> bool:
         """Whether the client can be asked this, and its user may answer."""
-        if pending.kind not in WANTED or (pending.approvers and self.principal not in pending.approvers):
+        by = self.who.voter(self.who.tenant)  # runs of a client are of the client's tenant
+        if pending.kind not in WANTED or not by.is_among(pending.approvers):
             return False
-        if pending.kind == "approval" and pending.not_by and self.principal == pending.not_by:
+        if pending.kind == "approval" and not pending.may_approve(by):
             return False
         return not self._lacks(pending)
 
@@ -165,7 +167,7 @@ class McpClient:
         if self.is_modern:
             return None
         try:
-            answer = told_by_client(pending, await self._send(*question_of(pending)), self.principal)
+            answer = told_by_client(pending, await self._send(*question_of(pending)), self.who)
         except UsageError as error:
             raise CanNotBeAsked(f"What the client answered is not what it was asked for: {error}") from None
         return answer

@@ -403,7 +403,7 @@ class McpService:
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
         if is_too_deep(arguments):
             raise MCPError(INVALID_PARAMS, TOO_DEEP)
-        client = McpClient(ctx, who.principal, self._holder(ctx))
+        client = McpClient(ctx, who, self._holder(ctx))
         state = params.get("requestState")
         known = state if isinstance(state, str) else await self._parked.find(tool.name, arguments, who)
         run_id = known or new_call()
@@ -439,7 +439,7 @@ class McpService:
     def _of_task(self, answer: Answering) -> Handler:
         async def handle(ctx: Context, params: JsonObject) -> JsonObject:
             who = self.who()
-            return await answer(McpClient(ctx, who.principal, self._holder(ctx)), who, params)
+            return await answer(McpClient(ctx, who, self._holder(ctx)), who, params)
 
         return handle
 
@@ -478,7 +478,7 @@ class McpService:
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {str(params.get('name'))[:128]}")
         given = params.get("arguments") or {}
         who = self.who()
-        client = McpClient(ctx, who.principal, self._holder(ctx))
+        client = McpClient(ctx, who, self._holder(ctx))
         arguments = given if isinstance(given, dict) else {}
         outcome = await self._perform(self._sources, found.tool.name, arguments, params, client, who)
         if isinstance(outcome, NotYet):
@@ -502,7 +502,7 @@ class McpService:
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
         uri = _address(params)
         who = self.who()
-        client = McpClient(ctx, who.principal, self._holder(ctx))
+        client = McpClient(ctx, who, self._holder(ctx))
         outcome = await self._perform(self._sources, READ, {"uri": uri}, params, client, who)
         if isinstance(outcome, NotYet):
             return outcome.told()

@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from ...call.asking.inbox import fit
+from ...call.asking.inbox import check_person, fit
 from ...core.call import ToolResult
 from ...core.errors import UsageError
 from ...core.interfaces import Answer, Request
@@ -19,6 +19,7 @@ from ...core.pending import Pending
 from ...core.tool import Tool
 from ...protocols.mcp.content import answer_of
 from ...protocols.mcp.sampling import params_of, reply_of
+from ..identity import Identity
 
 MAX_TOKENS = 1024
 """Asked of a client's model where the tool says no number: the protocol wants one."""
@@ -111,13 +112,13 @@ def _call_in_words(pending: Pending) -> str:
     return "\n".join([f"{call.name if call is not None else 'A call'} {pending.message}".rstrip(), *arguments])
 
 
-def told_by_client(pending: Pending, result: JsonObject, by: str) -> Answer:
+def told_by_client(pending: Pending, result: JsonObject, who: Identity) -> Answer:
     """What a client answered: for a form what was filled in, for a model a `Reply` as JSON, for roots their addresses.
 
     Raises:
         UsageError: it is not what was asked for.
     """
-    action, content, by = result.get("action"), result.get("content"), by or "client"
+    action, content, by = result.get("action"), result.get("content"), "client"
     given: JsonObject = content if isinstance(content, dict) else {}
     match pending.kind:
         case "sampling":
@@ -133,7 +134,9 @@ def told_by_client(pending: Pending, result: JsonObject, by: str) -> Answer:
             answer = Answer("deny" if action == "decline" else "cancel", by=by)
         case _:
             raise UsageError("action: 'accept', 'decline' or 'cancel' was expected")
+    answer = who.vouched(answer)
     fit(pending, answer)
+    check_person(pending, answer, who.voter(who.tenant))  # runs of a client are of the client's tenant
     return answer
 
 

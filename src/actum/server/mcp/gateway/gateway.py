@@ -385,7 +385,7 @@ class McpGateway:
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
         if is_too_deep(arguments):
             raise MCPError(INVALID_PARAMS, TOO_DEEP)
-        client = GatewayClient(ctx, who.principal, params, self._holder(ctx))
+        client = GatewayClient(ctx, who, params, self._holder(ctx))
         given = cast(JsonObject, shown.upstream.addresses.arguments(arguments or {}))
         return await self._through(user.runner, shown.tool.name, given, client, who, user, shown.upstream)
 
@@ -442,7 +442,7 @@ class McpGateway:
             answers = answers_of(recording, responses, who)
             for asked in waiting:
                 if rests(asked) and responses:
-                    answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
+                    answers[asked.id] = who.vouched(Answer("answer", by="client", arguments=responses))
             return await runner.resume(
                 run_id,
                 answers,
@@ -481,7 +481,7 @@ class McpGateway:
     async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
         """What a client wants of a task is wanted of the server that has it."""
         who = self.who()
-        client, reach = GatewayClient(ctx, who.principal, params, self._holder(ctx)), partial(self._user, ctx)
+        client, reach = GatewayClient(ctx, who, params, self._holder(ctx)), partial(self._user, ctx)
         return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, client, who, reach)
 
     # Prompts, resources, completion -----------------------------------------------------------------------------------
@@ -490,7 +490,7 @@ class McpGateway:
         """A page of what the servers list, one server after the other: one request in front is one behind."""
         user, kind = await self._user(ctx), _KINDS[ctx.method]
         await user.begin(self.users.troubled, kind)
-        client = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
+        client = GatewayClient(ctx, self.who(), params, self._holder(ctx))
         name, cursor = _read_cursor(params.get("cursor"))
         left = user.offering(kind, name)
         if left and left[0].server.name != name:
@@ -515,7 +515,7 @@ class McpGateway:
     async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         user = await self._user(ctx)
-        client = GatewayClient(ctx, who.principal, params, self._holder(ctx))
+        client = GatewayClient(ctx, who, params, self._holder(ctx))
         await user.begin(self.users.troubled, "prompts")
         upstream, _ = await user.prompt(str(name), client)
         given: JsonObject = {"name": str(name)}
@@ -530,14 +530,14 @@ class McpGateway:
         user = await self._user(ctx)
         upstream, there = user.resource(uri)
         given: JsonObject = {"uri": there} if user.is_single else {"uri": there, "server": upstream.server.name}
-        client = GatewayClient(ctx, who.principal, params, self._holder(ctx))
+        client = GatewayClient(ctx, who, params, self._holder(ctx))
         return await self._through(self._sources, READ, given, client, who, user, upstream)
 
     async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
         user, reference = await self._user(ctx), params.get("ref")
         if not isinstance(reference, dict):
             raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
-        client = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
+        client = GatewayClient(ctx, self.who(), params, self._holder(ctx))
         if reference.get("type") == "ref/prompt":
             await user.begin(self.users.troubled, "prompts")
             upstream, name = await user.prompt(str(reference.get("name")), client)
@@ -553,7 +553,7 @@ class McpGateway:
 
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         user, uri = await self._user(ctx), str(params.get("uri"))
-        client = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
+        client = GatewayClient(ctx, self.who(), params, self._holder(ctx))
         if not await user.subscribe(ctx, uri, client):
             raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         self._server.client(ctx).listening.add(uri)
@@ -562,7 +562,7 @@ class McpGateway:
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         user, uri = await self._user(ctx), str(params.get("uri"))
         self._server.client(ctx).listening.discard(uri)
-        await user.unsubscribe(ctx, uri, GatewayClient(ctx, self.who().principal, params, self._holder(ctx)))
+        await user.unsubscribe(ctx, uri, GatewayClient(ctx, self.who(), params, self._holder(ctx)))
         return {}
 
     async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
@@ -574,7 +574,7 @@ class McpGateway:
 
         user.used += 1
         try:
-            client = GatewayClient(ctx, who.principal, params, self._holder(ctx))
+            client = GatewayClient(ctx, who, params, self._holder(ctx))
             async with user.watching(wanted.notifications.resource_subscriptions or (), client):
                 if followed(params):
                     ended = await self._tasks_behind.listen(ctx, client, who, user, serve)
@@ -586,7 +586,7 @@ class McpGateway:
 
     async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
         user, who = await self._user(ctx), self.who()
-        client = GatewayClient(ctx, who.principal, {}, self._holder(ctx))
+        client = GatewayClient(ctx, who, {}, self._holder(ctx))
         await user.each(user.reached, lambda upstream: upstream.roots_changed(client))
 
     async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
@@ -595,7 +595,7 @@ class McpGateway:
             raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
         connection_of(ctx).state[LOG_LEVEL] = level
         user = await self._user(ctx)
-        client = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
+        client = GatewayClient(ctx, self.who(), params, self._holder(ctx))
         old = [upstream for upstream in user.offering("logging") if not upstream.is_modern]
         await user.each(old, lambda upstream: upstream.ask(ctx.method, {"level": level}, client))
         return {}

@@ -30,6 +30,7 @@ from ....protocols.mcp.era import LOG_LEVEL as WANTED_LEVEL
 from ....protocols.mcp.era import contained
 from ....protocols.mcp.tasks import EXTENSION
 from ....toolsets.mcp.error import INVALID_PARAMS, INVALID_REQUEST, McpError
+from ...identity import Identity
 from ..client import (
     LEVELS,
     LOG_LEVEL,
@@ -91,7 +92,7 @@ class GatewayClient(McpClient):
 
     Args:
         context: of the request.
-        principal: on whose behalf it speaks.
+        who: on whose behalf it speaks.
         params: of the request, raw.
         holder: for whom toolsets keep things open between its requests.
 
@@ -106,9 +107,9 @@ class GatewayClient(McpClient):
     """
 
     def __init__(
-        self, context: ServerRequestContext[Any, Any], principal: str, params: JsonObject, holder: Holder
+        self, context: ServerRequestContext[Any, Any], who: Identity, params: JsonObject, holder: Holder
     ) -> None:
-        super().__init__(context, principal, holder)
+        super().__init__(context, who, holder)
         self.method = context.method
         self.params = params
         self.raw: JsonObject | None = None
@@ -151,7 +152,7 @@ class GatewayClient(McpClient):
         method, params = self.asking
         self.answered = await (self._put(method, params) if self.is_modern else self._push(method, params))
         try:
-            return told_by_client(pending, self.answered, self.principal)
+            return told_by_client(pending, self.answered, self.who)
         except UsageError as error:
             raise McpError(INVALID_PARAMS, f"what the client answered is not what it was asked for: {error}") from None
 

@@ -29,6 +29,7 @@ from mcp_types import RequestId, SubscriptionsAcknowledgedNotification
 from msgspec import Struct
 from pydantic import BaseModel
 
+from ....core.approver import USER
 from ....core.call import ToolResult
 from ....core.errors import (
     ActumError,
@@ -260,7 +261,7 @@ class TasksBehind:
             now = _read(held.id, await self._journal.read(held.id))
             if now.final is not None:
                 return now
-            answers = {asked.id: Answer("cancel", by=asked.pending.approvers[0]) for asked in _open(now)}
+            answers = {asked.id: Answer("cancel", by=_only(asked)) for asked in _open(now)}
             answers[held.handed.id] = Answer("answer", by=held.handed.pending.asker, arguments=final)
             try:
                 await self._runner_of(who).resume(
@@ -382,6 +383,11 @@ def _open(held: Held) -> list[InputRequested]:
     return [asked for asked in held.questions.values() if asked.id not in held.recording.answers]
 
 
+def _only(asked: InputRequested) -> str:
+    """The name of the one who may answer."""
+    return asked.pending.approvers[0].removeprefix(USER)
+
+
 def _questions(held: Held, requests: JsonObject, who: Identity) -> list[Record]:
     """The records of what a server asks that is not on record yet. It is the client's to answer, by `tasks/update`."""
     return [
@@ -391,7 +397,7 @@ def _questions(held: Held, requests: JsonObject, who: Identity) -> list[Record]:
                 kind="elicitation",
                 message=in_words(request),
                 call=held.handed.pending.call,
-                approvers=(who.principal or "client",),
+                approvers=(f"{USER}{who.principal or 'client'}",),
                 request={"inputRequests": {key: request}},
                 asker=held.handed.pending.asker,
                 name=key,
@@ -407,9 +413,7 @@ def _questions(held: Held, requests: JsonObject, who: Identity) -> list[Record]:
 def _answers(held: Held, responses: dict[str, Json]) -> list[Record]:
     """The records of what a client answered, as far as it is on record that it was asked for."""
     return [
-        InputGiven(
-            asked.id, "answer", by=asked.pending.approvers[0], elapsed=held.recording.elapsed, arguments=response
-        )
+        InputGiven(asked.id, "answer", by=_only(asked), elapsed=held.recording.elapsed, arguments=response)
         for asked in _open(held)
         if isinstance(response := responses.get(asked.pending.name), dict)
     ]

@@ -89,7 +89,7 @@ def _answer(pending: Pending, text: str, who: Identity) -> Answer:
     verdict = text.strip().lower()
     if pending.kind == "approval" and verdict in ("approve", "deny"):
         if may_approve(pending, who, approve=verdict == "approve"):
-            return Answer("approve" if verdict == "approve" else "deny", "", who.principal or "user")
+            return who.vouched(Answer("approve" if verdict == "approve" else "deny"))
         raise UsageError("This key may not answer this approval: a person answers at /v1/approvals.")
     raise UsageError("tool_outputs: approve or deny was expected; all else is answered at /v1/approvals")
 

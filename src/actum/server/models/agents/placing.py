@@ -376,7 +376,7 @@ class Placing:
         if any(not recorded.state.is_known(id_) for id_ in ids):
             raise UnknownName("There is no such approval.")
         answers = {
-            ref.ask_id: Answer("approve" if given.approve else "deny", given.reason, who.principal or "user")
+            ref.ask_id: who.vouched(Answer("approve" if given.approve else "deny", given.reason))
             for ref, given in zip(known, turn.approvals, strict=True)
             if ref.ask_id in waiting and may_approve(waiting[ref.ask_id], who, approve=given.approve)
         }
@@ -410,12 +410,10 @@ def under_way() -> Refused:
 
 def may_approve(pending: Pending, who: Identity, *, approve: bool) -> bool:
     """Whether a caller may answer an approval, and this one."""
-    by = who.principal or "user"
+    by = who.voter(who.tenant)  # callers find only runs of their own tenant here
     if pending.kind != "approval" or not allows(who, ("approve",)):
         return False
-    if pending.approvers and by not in pending.approvers:
-        return False
-    return not (approve and pending.not_by and by == pending.not_by)
+    return by.is_among(pending.approvers) and (not approve or pending.may_approve(by))
 
 
 def given_at(recorded: Recorded, ids: set[str]) -> int:
