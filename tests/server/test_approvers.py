@@ -195,7 +195,12 @@ async def test_a_caller_of_a2a_approves_an_own_task_where_a_rule_lets_them(
 async def _send(it: Served, who: Caller, form: str, text: str, task: str = "") -> dict[str, str]:
     """Send a message, and wait for its task: the id, and the state in small letters."""
     if form == "1.0":
-        said = {"messageId": text, "role": "ROLE_USER", "parts": [{"text": text}], **({"taskId": task} if task else {})}
+        said: JsonObject = {
+            "messageId": text,
+            "role": "ROLE_USER",
+            "parts": [{"text": text}],
+            **({"taskId": task} if task else {}),
+        }
         method, path, params = "SendMessage", "/a2a/desk", {"message": said}
     elif form == "0.3":
         parts = [{"kind": "text", "text": text}]

@@ -235,6 +235,7 @@ class Agent(Generic[Output]):
         self._redaction = redaction
         self._dialect = dialect
         self._naming: Naming | None = None
+        self._latest: Callable[[], Naming | None] | None = None
         self._output_schema: JsonObject | None = None
         self._client_schema: JsonObject | None = None
         self._check: Check = plain
@@ -254,7 +255,8 @@ class Agent(Generic[Output]):
     @property
     def is_open(self) -> bool:
         """Whether any user may use the agent, as far as its name in the settings is concerned."""
-        return self._naming is None or not (self._naming.users or self._naming.roles)
+        now = self._naming_now()
+        return now is not None and not any(each.users or each.roles for each in now)
 
     @property
     def output_schema(self) -> JsonObject | None:
@@ -833,6 +835,7 @@ class Agent(Generic[Output]):
         journal: Journal | None = None,
         approver: Approver | None = None,
         wrap: Callable[[Toolset], Toolset] | None = None,
+        latest: Callable[[], Naming | None] | None = None,
     ) -> Agent[Output]:
         """The same agent under a name by which other processes build it too; see `compose.agents`.
 
@@ -841,9 +844,11 @@ class Agent(Generic[Output]):
             journal: where its runs are written down, instead.
             approver: who can be asked, instead.
             wrap: puts a wrapper around each toolset.
+            latest: tells who may use the agent by now, beside `naming`; None of it where nobody may any more.
         """
         other = copy.copy(self)
         other.name = naming.name
+        other._latest = latest
         other.runner = self.runner.known_as(naming.name, journal=journal, approver=approver, wrap=wrap)
         other._naming = naming
         return other
@@ -919,7 +924,16 @@ class Agent(Generic[Output]):
         """Whether this user may use the agent, with the roles that its policy knows of as well."""
         policy = self.runner.policy
         known = policy.roles_of(principal) if isinstance(policy, KnowsRoles) else ()
-        return naming.lets_in(principal, {*roles, *known})
+        had, now = {*roles, *known}, self._naming_now()
+        return now is not None and all(each.lets_in(principal, had) for each in (naming, *now))
+
+    def _naming_now(self) -> Sequence[Naming] | None:
+        """Who may use this agent: as it was made, and as the settings say now; None where they have it no more."""
+        made = [] if self._naming is None else [self._naming]
+        if self._latest is None:
+            return made
+        latest = self._latest()
+        return None if latest is None else [*made, latest]
 
     def _change(
         self, run_id: str, state: RunState, parts: dict[str, str], *, by: str, accept: bool

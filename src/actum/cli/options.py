@@ -18,6 +18,7 @@ from ..compose.mcp import find_servers, open_finder, open_mcp
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import FINDER, Settings, read_settings
+from ..compose.settings_watch import open_egress
 from ..compose.tools import load_tools, problems_of
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver, Journal
@@ -292,7 +293,7 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     read = find_servers(settings.mcp, os.environ)
     for note in read.notes:
         terminal.note(note)
-    host = open_mcp(read.servers, os.environ, egress=Egress(settings.egress), wait_s=settings.mcp_wait)
+    host = open_mcp(read.servers, os.environ, egress=open_egress(settings, os.environ), wait_s=settings.mcp_wait)
     finds = FINDER in settings.tools
     if host is None:
         yield Loaded([*loaded, open_finder(None)] if finds else loaded)

@@ -80,6 +80,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         place_of,
         served_agents,
         serves_a2a,
+        troubles_of,
     )
     from ..compose.tasks import tasks_carried_out  # noqa: PLC0415  # as above
     from ..server.metrics import Metrics, counted  # noqa: PLC0415  # as above
@@ -136,6 +137,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
                 login=login,
                 reread=reread,
                 dispatcher=dispatcher,
+                troubles=troubles_of(settings, os.environ),
             )
             with serving.listening() as address:
                 told = {"models": list(settings.models), "agents": list(settings.agents)}

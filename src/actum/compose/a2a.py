@@ -30,11 +30,11 @@ from ..server.api.api import AgentsByName, Api, Tasking
 from ..server.identity import Identity, Verifier, WantedLater
 from ..server.workflows import WorkflowsByName
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX
-from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
 from ..transport.guard import Guard
 from .secrets import open_secrets, secret_file
 from .settings import Settings
+from .settings_watch import open_egress
 
 _NAMED = re.compile(r"\$\{(secret:)?([A-Za-z0-9_.-]+)\}")
 
@@ -89,7 +89,7 @@ def open_a2a_door(
         clock.now(),
         verifier,
     )
-    guard = Guard(egress=Egress(settings.egress))
+    guard = Guard(egress=open_egress(settings, environment))
     push: PushTargets | None = None
     if pushes:
 

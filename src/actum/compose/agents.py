@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ import msgspec
 from ..agents.agent import Agent
 from ..agents.identity import Naming
 from ..core.errors import ActumError, UnknownName, UsageError
-from ..core.interfaces import Approver, Journal, Model
+from ..core.interfaces import Approver, Clock, Journal, Model
 from ..core.json import JsonObject
 from ..core.secret_store import SecretSource
 from ..core.task_request import NO_DEFAULTS, TaskDefaults
@@ -30,12 +31,12 @@ from ..tasks.background import in_background
 from ..tasks.dispatcher import Dispatcher
 from ..tasks.queue import TaskQueue
 from ..toolsets.wrappers import ToolLabels, labelled, labels_of
-from ..transport.egress import Egress
 from .mcp import find_servers, open_finder, open_mcp
 from .mistakes import meant
 from .models import make_model
 from .secrets import open_secrets
 from .settings import FINDER, AgentTable, Settings
+from .settings_watch import SettingsWatch, naming_now, open_egress
 from .task_queue import open_queue
 from .tools import load_tools, with_labels
 from .user_code import kind_of, load_object, names_one_object
@@ -159,6 +160,7 @@ class Agents:
         journal: where all runs are written down.
         approver: who can be asked while a run waits.
         dispatcher: is told of the tasks that models begin; None where only other processes carry tasks out.
+        clock: tells when to look at the files of the settings again.
     """
 
     def __init__(
@@ -170,6 +172,7 @@ class Agents:
         journal: Journal,
         approver: Approver | None = None,
         dispatcher: Dispatcher | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._settings = settings
         self._environment = environment
@@ -180,7 +183,8 @@ class Agents:
         self._direct: dict[str, Runner] = {}
         self._queue = open_queue(settings, journal, dispatcher)
         self._hosts: dict[tuple[str, ...], McpHost | None] = {}
-        self._egress = Egress(settings.egress)
+        self._egress = open_egress(settings, environment)
+        self._watch = SettingsWatch(settings, environment, clock=clock)
         self._secrets = open_secrets(environment)
 
     @property
@@ -218,8 +222,13 @@ class Agents:
 
     def visible(self, principal: str, roles: Sequence[str] = ()) -> tuple[str, ...]:
         """The names of the agents that this user may use, as far as the tables and these roles say."""
-        tables = self._settings.agents.items()
-        return tuple(name for name, table in tables if _naming(name, table).lets_in(principal, roles))
+        return tuple(
+            name
+            for name, table in self._settings.agents.items()
+            if (now := naming_now(self._watch, name)) is not None
+            and now.lets_in(principal, roles)
+            and _naming(name, table).lets_in(principal, roles)
+        )
 
     async def close(self) -> None:
         """End the MCP servers."""
@@ -240,6 +249,7 @@ class Agents:
                 journal=self._journal,
                 approver=self._approver,
                 wrap=(lambda toolset: labelled(labels, toolset)) if labels else None,
+                latest=partial(naming_now, self._watch, name),
             )
         tools: list[Toolish] = [
             *load_tools(settings, self._folder, self._egress),
@@ -266,7 +276,8 @@ class Agents:
             secrets=self._secrets,
         )
         told = tuple(f"{server.name} {_place(server.url)}".rstrip() for server in servers)
-        return agent.known_as(msgspec.structs.replace(naming, servers=told, dialect=settings.dialect))
+        named = msgspec.structs.replace(naming, servers=told, dialect=settings.dialect)
+        return agent.known_as(named, latest=partial(naming_now, self._watch, name))
 
 
 @asynccontextmanager

@@ -28,6 +28,7 @@ from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
 from ..core.private_paths import keep_private
+from ..policy.file import PolicyFile
 from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
@@ -53,7 +54,6 @@ from ..server.triggers import TriggerDoor
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
 from ..server.workflows import PublishedOffer
 from ..tasks.dispatcher import Dispatcher, DispatcherState
-from ..transport.egress import Egress
 from ..transport.guard import is_here
 from ..triggers.watch import Watcher
 from .agents import make_agent, open_agents, open_policy, with_background
@@ -63,6 +63,7 @@ from .models import make_model
 from .passing import open_models_door
 from .secrets import open_secrets
 from .settings import LoginTable, ServeSettings, Settings
+from .settings_watch import SettingsWatch, open_egress
 from .task_queue import open_queue
 from .tasks import open_tasking
 from .tools import with_labels
@@ -81,6 +82,7 @@ BROKER_AWAY = "the broker of tasks can not be reached: tasks are accepted, and w
 """What `/readyz` adds. Whoever asks needs no key, so the address of the broker is not told."""
 JOURNAL_AWAY = "the journal can not be read: no key can be checked, and nobody comes in"
 NO_VALID_KEY = "no key is valid any more: nobody comes in by a key until a new one is made"
+POLICY_UNUSABLE = "a policy can not be read: every call under it is denied"
 API = "api"
 """What runs of direct calls by our own API are called."""
 
@@ -141,7 +143,7 @@ def open_doors(
         senders = open_senders(settings, os.environ, desk, SystemClock())
         doors.append(TriggerDoor(desk, senders, watcher))
     if settings.serve.public:  # where remote agents can reach this server
-        doors.append(NewsDoor(api.api, Egress(settings.egress)))
+        doors.append(NewsDoor(api.api, open_egress(settings, os.environ)))
     if serves_a2a(settings, agents):
         from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
 
@@ -445,6 +447,26 @@ class Serving:
             names: list[Json] = [*changed]
             arguments: JsonObject = {"changed": names}
             await put_on_record(self._journal, "settings.read", arguments, principal=self._who.principal)
+
+
+def troubles_of(settings: Settings, environment: Mapping[str, str]) -> list[Callable[[], str]]:
+    """What `/readyz` asks after: the files of the settings and of the policies. Each says what is wrong, or nothing.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+
+    Raises:
+        UsageError: a policy can not be read.
+    """
+    watch = SettingsWatch(settings, environment)
+    paths = dict.fromkeys(each.policy for each in (settings, *settings.of_agents.values()) if each.policy)
+    policies = [PolicyFile(Path(path).expanduser()) for path in paths]
+
+    def policy() -> str:
+        return "" if all(each.is_usable for each in policies) else POLICY_UNUSABLE
+
+    return [watch.trouble, policy]
 
 
 async def _no_dispatcher() -> DispatcherState:

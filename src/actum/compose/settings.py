@@ -444,6 +444,18 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     triggers: dict[str, TriggerTable] = {}
 
 
+class SettingsOrigin(Struct, frozen=True, kw_only=True):
+    """How settings were read, so that they can be read again.
+
+    Attributes:
+        folder: where `actum.toml` may lie.
+        said: what the caller set.
+    """
+
+    folder: str
+    said: dict[str, str | list[str] | dict[str, Json]] = {}
+
+
 class Settings(SettingsFile, frozen=True, kw_only=True):
     """What a person set, as words.
 
@@ -452,9 +464,11 @@ class Settings(SettingsFile, frozen=True, kw_only=True):
             only those that were set are in it.
         agent: the name of the agent whose settings these are; empty for those around all agents.
         of_agents: the settings of each agent: those of its table over those around it.
+        origin: how they were read; None for settings that a program has made.
     """
 
     sources: dict[str, str] = {}
+    origin: SettingsOrigin | None = None
     agent: str = ""
     of_agents: dict[str, Settings] = {}
 
@@ -478,6 +492,9 @@ def read_settings(
     own = settings_path(environment)
     layers = [_Layer(str(own), _read_file(own))] if own is not None else []
     layers.append(_Layer(SETTINGS_FILE, _read_file(folder / SETTINGS_FILE)))
+    origin = SettingsOrigin(
+        folder=str(folder), said=msgspec.to_builtins({name: value for name, value in said.items() if value})
+    )
     layers += [
         _Layer(variable, {name: environment[variable]})
         for variable, name in ENVIRONMENT.items()
@@ -492,10 +509,16 @@ def read_settings(
         for name, table in tables.items() if isinstance(tables, dict) else ():
             set_here = {key: value for key, value in table.items() if key in _OF_SETTINGS}
             merged = _merged([*layers, _Layer(layer.source, set_here), *enforced, flags], own)
-            of_agents[name] = msgspec.structs.replace(merged, agent=name)
+            of_agents[name] = msgspec.structs.replace(merged, agent=name, origin=origin)
     _check_agents(around.agents)
     _check_workflows(around)
-    return msgspec.structs.replace(around, of_agents=of_agents)
+    return msgspec.structs.replace(around, of_agents=of_agents, origin=origin)
+
+
+def settings_files(folder: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files of settings that `read_settings` reads, whether they are there or not."""
+    own = settings_path(environment)
+    return (*([own] if own is not None else []), folder / SETTINGS_FILE)
 
 
 _ENFORCED = frozenset({"ACTUM_POLICY"})

@@ -21,13 +21,13 @@ from ..tasks.children import LocalSettings
 from ..tasks.dispatcher import Dispatcher
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX, Secrets, WebhookSender
 from ..toolsets.wrappers import labels_of
-from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
 from ..transport.guard import Guard
 from ..workflow.waiting import WaitingRuns
 from .agents import Agents, open_agents
 from .secrets import open_secrets
 from .settings import Settings
+from .settings_watch import open_egress
 from .task_child import SettingsBuilder, local_dispatcher
 from .task_queue import open_queue, task_limits
 from .task_worker import celery_dispatcher
@@ -47,7 +47,7 @@ def open_tasking(
         environment: variables, which may hold secrets.
         dispatcher: is told of new tasks; None where only other processes carry tasks out.
     """
-    guard = Guard(egress=Egress(settings.egress))
+    guard = Guard(egress=open_egress(settings, environment))
     secrets = webhook_secrets(settings, open_secrets(environment))
 
     def check(user: User, address: str) -> None:
@@ -92,7 +92,9 @@ async def tasks_carried_out(
         async with _attended(settings, journal, environment, folder, clock):
             yield None
         return
-    fetcher = Fetcher(Guard(egress=Egress(settings.egress)), bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX)
+    fetcher = Fetcher(
+        Guard(egress=open_egress(settings, environment)), bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX
+    )
     secrets = webhook_secrets(settings, open_secrets(environment))
     sender = WebhookSender(journal, fetcher, secrets, clock=clock, kept_s=task_limits(settings).kept_s)
     running = [asyncio.create_task(sender.run(), name="webhooks")]

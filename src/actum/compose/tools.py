@@ -22,6 +22,7 @@ from ..transport.egress import Egress
 from .apis import open_api
 from .remote_agents import A2A_SOURCE, open_remote_agent
 from .settings import CODE, EVERYDAY, FINDER, SandboxTable, Settings, ToolSource
+from .settings_watch import open_egress
 from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
 
 API_SOURCES = ("openapi:", "http:")
@@ -43,7 +44,7 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     Raises:
         UsageError: there is no such file, module or name, or it could not be loaded.
     """
-    return _load(settings.tools, settings, folder, egress or Egress(settings.egress))
+    return _load(settings.tools, settings, folder, egress or open_egress(settings, os.environ))
 
 
 def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, egress: Egress) -> list[Toolish]:

@@ -22,7 +22,6 @@ from ..protocols.a2a.remote_agent import RemoteAgent
 from ..server.news_signature import NewsSignatures
 from ..server.trigger_senders import TriggerSenders
 from ..tasks.queue import TaskQueue
-from ..transport.egress import Egress
 from ..triggers.desk import TargetAway, Targets, TriggerDesk, whose
 from ..triggers.mcp_resource import McpResource
 from ..triggers.settings import TriggerTable
@@ -33,6 +32,7 @@ from .mcp import find_servers, open_server
 from .remote_agents import find_remote_agent
 from .secrets import open_secrets
 from .settings import Settings
+from .settings_watch import open_egress
 from .task_queue import open_queue
 from .workflows import Workflows, open_workflows
 
@@ -179,7 +179,9 @@ def _resource(settings: Settings, environment: Mapping[str, str], table: Trigger
     servers = find_servers([table.server], environment).servers
     if len(servers) != 1:
         raise UsageError(f"server = {table.server!r} means {len(servers)} MCP servers: name one of them")
-    opened = partial(open_server, servers[0], environment, egress=Egress(settings.egress), tenant=table.tenant)
+    opened = partial(
+        open_server, servers[0], environment, egress=open_egress(settings, environment), tenant=table.tenant
+    )
     return McpResource(table.resource, lambda changed: opened(changed=changed))
 
 
@@ -202,7 +204,7 @@ def open_senders(settings: Settings, environment: Mapping[str, str], desk: Trigg
                 agents[name] = find_remote_agent(table.a2a, settings.a2a)
             except UsageError as error:
                 raise UsageError(f"[triggers.{name}]: {error}") from None
-    signatures = NewsSignatures(Egress(settings.egress), clock)
+    signatures = NewsSignatures(open_egress(settings, environment), clock)
     return TriggerSenders(desk, partial(trigger_secrets, settings, environment), agents, signatures)
 
 

@@ -37,6 +37,7 @@ from .mistakes import meant
 from .models import make_model
 from .secrets import open_secrets
 from .settings import RESERVED, Settings, WorkflowTable
+from .settings_watch import open_egress
 from .tools import load_tools, with_labels
 
 
@@ -108,7 +109,7 @@ class Workflows:
         self._settings = settings
         self._folder = folder
         self._journal = journal
-        self._egress = Egress(settings.egress)
+        self._egress = open_egress(settings, environment)
         self._secrets = open_secrets(environment)
         self._built: dict[str, Workflow] = {}
         self._agents: dict[str, Agent[object]] = {}

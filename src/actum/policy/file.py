@@ -143,6 +143,12 @@ class PolicyFile:
             self._rules = Rules(Rule("deny", where=f"{self.path.name} can not be used", reason=_UNUSABLE))
         return self._rules
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether the file can be used now. While it can not, everything is denied."""
+        _ = self.rules
+        return self._seen is not None
+
     def roles_of(self, principal: str) -> frozenset[str]:
         """See `Rules.roles_of`."""
         return self.rules.roles_of(principal)

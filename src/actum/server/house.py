@@ -331,7 +331,7 @@ class House:
             if identity is not None:
                 looks.at_scopes(identity, needed)
                 scope[IDENTITY], caller = identity, (identity.tenant, identity.issuer, identity.principal)
-            elif path.startswith(METADATA) or (door is not None and path in door.open_paths):
+            elif path.startswith(METADATA) or (door is not None and door.is_open(path)):
                 scope[IDENTITY], caller = Identity(), address
             else:
                 raise looks.unauthorized(needed)
@@ -392,7 +392,7 @@ class House:
         """The scopes that a request needs."""
         if path == METRICS:
             return (METRICS_SCOPE,)
-        if path.startswith(METADATA) or (door is not None and path in door.open_paths):
+        if path.startswith(METADATA) or (door is not None and door.is_open(path)):
             return ()
         return (*looks.settings.access.scopes, *(door.scopes if door is not None else ()))
 
@@ -461,13 +461,17 @@ class _Entry(NamedTuple):
 
     door: Door
     scopes: tuple[str, ...]
-    open_paths: frozenset[str]
+    opens: OpenDoor | None
 
     @classmethod
     def of(cls, door: Door) -> _Entry:
         """What a door says."""
         scopes = tuple(door.scopes) if isinstance(door, NeedsScopes) else ()
-        return cls(door, scopes, frozenset(door.open_paths) if isinstance(door, OpenDoor) else frozenset())
+        return cls(door, scopes, door if isinstance(door, OpenDoor) else None)
+
+    def is_open(self, path: str) -> bool:
+        """Whether a path is for those who have no key yet. That of a card closes when its agent becomes narrower."""
+        return self.opens is not None and path in self.opens.open_paths
 
 
 class _Looks:

@@ -20,6 +20,7 @@ import ipaddress
 import logging
 import re
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -92,6 +93,41 @@ class AddressRule(NamedTuple):
         if self.network is not None:
             return number in self.network
         return self.itself and ip_of(self.host) == number
+
+
+class BothRules(NamedTuple):
+    """What two rules mean together: the destinations that fit both.
+
+    Attributes:
+        first, second: the rules.
+    """
+
+    first: Fitting
+    second: Fitting
+
+    def fits(self, to: Destination) -> bool:
+        """See `AddressRule`."""
+        return self.first.fits(to) and self.second.fits(to)
+
+    def holds(self, number: Address) -> bool:
+        """See `AddressRule`."""
+        return self.first.holds(number) and self.second.holds(number)
+
+
+Fitting = AddressRule | BothRules
+"""An entry of a list, as the guard asks it."""
+
+
+class _Lists(NamedTuple):
+    """The lists of rules, read."""
+
+    allow: Sequence[Fitting]
+    deny: Sequence[Fitting]
+    private: Sequence[Fitting]
+
+
+_OPEN = AddressRule("https", "", below=False, itself=True, port=None)
+"""What an empty `allow` lets through, of the open internet."""
 
 
 class EgressRules(Struct, frozen=True, forbid_unknown_fields=True):
@@ -170,23 +206,58 @@ class Egress:
     """The rules of one program for all outgoing calls of tools, and the last addresses that were refused.
 
     Args:
-        rules: what the operator set.
+        rules: what the operator set, when the program began.
+        now: tells what the operator has set by now. What that closes is closed at once; what it opens stays closed.
+            None where it can not change.
         clock: time.
 
     Attributes:
-        rules: what the operator set.
-        allow, deny, private: the same, read.
+        rules: what the operator set, when the program began.
         proxy: the proxy; None for none.
     """
 
-    def __init__(self, rules: EgressRules | None = None, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        rules: EgressRules | None = None,
+        *,
+        now: Callable[[], EgressRules] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.rules = rules or EgressRules()
-        self.allow = tuple(_opening(text, "allow") for text in self.rules.allow)
-        self.deny = tuple(_closing(text) for text in self.rules.deny)
-        self.private = tuple(_opening(text, "private") for text in self.rules.private)
         self.proxy = proxy_of(self.rules.proxy) if self.rules.proxy else None
+        self._now = now
+        self._latest = self.rules
+        self._first = self._lists = _lists(self.rules)
         self._clock = clock or SystemClock()
         self._refused: OrderedDict[tuple[str, str], RefusedAddress] = OrderedDict()
+
+    @property
+    def allow(self) -> Sequence[Fitting]:
+        """Where tools may go; empty for the whole open internet over https."""
+        return self._narrowed().allow
+
+    @property
+    def deny(self) -> Sequence[Fitting]:
+        """Where tools never go."""
+        return self._narrowed().deny
+
+    @property
+    def private(self) -> Sequence[Fitting]:
+        """The addresses inside that may be reached."""
+        return self._narrowed().private
+
+    def _narrowed(self) -> _Lists:
+        latest = self._now() if self._now is not None else self.rules
+        if latest is not self._latest:
+            now = _lists(latest)
+            is_named = self._first.allow or now.allow
+            self._lists = _Lists(
+                allow=_both(self._first.allow or (_OPEN,), now.allow or (_OPEN,)) if is_named else (),
+                deny=(*self._first.deny, *now.deny),
+                private=_both(self._first.private, now.private),
+            )
+            self._latest = latest
+        return self._lists
 
     @property
     def refused(self) -> tuple[RefusedAddress, ...]:
@@ -206,6 +277,19 @@ class Egress:
         self._refused[where, why] = RefusedAddress(self._clock.now(), where, why, before.times + 1 if before else 1)
         if len(self._refused) > REFUSALS_MAX:
             self._refused.popitem(last=False)
+
+
+def _lists(rules: EgressRules) -> _Lists:
+    return _Lists(
+        allow=tuple(_opening(text, "allow") for text in rules.allow),
+        deny=tuple(_closing(text) for text in rules.deny),
+        private=tuple(_opening(text, "private") for text in rules.private),
+    )
+
+
+def _both(first: Sequence[Fitting], second: Sequence[Fitting]) -> tuple[BothRules, ...]:
+    """What stands in both of two lists that open something."""
+    return tuple(BothRules(one, other) for one in first for other in second)
 
 
 def proxy_of(text: str) -> Proxy:

@@ -17,12 +17,12 @@ from ...compose.agents import open_policy
 from ...compose.mcp import find_servers, mcp_keys, mcp_pins
 from ...compose.secrets import open_secrets
 from ...compose.settings import ServeSettings, Settings
+from ...compose.settings_watch import open_egress
 from ...compose.tools import load_tools, with_labels
 from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
-from ...transport.egress import Egress
 from .. import options
 from ..callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
 from ..keys import entrance
@@ -212,7 +212,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
         read.servers,
         pins=mcp_pins(os.environ),
         secrets=open_secrets(os.environ).of,
-        egress=Egress(settings.egress),
+        egress=open_egress(settings, os.environ),
         labels=settings.tool_labels,
         wait_s=settings.mcp_wait,
         name=name,
