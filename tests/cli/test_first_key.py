@@ -114,3 +114,38 @@ async def test_a_server_whose_journal_is_gone_lets_nobody_in_and_says_so(
 
         await until(is_told)
         assert (await client.get("/healthz")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("policy.toml", None, "a policy can not be read"),
+        ("policy.toml", "[[rules]", "a policy can not be read"),
+        ("actum.toml", None, "the settings can not be read"),
+        ("actum.toml", "[agents", "the settings can not be read"),
+    ],
+)
+async def test_a_file_that_is_gone_or_broken_opens_nothing_and_is_told(
+    tmp_path: Path, file: str, text: str | None, told: str
+) -> None:
+    (tmp_path / "policy.toml").write_text('[[rules]]\nthen = "deny"\ntools = "add"\n[[rules]]\nthen = "allow"\n')
+    (tmp_path / "actum.toml").write_text('policy = "policy.toml"\n')
+    async with (
+        serving(tmp_path, "serve") as origin,
+        httpx2.AsyncClient(trust_env=False, timeout=30, base_url=origin) as client,
+    ):
+
+        async def outcome() -> str:
+            answer = await client.post("/v1/tools/add/call", json={"arguments": {"a": 1, "b": 2}})
+            return answer.text
+
+        assert "permission_denied" in (await outcome())
+        assert (await client.get("/readyz")).text == "yes\n"
+        (tmp_path / file).unlink() if text is None else (tmp_path / file).write_text(text)
+
+        async def is_told() -> bool:
+            ready = await client.get("/readyz")
+            return ready.status_code == 200 and told in ready.text and str(tmp_path) not in ready.text
+
+        await until(is_told)
+        assert "permission_denied" in (await outcome())

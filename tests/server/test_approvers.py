@@ -194,21 +194,19 @@ async def test_a_caller_of_a2a_approves_an_own_task_where_a_rule_lets_them(
 
 async def _send(it: Served, who: Caller, form: str, text: str, task: str = "") -> dict[str, str]:
     """Send a message, and wait for its task: the id, and the state in small letters."""
+    named = {"taskId": task} if task else {}
+    said: dict[str, object]
+    params: dict[str, object]
     if form == "1.0":
-        said: JsonObject = {
-            "messageId": text,
-            "role": "ROLE_USER",
-            "parts": [{"text": text}],
-            **({"taskId": task} if task else {}),
-        }
+        said = {"messageId": text, "role": "ROLE_USER", "parts": [{"text": text}], **named}
         method, path, params = "SendMessage", "/a2a/desk", {"message": said}
     elif form == "0.3":
         parts = [{"kind": "text", "text": text}]
-        said = {"kind": "message", "messageId": text, "role": "user", "parts": parts}
-        method, path, params = "message/send", "/a2a/desk", {"message": {**said, **({"taskId": task} if task else {})}}
+        said = {"kind": "message", "messageId": text, "role": "user", "parts": parts, **named}
+        method, path, params = "message/send", "/a2a/desk", {"message": said}
     else:
-        message = {"role": "user", "parts": [{"type": "text", "text": text}]}
-        method, path, params = "tasks/send", "/a2a/desk/legacy", {"id": f"t-{who}-{form}", "message": message}
+        said = {"id": f"t-{who}-{form}", "message": {"role": "user", "parts": [{"type": "text", "text": text}]}}
+        method, path, params = "tasks/send", "/a2a/desk/legacy", said
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     version = {"a2a-version": form} if form == "1.0" else {}
     told = (await it.ask(who, "POST", path, body, **version)).json()

@@ -32,7 +32,7 @@ async def test_what_an_agent_or_a_tool_says_comes_back_through_every_door(tmp_pa
     with ChatServer(answers) as model:
         settings = f'model = "{model.url}#m"\ntools = ["tools.py"]\npolicy = ""\n[agents.desk]\ntools = []\n'
         async with doors_open(tmp_path, settings, TOOLS) as place:
-            key = await place.key("ann", "--scope", "runs", "--scope", "tools")
+            key = await place.key("ann", "--scope", "runs", "--scope", "tools", "--scope", "models")
             heard: dict[str, Told] = {}
             for door in DOORS:
                 heard[door.name] = await door.ask(place, "desk", "Hello", key)
