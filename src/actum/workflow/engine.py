@@ -188,22 +188,40 @@ class WorkflowEngine:
         return self._later is not None and self._later.has(path)
 
     def _compare(self, number: int, record: NodeBegan, due: Due) -> None:
+        """Whether a node that began is given now what it was given then.
+
+        Raises:
+            ReplayDiverged: no.
+        """
+        found = self._as_recorded(number, record, due, spliced=False)
+        if found is None and record.kind == "http":  # an older version put the texts of requests together as they are
+            found = self._as_recorded(number, record, due, spliced=True)
+        if found is None:
+            raise self._diverged(number, f"the node {record.path} would be given something else than it was")
+        call = found[1]
+        if call is not None:
+            self._run.state.calls[number] = (call,)
+            self._made.count(call)
+
+    def _as_recorded(
+        self, number: int, record: NodeBegan, due: Due, *, spliced: bool
+    ) -> tuple[JsonObject, ToolCall | None] | None:
+        """What a node is given; None where the record says that the node was given something else."""
         try:
-            inputs, call = asked_for(due, is_foreign=self._is_foreign)
-        except (NoValue, NodeFailed) as none:
+            inputs, call = asked_for(due, is_foreign=self._is_foreign, spliced=spliced)
+        except NodeFailed as none:
+            if record.kind == "http" and not spliced:
+                return None
+            raise self._diverged(number, f"{record.path}: {none}") from None
+        except NoValue as none:
             raise self._diverged(number, f"{record.path}: {none}") from None
         given = inputs if call is None else self._run.path.catalog.shown(call).arguments
         known = record.inputs if record.call is None else record.call.arguments
         same = _digest(given) == record.kept if record.kept else given == known
-        if (
-            not same
-            or (call is None) != (record.call is None)
-            or (call and record.call and call.name != record.call.name)
-        ):
-            raise self._diverged(number, f"the node {record.path} would be given something else than it was")
-        if call is not None:
-            self._run.state.calls[number] = (call,)
-            self._made.count(call)
+        same = same and (call is None) == (record.call is None)
+        if not same or (call and record.call and call.name != record.call.name):
+            return None
+        return inputs, call
 
     def _diverged(self, number: int, why: str) -> ReplayDiverged:
         return ReplayDiverged(f"run {self._run.run_id} can not go on: at entry {number} {why}. Nothing was done.")
@@ -470,8 +488,10 @@ class WorkflowEngine:
             NoValue: an input has no value.
             NodeFailed: an input does not fit the node, or the tool is not one that the node may ask.
         """
-        inputs, call = asked_for(due, is_foreign=self._is_foreign)
         known = self._began.get(due.path)
+        if known is not None and known[0] in self._run.state.calls:
+            return known[0], {}, self._run.state.calls[known[0]][0]
+        inputs, call = asked_for(due, is_foreign=self._is_foreign)
         if known is not None:
             return known[0], inputs, call
         self._check_steps()

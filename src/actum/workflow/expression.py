@@ -16,6 +16,7 @@ from msgspec import Struct
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..policy.program import BUILT_IN, CelProgram, ProgramFailed, check_names
+from ..protocols.bound_text.part import Encoded, Given, Later, Part
 from ..schema.canonical import Unclear
 from .functions import FUNCTIONS, NUMBER_MAX, told
 from .lineage import DEVELOPER, Built, Lineage, Mixed, Steps, part_of, path_of
@@ -36,6 +37,12 @@ _PATH = re.compile(
 )
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\[\"([^\"]*)\"\]")
 _SECRET = re.compile(r"\s*secret:([A-Za-z_][\w.-]{0,127})\s*")
+SECRET = re.compile(rf"\$\{{{_SECRET.pattern}\}}")
+"""A reference to a secret."""
+_WRITERS = frozenset({"text", "loose_text", "loose_markdown", "coze_text"})
+"""Functions that say how a value is written in a text."""
+_DECLARED: dict[str, Encoded] = {"raw": "raw", "query_string": "query_string"}
+"""Words behind `|` by which an author declares that a value is encoded."""
 
 
 class NoValue(Exception):
@@ -106,9 +113,15 @@ class Literal(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """`${a.b[0]}`: the value itself."""
+    """`${a.b[0]}`: the value itself.
+
+    Attributes:
+        name: what names the value.
+        encoded: `${a.b|raw}` and `${a.b|query_string}`: the author says that the value is encoded for its place.
+    """
 
     name: Named
+    encoded: Encoded = ""
 
     def value(self, values: ScopeValues) -> Json:
         name = self.name
@@ -127,6 +140,11 @@ class Reference(Struct, frozen=True):
                 skipped = step == name.steps[0] and isinstance(value, dict) and "error" in value
                 raise NoValue(f"${{{name.path}}} has no value: there is no {step!r}", skipped=skipped) from None
         return value
+
+    def given(self, values: ScopeValues) -> Given:
+        """The value, to be put into a text."""
+        value = self.value(values)
+        return Given(value, _shown(value), self.encoded)
 
     def lineage(self, values: ScopeValues) -> Lineage:
         return part_of(values.lineage(self.name.root), self.name.steps)
@@ -150,6 +168,13 @@ class Piped(Struct, frozen=True):
         except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
             raise NoValue(f"{self.function}({self.of.name.path}): {type(error).__name__}: {error}"[:300]) from None
 
+    def given(self, values: ScopeValues) -> Given:
+        """The value, to be put into a text. A function that says how a value is written in a text leaves the value its
+        type, for places that have types."""
+        value = self.value(values)
+        encoded: Encoded = "form" if self.function == "loose_form" else ""
+        return Given(self.of.value(values) if self.function in _WRITERS else value, _shown(value), encoded)
+
     def lineage(self, values: ScopeValues) -> Lineage:
         return Mixed((self.of.lineage(values),))
 
@@ -163,18 +188,27 @@ class TextOf(Struct, frozen=True):
     parts: tuple[Literal | Reference | Piped, ...]
 
     def value(self, values: ScopeValues) -> Json:
-        shown: list[str] = []
+        return "".join(part if isinstance(part, str) else part.text for part in self.given(values))
+
+    def given(self, values: ScopeValues) -> list[Part]:
+        """The words of the text and the values in it, for a text that has a grammar.
+
+        Raises:
+            NoValue: one has no value, or all together are too long.
+        """
+        parts: list[Part] = []
         left = MADE_MAX
         for part in self.parts:
-            value = part.value(values)
-            if isinstance(value, list | dict):
-                check_size(value, left)
-            text = _shown(value)
-            left -= len(text)
+            if isinstance(part, Literal):
+                words = str(part.constant)
+                found: Part = Later(words) if SECRET.fullmatch(words) else words
+            else:
+                found = part.given(values)
+            left -= len(found if isinstance(found, str) else found.text)
             if left < 0:
                 raise NoValue(f"a text would have more than {MADE_MAX} characters")
-            shown.append(text)
-        return "".join(shown)
+            parts.append(found)
+        return parts
 
     def lineage(self, values: ScopeValues) -> Lineage:
         return Mixed(tuple(part.lineage(values) for part in self.parts))
@@ -332,7 +366,9 @@ def read_reference(text: str) -> Reference | Piped:
     reference = Reference(Named(found[1], steps, optional=bool(found[3])))
     if not found[4]:
         return reference
-    check_names("function", [found[4]], sorted(FUNCTIONS))
+    if found[4] in _DECLARED:
+        return Reference(reference.name, _DECLARED[found[4]])
+    check_names("function", [found[4]], sorted([*FUNCTIONS, *_DECLARED]))
     return Piped(reference, found[4])
 
 
@@ -394,6 +430,13 @@ def as_json(value: object) -> Json:
 
 
 def _shown(value: Json) -> str:
+    """A value as it stands inside of a text.
+
+    Raises:
+        NoValue: the text would be too long.
+    """
+    if isinstance(value, list | dict):
+        check_size(value, MADE_MAX)
     return "" if value is None else told(value)
 
 

@@ -13,11 +13,13 @@ from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.provenance import Origins
 from ..core.record import NodeError
 from ..policy.origins import Lookup
+from ..protocols.bound_text.part import NoPlace
 from ..schema.schema import compile_schema
 from .asking import told_of
 from .flow import Due, NodeOutcome
 from .lineage import DEVELOPER, Built, Lineage, OfTool, as_foreign, is_models, origins_in
 from .pure import NodeFailed, failed
+from .request import request_of
 from .settings import AgentNode, CodeNode, HttpNode, KnowledgeNode, ToolNode, WorkflowNode
 from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
 
@@ -27,19 +29,27 @@ _HELD = "a value of an http node names a secret that the definition does not nam
 _NOT_PUBLISHED = "an imported workflow gets no secret before a person has published the workflow"
 
 
-def asked_for(due: Due, *, is_foreign: bool) -> tuple[JsonObject, ToolCall | None]:
+def asked_for(due: Due, *, is_foreign: bool, spliced: bool = False) -> tuple[JsonObject, ToolCall | None]:
     """What a node is given, and the call that it makes.
 
     Args:
         due: the node.
         is_foreign: whether the literals of the definition are a stranger's.
+        spliced: put texts together without regard to their grammar. Runs that older versions began have such calls on
+            record; no call is begun so.
 
     Raises:
         NoValue: an expression has no value.
         NodeFailed: the values do not fit the node.
     """
     scope, settings = due.scope, due.node.settings
-    given: JsonObject = {name: each.value(scope) for name, each in due.node.expressions.items()}
+    if isinstance(settings, HttpNode) and not spliced:
+        try:
+            given = request_of(due.node.expressions, scope)
+        except NoPlace as problem:
+            raise NodeFailed("no_place", str(problem)) from None
+    else:
+        given = {name: each.value(scope) for name, each in due.node.expressions.items()}
     match settings:
         case ToolNode(tool=name):
             return given, ToolCall(due.path, name, object_in(given["with"], "with"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Sequence
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import structs
 
@@ -17,6 +17,8 @@ from ..core.errors import CallTimeout, PermissionDenied, ResourceLimit, ToolErro
 from ..core.interfaces import Context
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.tool import Effects, Tool
+from ..protocols.bound_text.form import form_of
+from ..protocols.bound_text.part import NoPlace
 from ..sandbox.jail import Jail
 from ..toolsets.code import find_node
 from ..toolsets.jailed_command import CommandOutput, run_command
@@ -24,14 +26,15 @@ from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
 from ..transport.guard import AddressRefused, Guard
 from ..transport.http import HttpFailure
+from .expression import SECRET
 from .functions import told
+from .request import body_bytes, with_secrets
 
 CODE_TOOL = "workflow_code"
 HTTP_READ_TOOL = "workflow_http_read"
 HTTP_SEND_TOOL = "workflow_http_send"
 READING = frozenset({"GET", "HEAD"})
 
-_SECRET = re.compile(r"\$\{\s*secret:([A-Za-z_][\w.-]{0,127})\s*\}")
 _RESULT = ".result"
 _INPUTS = "inputs.json"
 
@@ -114,16 +117,17 @@ class WorkflowTools:
         return _result(output)
 
     async def _send(self, given: JsonObject, context: Context) -> Json:
-        method, url = str(given["method"]), _with_secrets(given["url"], context)
-        query = _with_secrets(given.get("query", {}), context)
-        headers = _with_secrets(given.get("headers", {}), context)
-        body = _with_secrets(given.get("body"), context)
-        if not isinstance(url, str) or not isinstance(query, dict) or not isinstance(headers, dict):
+        try:
+            request = with_secrets(given, lambda name: _secret(context, name))
+        except NoPlace as problem:
+            raise ToolError(f"A secret can not be sent at its place: {problem}.") from None
+        method, url, query, headers = str(given["method"]), request["url"], request["query"], request["headers"]
+        if not isinstance(url, str) or not isinstance(query, dict | str) or not isinstance(headers, dict):
             raise ToolError("An http node sends to a url, with objects as query and headers.")
         sent = {str(name).lower(): told(value) for name, value in headers.items()}
-        data = b"" if body is None else told(body).encode()
-        if data and "content-type" not in sent:
-            sent["content-type"] = "text/plain; charset=utf-8" if isinstance(body, str) else "application/json"
+        data, media_type = body_bytes(sent.get("content-type", ""), request["body"])
+        if data and media_type:
+            sent["content-type"] = media_type
         try:
             answer = await self._fetcher.send(
                 method,
@@ -160,17 +164,6 @@ def _result(output: CommandOutput) -> Json:
         raise ToolError(f"What main() returned is no JSON: {problem}") from None
 
 
-def _with_secrets(value: Json, context: Context) -> Json:
-    """A value with the secrets that are named in it."""
-    if isinstance(value, str):
-        return _SECRET.sub(lambda found: _secret(context, found[1]), value)
-    if isinstance(value, dict):
-        return {name: _with_secrets(item, context) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_with_secrets(item, context) for item in value]
-    return value
-
-
 def _secret(context: Context, name: str) -> str:
     try:
         return context.secret(name)
@@ -180,7 +173,7 @@ def _secret(context: Context, name: str) -> str:
 
 def placeholders(value: Json) -> int:
     """How many secrets a value names."""
-    return len(_SECRET.findall(dumps(value))) if value is not None else 0
+    return len(SECRET.findall(dumps(value))) if value is not None else 0
 
 
 def literal_origin(url: Json) -> str:
@@ -190,12 +183,13 @@ def literal_origin(url: Json) -> str:
     return found[1] if found else ""
 
 
-def _with_query(url: str, query: JsonObject) -> str:
+def _with_query(url: str, query: JsonObject | str) -> str:
     if not query:
         return url
     parts = urlsplit(url)
-    more = urlencode([(name, told(value)) for name, value in query.items() if value is not None])
-    return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, more)))))
+    if isinstance(query, dict):
+        query = form_of({name: None if value is None else told(value) for name, value in query.items()})
+    return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, query)))))
 
 
 def _failure(failure: HttpFailure) -> Exception:

@@ -1,0 +1,156 @@
+"""Values in forms: `application/x-www-form-urlencoded` and `multipart/form-data`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from urllib.parse import quote_plus
+
+from msgspec import Struct
+
+from ...core.json import JsonObject, dumps
+from .address import checked_query
+from .part import Given, NoPlace, Parts, check_count
+
+_LINE = re.compile(r"\r\n?|\n")
+
+
+def form_encoded(text: str) -> str:
+    """A name or a value of a form.
+
+    Raises:
+        NoPlace: the text holds half of a character.
+    """
+    try:
+        return quote_plus(text)
+    except UnicodeEncodeError:
+        raise NoPlace("expected whole characters, and not half of one") from None
+
+
+def bind_form(parts: Parts) -> str:
+    """A form that is written as a text.
+
+    Raises:
+        NoPlace: a value can not stand at its place.
+
+    >>> bind_form(["note=", Given.of("a&b=1"), "&z=1"])
+    'note=a%26b%3D1&z=1'
+    """
+    written = ""
+    for part in parts:
+        if not isinstance(part, Given):
+            written += part if isinstance(part, str) else part.text
+        elif part.encoded in ("raw", "form"):
+            written += part.text
+        else:
+            written += checked_query(part.text) if part.encoded == "query_string" else form_encoded(part.text)
+    return written
+
+
+def form_of(fields: JsonObject) -> str:
+    """A form. A list is a field for each item; null is no field.
+
+    >>> form_of({"a": "1&b=2", "c": [1, 2], "d": None})
+    'a=1%26b%3D2&c=1&c=2'
+    """
+    return "&".join(f"{form_encoded(name)}={form_encoded(text)}" for name, text in _pairs(fields))
+
+
+def _pairs(fields: JsonObject) -> Iterable[tuple[str, str]]:
+    for name, value in fields.items():
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                yield name, item if isinstance(item, str) else dumps(item)
+
+
+class FormPart(Struct, frozen=True):
+    """One part of `multipart/form-data`.
+
+    Attributes:
+        name: of the field.
+        data: its content.
+        media_type: of the content; empty for plain text.
+        file_name: empty where the part is no file.
+    """
+
+    name: str
+    data: bytes
+    media_type: str = ""
+    file_name: str = ""
+
+
+def multipart(parts: Iterable[FormPart]) -> tuple[bytes, str]:
+    """A body, and its content type. The boundary follows from the parts, so that no part can hold it."""
+    written: list[bytes] = []
+    for part in parts:
+        head = f'Content-Disposition: form-data; name="{in_quotes(part.name)}"'
+        if part.file_name:
+            head += f'; filename="{in_quotes(part.file_name)}"'
+        if part.media_type:
+            head += f"\r\nContent-Type: {part.media_type}"
+        written.append(head.encode() + b"\r\n\r\n" + part.data)
+    boundary = "actum-" + hashlib.sha256(b"\0".join(written)).hexdigest()[:40]
+    lines = b"".join(b"--%s\r\n%s\r\n" % (boundary.encode(), each) for each in written)
+    return lines + b"--%s--\r\n" % boundary.encode(), f"multipart/form-data; boundary={boundary}"
+
+
+def multipart_of(fields: JsonObject) -> tuple[bytes, str]:
+    """Fields as `multipart/form-data`."""
+    return multipart(FormPart(name, text.encode()) for name, text in _pairs(fields))
+
+
+def in_quotes(text: str) -> str:
+    """As WHATWG writes names in multipart/form-data."""
+    return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def bind_multipart(media_type: str, parts: Parts) -> str:
+    """A body of `multipart/form-data` that is written as a text.
+
+    Raises:
+        NoPlace: a value can not stand at its place, or the content type names no boundary.
+    """
+    named = re.search(r"boundary=(?:\"([^\"]+)\"|([^\s;\"]+))", media_type, re.IGNORECASE)
+    if named is None:
+        raise NoPlace("expected a boundary in the content type, or an object as the body")
+    check_count(parts)
+    mark = f"--{named[1] or named[2]}"
+    written = ""
+    for part in parts:
+        if not isinstance(part, Given) or part.encoded == "raw":
+            written += part if isinstance(part, str) else part.text
+            continue
+        _, began, here = written.rpartition(mark)
+        lines = _LINE.split(here)
+        if not began:
+            raise NoPlace("expected the value inside of a part of the form")
+        if "" not in lines[1:]:
+            if lines[-1].count('"') % 2 == 0:
+                raise NoPlace("expected the value within quotes, since it stands in the header of a part")
+            written += in_quotes(part.text)
+            continue
+        if mark in part.text:
+            raise NoPlace("expected a value without the boundary of the form")
+        written += part.text
+    _check_boundaries(mark, written, parts)
+    return written
+
+
+def _check_boundaries(mark: str, written: str, parts: Parts) -> None:
+    """Whether values together with the author's words make no boundary more."""
+    drawn = sum(part.count(mark) for part in parts if isinstance(part, str))
+    drawn += sum(part.text.count(mark) for part in parts if isinstance(part, Given) and part.encoded == "raw")
+    if written.count(mark) != drawn:
+        raise NoPlace("expected a value without the boundary of the form")
+
+
+def encoded_fields(media_type: str, fields: JsonObject) -> tuple[bytes, str] | None:
+    """An object as the body of a form, and its content type; None where the content type is that of no form."""
+    match media_type.partition(";")[0].strip().lower():
+        case "application/x-www-form-urlencoded":
+            return form_of(fields).encode(), media_type
+        case "multipart/form-data":
+            return multipart_of(fields)
+        case _:
+            return None

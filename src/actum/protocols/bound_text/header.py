@@ -1,0 +1,67 @@
+"""Values in headers of HTTP."""
+
+from __future__ import annotations
+
+import re
+
+from .part import Given, NoPlace, Parts, check_count
+
+VISIBLE = re.compile(r"[\x20-\x7e\t]*")
+"""What a header can hold without a doubt."""
+COOKIE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*")
+"""What the value of a cookie can hold (RFC 6265, section 4.1.1)."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_DELIMITERS = re.compile(r"[,;=\"]")
+_CREDENTIAL = re.compile(r"[\s,;\"]")
+
+
+def bind_header(name: str, parts: Parts) -> str:
+    """The value of a header.
+
+    No value ends a header. Where the author's own words have a delimiter of headers (`,`, `;`, `=` or a quotation
+    mark), a value has none of these; within quotation marks it is a quoted string (RFC 9110, section 5.6.4).
+
+    Args:
+        name: of the header.
+        parts: what its value is made of.
+
+    Raises:
+        NoPlace: a value can not stand at its place.
+
+    >>> bind_header("If-Match", ['"', Given.of('a"b'), '"'])
+    '"a\\\\"b"'
+    """
+    check_count(parts)
+    has_delimiters = any(isinstance(part, str) and _DELIMITERS.search(part) for part in parts)
+    written = ""
+    for part in parts:
+        if not isinstance(part, Given):
+            written += part if isinstance(part, str) else part.text
+            continue
+        text = part.text
+        if _CONTROL.search(text):
+            raise NoPlace("expected a value without line breaks and control characters, since it stands in a header")
+        if part.encoded != "raw" and len(parts) > 1:
+            text = _inside(name.lower(), text, written, has_delimiters=has_delimiters)
+        written += text
+    return written
+
+
+def _inside(name: str, text: str, written: str, *, has_delimiters: bool) -> str:
+    """A value beside other words of a header."""
+    if name == "cookie":
+        if not COOKIE.fullmatch(text):
+            raise NoPlace("expected characters that a cookie can hold: visible ASCII without ',', ';' and quotes")
+        return text
+    if _is_in_quotes(written):
+        return text.replace("\\", "\\\\").replace('"', '\\"')
+    if name in ("authorization", "proxy-authorization") and _CREDENTIAL.search(text):
+        raise NoPlace("expected a credential without blanks, ',', ';' and quotes")
+    if has_delimiters and _DELIMITERS.search(text):
+        raise NoPlace("expected a value without ',', ';', '=' and quotes, which divide the header here")
+    return text
+
+
+def _is_in_quotes(written: str) -> bool:
+    return len(re.findall(r'"', re.sub(r"\\.", "", written))) % 2 == 1
