@@ -58,6 +58,9 @@ NODES_WITHOUT_A_BREATH = 64
 _TIMED = ("person", "wait")
 """Nodes that go on by themselves when their time is over."""
 
+_WITH_TEXTS = frozenset({"http", "tool"})
+"""The types of nodes whose texts may have a grammar."""
+
 
 class WorkflowEngine:
     """Carries out one run of a workflow.
@@ -194,7 +197,7 @@ class WorkflowEngine:
             ReplayDiverged: no.
         """
         found = self._as_recorded(number, record, due, spliced=False)
-        if found is None and record.kind == "http":  # an older version put the texts of requests together as they are
+        if found is None and record.kind in _WITH_TEXTS:  # an older version put their texts together as they are
             found = self._as_recorded(number, record, due, spliced=True)
         if found is None:
             raise self._diverged(number, f"the node {record.path} would be given something else than it was")
@@ -208,9 +211,9 @@ class WorkflowEngine:
     ) -> tuple[JsonObject, ToolCall | None] | None:
         """What a node is given; None where the record says that the node was given something else."""
         try:
-            inputs, call = asked_for(due, is_foreign=self._is_foreign, spliced=spliced)
+            inputs, call = asked_for(due, self._parameters_of, is_foreign=self._is_foreign, spliced=spliced)
         except NodeFailed as none:
-            if record.kind == "http" and not spliced:
+            if record.kind in _WITH_TEXTS and not spliced:
                 return None
             raise self._diverged(number, f"{record.path}: {none}") from None
         except NoValue as none:
@@ -222,6 +225,10 @@ class WorkflowEngine:
         if not same or (call and record.call and call.name != record.call.name):
             return None
         return inputs, call
+
+    def _parameters_of(self, tool: str) -> JsonObject:
+        bound = self._run.path.catalog.get(tool)
+        return {} if bound is None else bound.tool.parameters
 
     def _diverged(self, number: int, why: str) -> ReplayDiverged:
         return ReplayDiverged(f"run {self._run.run_id} can not go on: at entry {number} {why}. Nothing was done.")
@@ -491,7 +498,7 @@ class WorkflowEngine:
         known = self._began.get(due.path)
         if known is not None and known[0] in self._run.state.calls:
             return known[0], {}, self._run.state.calls[known[0]][0]
-        inputs, call = asked_for(due, is_foreign=self._is_foreign)
+        inputs, call = asked_for(due, self._parameters_of, is_foreign=self._is_foreign)
         if known is not None:
             return known[0], inputs, call
         self._check_steps()

@@ -210,6 +210,18 @@ class TextOf(Struct, frozen=True):
             parts.append(found)
         return parts
 
+    def sketched(self) -> list[Part]:
+        """The words of the text, with numbers in the places of the values."""
+        parts: list[Part] = []
+        for at, part in enumerate(self.parts):
+            if isinstance(part, Literal):
+                words = str(part.constant)
+                parts.append(Later(words) if SECRET.fullmatch(words) else words)
+            else:
+                encoded = part.encoded if isinstance(part, Reference) else ""
+                parts.append(Given.of(at, "" if encoded == "raw" else encoded))
+        return parts
+
     def lineage(self, values: ScopeValues) -> Lineage:
         return Mixed(tuple(part.lineage(values) for part in self.parts))
 

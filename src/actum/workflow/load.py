@@ -28,6 +28,7 @@ from .expression import ROOTS, Expression, ListOf, Named, ObjectOf, compile_valu
 from .graph import Definition, Edge, Graph, GraphNode
 from .nodes import ERROR, NODE_TYPES, NodeType, seconds_of
 from .plain_keys import plain_keys
+from .request import place_problems
 from .settings import (
     AnySettings,
     Default,
@@ -75,20 +76,29 @@ class CheckedText(Struct):
     source: SourceText
 
 
-def read_definition(text: str | bytes) -> Definition:
+def read_definition(text: str | bytes, *, is_kept: bool = False) -> Definition:
     """The workflow that a text defines.
+
+    Args:
+        text: the definition.
+        is_kept: as `check_text` says.
 
     Raises:
         BadWorkflow: something is wrong with the text.
     """
-    checked = check_text(text)
+    checked = check_text(text, is_kept=is_kept)
     if checked.definition is None:
         raise BadWorkflow(checked.problems)
     return checked.definition
 
 
-def check_text(text: str | bytes) -> CheckedText:
+def check_text(text: str | bytes, *, is_kept: bool = False) -> CheckedText:
     """Check a text and collect all that is wrong.
+
+    Args:
+        text: the definition.
+        is_kept: a run or a publication keeps the definition. What an older version took is not refused then: a node
+            whose values have no place fails when it is due.
 
     Raises:
         BadWorkflow: the text can not be read at all.
@@ -98,15 +108,16 @@ def check_text(text: str | bytes) -> CheckedText:
     if halves:
         told = "this is no text: it holds half of a character, \\ud800 to \\udfff"
         raise BadWorkflow([TextProblem(told, *source.at(place)) for place in halves])
-    return _Check(source).checked()
+    return _Check(source, is_kept=is_kept).checked()
 
 
 class _Check:
     """Checks one definition."""
 
-    def __init__(self, source: SourceText) -> None:
+    def __init__(self, source: SourceText, *, is_kept: bool) -> None:
         self.source = source
         self.problems = list(source.problems)
+        self._is_kept = is_kept
         self._left = NODES_MAX
         self._nearest = _Nearest()
         self._names: set[str] = set()
@@ -368,6 +379,10 @@ class _Check:
         if isinstance(settings, MergeNode):
             expressions |= self._groups(settings, place, known)
         self._safe(node, place)
+        if isinstance(settings, HttpNode) and not self._is_kept:
+            for steps, message in place_problems(expressions):
+                told = f"{node.name}.{'.'.join(steps)}: {message}"
+                self.say(told, (*place, *steps), "write ${...|raw} for a value that is encoded already")
         self._assigned(node, place, known)
         return structs.replace(node, expressions=expressions, body=body)
 

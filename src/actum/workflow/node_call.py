@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import msgspec
 from msgspec import UNSET
@@ -19,7 +20,7 @@ from .asking import told_of
 from .flow import Due, NodeOutcome
 from .lineage import DEVELOPER, Built, Lineage, OfTool, as_foreign, is_models, origins_in
 from .pure import NodeFailed, failed
-from .request import request_of
+from .request import arguments_of, request_of
 from .settings import AgentNode, CodeNode, HttpNode, KnowledgeNode, ToolNode, WorkflowNode
 from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
 
@@ -29,11 +30,14 @@ _HELD = "a value of an http node names a secret that the definition does not nam
 _NOT_PUBLISHED = "an imported workflow gets no secret before a person has published the workflow"
 
 
-def asked_for(due: Due, *, is_foreign: bool, spliced: bool = False) -> tuple[JsonObject, ToolCall | None]:
+def asked_for(
+    due: Due, parameters_of: Callable[[str], JsonObject], *, is_foreign: bool, spliced: bool = False
+) -> tuple[JsonObject, ToolCall | None]:
     """What a node is given, and the call that it makes.
 
     Args:
         due: the node.
+        parameters_of: the schema of the arguments of a tool, by the name of the tool.
         is_foreign: whether the literals of the definition are a stranger's.
         spliced: put texts together without regard to their grammar. Runs that older versions began have such calls on
             record; no call is begun so.
@@ -42,14 +46,8 @@ def asked_for(due: Due, *, is_foreign: bool, spliced: bool = False) -> tuple[Jso
         NoValue: an expression has no value.
         NodeFailed: the values do not fit the node.
     """
-    scope, settings = due.scope, due.node.settings
-    if isinstance(settings, HttpNode) and not spliced:
-        try:
-            given = request_of(due.node.expressions, scope)
-        except NoPlace as problem:
-            raise NodeFailed("no_place", str(problem)) from None
-    else:
-        given = {name: each.value(scope) for name, each in due.node.expressions.items()}
+    settings = due.node.settings
+    given = _values(due, parameters_of, spliced=spliced)
     match settings:
         case ToolNode(tool=name):
             return given, ToolCall(due.path, name, object_in(given["with"], "with"))
@@ -74,6 +72,26 @@ def asked_for(due: Due, *, is_foreign: bool, spliced: bool = False) -> tuple[Jso
             return given, ToolCall(due.path, name, {"method": settings.method, **sent})
         case _:
             return given, None
+
+
+def _values(due: Due, parameters_of: Callable[[str], JsonObject], *, spliced: bool) -> JsonObject:
+    """The values of a node, each bound where it stands in a text with a grammar.
+
+    Raises:
+        NoValue: an expression has no value.
+        NodeFailed: a value can not stand at its place.
+    """
+    expressions, scope = due.node.expressions, due.scope
+    try:
+        match due.node.settings:
+            case HttpNode() if not spliced:
+                return request_of(expressions, scope)
+            case ToolNode(tool=name) if not spliced:
+                return {"with": arguments_of(expressions["with"], scope, parameters_of(name))}
+            case _:
+                return {name: each.value(scope) for name, each in expressions.items()}
+    except NoPlace as problem:
+        raise NodeFailed("no_place", str(problem)) from None
 
 
 def check_knowledge(due: Due, bound: ResolvedTool | None) -> None:

@@ -83,7 +83,7 @@ def only_node(definition: Definition, name: str, inputs: JsonObject, pins: JsonO
         "edges": [f"{each} > {begins}" for each in nodes if each != begins],
         "outputs": dict(gives),
     }
-    made = read_definition(msgspec.json.encode(text))
+    made = read_definition(msgspec.json.encode(text), is_kept=True)
     path = f"{PINNED}[0]/{node.name}" if is_inside else node.name
     return OnlyNode(made, path, {**inputs, PINNED: pins})
 

@@ -393,7 +393,7 @@ class PublishedWorkflows:
         if digest not in self._definitions:
             while len(self._definitions) >= DEFINITIONS_MAX:
                 del self._definitions[next(iter(self._definitions))]
-            self._definitions[digest] = read_definition(text)
+            self._definitions[digest] = read_definition(text, is_kept=True)
         return self._definitions[digest]
 
 

@@ -1,4 +1,5 @@
-"""What an `http` node sends: each value of the workflow is bound by the rule of its place in the request.
+"""What an `http` node sends: each value of the workflow is bound by the rule of its place in the request. So are values
+in texts for tools whose parameters declare a grammar.
 
 Values are bound twice, by the same rules: first those of the workflow, which stand on record; then, at the moment of
 sending, the secrets.
@@ -6,12 +7,13 @@ sending, the secrets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from ..core.json import Json, JsonObject
 from ..protocols.bound_text.address import bind_address, bind_query
 from ..protocols.bound_text.form import encoded_fields
-from ..protocols.bound_text.grammar import bind_body, is_known
+from ..protocols.bound_text.grammar import bind_body, bind_of, is_known
 from ..protocols.bound_text.header import bind_header
 from ..protocols.bound_text.part import Given, NoPlace, Part, Parts, joined
 from .expression import SECRET, Expression, Literal, ObjectOf, Piped, Reference, ScopeValues, TextOf
@@ -58,10 +60,7 @@ def _bound(expression: Expression, scope: ScopeValues, bind: Bind) -> Json:
 def _headers(expression: Expression, scope: ScopeValues) -> Json:
     if not isinstance(expression, ObjectOf):
         return expression.value(scope)
-    return {
-        name: _bound(each, scope, lambda parts, header=name: bind_header(header, parts))  # type: ignore[misc]
-        for name, each in expression.fields.items()
-    }
+    return {name: _bound(each, scope, partial(bind_header, name)) for name, each in expression.fields.items()}
 
 
 def _body(expression: Expression, scope: ScopeValues, media_type: str) -> Json:
@@ -97,6 +96,28 @@ def _is_raw(expression: Expression) -> bool:
             return False
 
 
+def arguments_of(expression: Expression, scope: ScopeValues, parameters: JsonObject) -> Json:
+    """The arguments of a tool. A text is bound by the grammar that the schema of its parameter declares, if any.
+
+    Raises:
+        NoPlace: a value can not stand at its place; the message begins with the parameter.
+        NoValue: an expression has no value.
+    """
+    properties = parameters.get("properties")
+    if not isinstance(expression, ObjectOf) or not isinstance(properties, dict):
+        return expression.value(scope)
+    found: JsonObject = {}
+    for name, field in expression.fields.items():
+        schema = properties.get(name)
+        schema = schema if isinstance(schema, dict) else {}
+        bind = bind_of(schema) if isinstance(field, TextOf) else None
+        try:
+            found[name] = arguments_of(field, scope, schema) if bind is None else _bound(field, scope, bind)
+        except NoPlace as problem:
+            raise NoPlace(f"{name}: {problem}") from None
+    return found
+
+
 # Secrets. -------------------------------------------------------------------------------------------------------------
 
 
@@ -115,10 +136,7 @@ def with_secrets(request: JsonObject, secret: Callable[[str], str]) -> JsonObjec
     sent["url"] = _filled(request.get("url"), secret, bind_address)
     sent["query"] = _filled(request.get("query", {}), secret, bind_query)
     if isinstance(headers, dict):
-        sent["headers"] = {
-            name: _filled(value, secret, lambda parts, header=name: bind_header(header, parts))  # type: ignore[misc]
-            for name, value in headers.items()
-        }
+        sent["headers"] = {name: _filled(value, secret, partial(bind_header, name)) for name, value in headers.items()}
     type_ = _content_type(headers)
     sent["body"] = _filled(
         request.get("body"), secret, lambda parts: bind_body(type_, parts) if is_known(type_) else joined(parts)
@@ -151,3 +169,42 @@ def body_bytes(media_type: str, body: Json) -> tuple[bytes, str]:
     if data and not media_type:
         media_type = "text/plain; charset=utf-8" if isinstance(body, str) else "application/json"
     return data, media_type
+
+
+# Definitions. ---------------------------------------------------------------------------------------------------------
+
+_TYPE_UNKNOWN = "the content type is not written in the definition, so the places of the values can not be told"
+
+
+def place_problems(expressions: Mapping[str, Expression]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Which texts of a request can not be bound, whatever their values are, and why not."""
+    headers = expressions.get("headers")
+    for name, bind in (("url", bind_address), ("query", bind_query)):
+        yield from _problem((name,), expressions.get(name), bind)
+    for name, each in headers.fields.items() if isinstance(headers, ObjectOf) else ():
+        yield from _problem(("headers", name), each, partial(bind_header, name))
+    body = expressions.get("body")
+    if isinstance(body, TextOf):
+        type_ = _written_type(headers)
+        if type_ is None:
+            yield ("body",), _TYPE_UNKNOWN
+        else:
+            yield from _problem(("body",), body, partial(bind_body, type_))
+
+
+def _problem(place: tuple[str, ...], text: Expression | None, bind: Bind) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(text, TextOf):
+        try:
+            bind(text.sketched())
+        except NoPlace as problem:
+            yield place, str(problem)
+
+
+def _written_type(headers: Expression | None) -> str | None:
+    """The content type that a definition writes; None where a value decides it."""
+    if headers is None or isinstance(headers, Literal):
+        return _content_type(headers.constant if headers is not None else None)
+    for name, each in headers.fields.items() if isinstance(headers, ObjectOf) else ():
+        if name.lower() == "content-type":
+            return told(each.constant) if isinstance(each, Literal) else None
+    return "" if isinstance(headers, ObjectOf) else None

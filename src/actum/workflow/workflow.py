@@ -653,7 +653,7 @@ class Workflow:
     async def _definition(self, digest: str, journal: Journal) -> Definition:
         """The definition with which a run began: parsed once."""
         if digest not in self._known:
-            self._known[digest] = read_definition(await journal.kept(digest))
+            self._known[digest] = read_definition(await journal.kept(digest), is_kept=True)
         return self._known[digest]
 
     def _model(self, name: str) -> Model:

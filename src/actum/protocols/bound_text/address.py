@@ -20,6 +20,7 @@ _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
 _WHOLE_HOST = re.compile(rf"(?:{_HOST.pattern}|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?")
 _PORT = re.compile(r"[0-9]{1,5}")
 _QUERY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?\[\]-]|%[0-9A-Fa-f]{2})*")
+_TWO_MEANINGS = re.compile(r"[\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
 _SEGMENT_DOTS = re.compile(r"(?i)(?:\.|%2e){0,2}")
 
 
@@ -78,7 +79,19 @@ def _bound(written: str, given: Given, following: object, *, after_value: bool) 
         if "?" not in written:
             raise NoPlace("expected a ? before a value that is declared a query_string")
         return checked_query(given.text)
+    if "?" not in written and "#" not in written:
+        _check_segment(given.text)
     return percent_encoded(given.text)
+
+
+def _check_segment(text: str) -> None:
+    """Whether two readers take a value for the same segment of a path, also where one of them decodes it twice."""
+    pieces = re.split(r"[/\\]", text)
+    if _TWO_MEANINGS.search(text) or (len(pieces) > 1 and {".", ".."} & set(pieces)):
+        raise NoPlace(
+            "expected a value without control characters, % before two digits, and '..' beside a /, "
+            "since it is a part of the path"
+        )
 
 
 def _in_authority(before: str, text: str, following: str | None) -> str:

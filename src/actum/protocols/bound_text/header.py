@@ -11,7 +11,7 @@ VISIBLE = re.compile(r"[\x20-\x7e\t]*")
 COOKIE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*")
 """What the value of a cookie can hold (RFC 6265, section 4.1.1)."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_UNFIT = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _DELIMITERS = re.compile(r"[,;=\"]")
 _CREDENTIAL = re.compile(r"[\s,;\"]")
 
@@ -40,8 +40,8 @@ def bind_header(name: str, parts: Parts) -> str:
             written += part if isinstance(part, str) else part.text
             continue
         text = part.text
-        if _CONTROL.search(text):
-            raise NoPlace("expected a value without line breaks and control characters, since it stands in a header")
+        if _UNFIT.search(text):
+            raise NoPlace("expected a value without line breaks and signs beyond Latin-1, since it stands in a header")
         if part.encoded != "raw" and len(parts) > 1:
             text = _inside(name.lower(), text, written, has_delimiters=has_delimiters)
         written += text

@@ -146,9 +146,12 @@ def _read(text: str) -> tuple[Json, list[tuple[str, ...]]]:
         return dict(pairs)
 
     try:
-        return json.loads(text, object_pairs_hook=object_of, parse_constant=_refuse), objects
+        found: Json = json.loads(text, object_pairs_hook=object_of, parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise NoPlace(_BROKEN) from None
+    if any(_WHOLE.fullmatch(name) for names in objects for name in names):
+        raise NoPlace(_BROKEN)  # a name stands within quotes
+    return found, objects
 
 
 def _refuse(name: str) -> None:

@@ -26,6 +26,7 @@ from .setup import ApiSetup, SecretCredential
 _SECRET_WORD = re.compile(r"(?i)(?<![a-z])(api-?key|key|token|secret|auth|password|passwd|session|sig|signature)$")
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?::([a-z]+))?\}")
+_FORM = "application/x-www-form-urlencoded"
 _CREDENTIAL_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
@@ -155,7 +156,7 @@ class _Request:
             "security": [{scheme: [] for scheme in endpoint.secrets}],
         }
         if self.body is not None:
-            kind = "application/x-www-form-urlencoded" if endpoint.form else "application/json"
+            kind = _FORM if endpoint.form else "application/json"
             operation["requestBody"] = {"required": True, "content": {kind: {"schema": {}}}}
         return {
             "openapi": "3.1.0",
@@ -175,6 +176,8 @@ class _Request:
         return _PLACE.sub(r"{\1}", text)
 
     def _take(self, where: str, name: str, value: str) -> None:
+        if where != "path" and _PLACE.search(name):
+            raise UsageError(f"the name of a {where} parameter has no arguments: {name[:60]!r}")
         if (where, name) in self.values:
             raise UsageError(f"the {where} parameter {name!r} is given twice")
         self.values[where, name] = self._placed(value)
@@ -272,6 +275,8 @@ def _data(data: list[str], kind: str) -> tuple[Json, bool]:
             return parse(text)[0], False
         except JsonProblem as problem:
             raise UsageError(f"the body of the cURL line is not JSON: {problem}") from None
+    if kind and not kind.startswith(_FORM):
+        raise UsageError(f"a cURL line with a body of the type {kind[:60]!r} is not understood: JSON and forms are")
     fields: JsonObject = dict(parse_qsl(text, keep_blank_values=True))
     return fields, True
 

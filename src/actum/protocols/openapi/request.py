@@ -8,10 +8,8 @@ request: its `credentials` say which are needed and where; `with_credentials` pu
 from __future__ import annotations
 
 import base64
-import hashlib
 import re
 from collections.abc import Mapping
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -20,14 +18,15 @@ from ...core.attachment import File
 from ...core.call import Problem
 from ...core.errors import InvalidArguments
 from ...core.json import Json, JsonObject, dumps
+from ..bound_text.address import UNRESERVED, is_lost_segment, percent_encoded
+from ..bound_text.form import FormPart, multipart
+from ..bound_text.header import COOKIE, VISIBLE
+from ..bound_text.part import NoPlace
 from .model import ApiDocument, ApiOperation, ApiParameter, CredentialPlace, FormField, RequestBody
 
-_UNRESERVED = "-._~"
-_RESERVED_KEPT = _UNRESERVED + ":/?@!$'()*,;"
+_RESERVED_KEPT = UNRESERVED + ":/?@!$'()*,;"
 """What `allowReserved` leaves as it is: not `#`, `&`, `=`, `+` and brackets, which would end or split the value."""
 
-_VISIBLE = re.compile(r"[\x20-\x7e\t]*")
-_COOKIE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*")
 _DELIMITERS = {"spaceDelimited": ("%20", " "), "pipeDelimited": ("%7C", "|"), "tabDelimited": ("%09", "\t")}
 
 
@@ -129,7 +128,7 @@ def with_credentials(
         if slot.where == "query":
             url += ("&" if "?" in url else "?") + f"{_quoted(slot.name)}={_quoted(value)}"
         elif slot.where != "certificate":
-            if not _VISIBLE.fullmatch(value) or (slot.where == "cookie" and not _COOKIE.fullmatch(value)):
+            if not VISIBLE.fullmatch(value) or (slot.where == "cookie" and not COOKIE.fullmatch(value)):
                 raise _wrong(slot.scheme, "format", "a credential of visible ASCII characters")
             if slot.where == "header":
                 headers = [(name, said) for name, said in headers if name.lower() != slot.name.lower()]
@@ -180,8 +179,11 @@ def _text(value: Json) -> str:
     return dumps(value)
 
 
-def _quoted(text: str, safe: str = _UNRESERVED) -> str:
-    return quote(text, safe=safe)
+def _quoted(text: str, safe: str = UNRESERVED) -> str:
+    try:
+        return percent_encoded(text, safe)
+    except NoPlace as problem:
+        raise _wrong("", "format", str(problem).removeprefix("expected ")) from None
 
 
 def _members(value: JsonObject) -> list[tuple[str, str]]:
@@ -212,7 +214,7 @@ def _path(plan: ApiParameter, value: Json) -> str:
 
 def _check_segments(operation: ApiOperation, path: str) -> None:
     for before, after in zip(operation.path.partition("#")[0].split("/"), path.split("/"), strict=False):
-        if after in (".", "..") or (not after and before):
+        if is_lost_segment(after) and (before or after):
             names = [plan.argument for plan in operation.parameters if f"{{{plan.name}}}" in before]
             raise _wrong(
                 names[0] if names else "", "format", "a value that is not '.', '..' or empty: it is a part of the path"
@@ -221,7 +223,7 @@ def _check_segments(operation: ApiOperation, path: str) -> None:
 
 def _query(plan: ApiParameter | _Named, value: Json) -> list[str]:
     name = _quoted(plan.name)
-    safe = _RESERVED_KEPT if plan.allow_reserved else _UNRESERVED
+    safe = _RESERVED_KEPT if plan.allow_reserved else UNRESERVED
     if plan.media_type:
         return [f"{name}={_quoted(dumps(value) if 'json' in plan.media_type else _text(value))}"]
     if plan.style == "deepObject" and isinstance(value, dict):
@@ -281,7 +283,7 @@ def _header(plan: ApiParameter, value: Json) -> str:
             text = ",".join(f"{key}={item}" if plan.explode else f"{key},{item}" for key, item in pairs)
     else:
         text = _text(value)
-    if not _VISIBLE.fullmatch(text) or text != text.strip():
+    if not VISIBLE.fullmatch(text) or text != text.strip():
         raise _wrong(plan.argument, "pattern", "visible ASCII characters, since the value stands in a header")
     return text
 
@@ -300,7 +302,7 @@ def _cookie(plan: ApiParameter, value: Json) -> list[str]:
         return _query(plan, value)
     items = value if isinstance(value, list) else [value]
     texts = [_text(item) for item in items]
-    if not all(_COOKIE.fullmatch(text) for text in texts):
+    if not all(COOKIE.fullmatch(text) for text in texts):
         raise _wrong(
             plan.argument, "pattern", "characters that a cookie can hold: visible ASCII without ',', ';' and quotes"
         )
@@ -376,25 +378,15 @@ def _form(body: RequestBody, value: Json) -> str:
 
 
 def _multipart(body: RequestBody, value: Json, files: Mapping[str, File]) -> tuple[bytes, str]:
-    parts: list[bytes] = []
+    parts: list[FormPart] = []
     for name, field, item in _fields(body, value):
         many = item if isinstance(item, list) and "json" not in field.media_type else [item]
         for single in many:
-            head, data = f'Content-Disposition: form-data; name="{_in_quotes(name)}"', b""
             if field.file:
                 file = _file(name, single, files)
-                head += f'; filename="{_in_quotes(file.name or "file")}"\r\nContent-Type: {_media_type(file)}'
-                data = file.data
+                parts.append(FormPart(name, file.data, _media_type(file), file.name or "file"))
             elif isinstance(single, dict | list) or "json" in field.media_type:
-                head, data = f"{head}\r\nContent-Type: application/json", dumps(single).encode()
+                parts.append(FormPart(name, dumps(single).encode(), "application/json"))
             else:
-                data = _text(single).encode()
-            parts.append(head.encode() + b"\r\n\r\n" + data)
-    boundary = "actum-" + hashlib.sha256(b"\0".join(parts)).hexdigest()[:40]
-    lines = b"".join(b"--%s\r\n%s\r\n" % (boundary.encode(), part) for part in parts)
-    return lines + b"--%s--\r\n" % boundary.encode(), f"multipart/form-data; boundary={boundary}"
-
-
-def _in_quotes(text: str) -> str:
-    """As WHATWG writes names in multipart/form-data."""
-    return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+                parts.append(FormPart(name, _text(single).encode()))
+    return multipart(parts)

@@ -11,8 +11,12 @@ import re
 import msgspec
 from msgspec import Struct
 
+from ...core.call import Problem
+from ...core.errors import InvalidArguments
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
+from ..bound_text.header import bind_header
+from ..bound_text.part import Given, NoPlace
 from .model import ApiDocument, ApiOperation
 
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -184,6 +188,32 @@ def filled(template: Json, arguments: JsonObject) -> Json:
             return _PLACE.sub(lambda found: _text(arguments.get(found[1])), template)
         case _:
             return template
+
+
+def filled_request(operation: ApiOperation, template: JsonObject, arguments: JsonObject) -> JsonObject:
+    """The arguments of an endpoint's request, each value bound at its place. A parameter of the path or the query, and
+    a text of the body, is one value, which `build_request` writes; a header has places inside.
+
+    Raises:
+        InvalidArguments: a value can not stand at its place, naming the argument.
+    """
+    found = filled(template, arguments)
+    assert isinstance(found, dict)
+    for plan in operation.parameters:
+        words = template.get(plan.argument)
+        if plan.where != "header" or not isinstance(words, str) or argument_of(words):
+            continue
+        names = _PLACE.findall(words)
+        pieces = _PLACE.split(words)
+        try:
+            found[plan.argument] = bind_header(
+                plan.name,
+                [Given.of(arguments.get(each)) if at % 2 else each for at, each in enumerate(pieces) if at % 2 or each],
+            )
+        except NoPlace as problem:
+            problem_of = Problem(names[0], "pattern", str(problem).removeprefix("expected "))
+            raise InvalidArguments([problem_of]) from None
+    return found
 
 
 def argument_of(template: Json) -> str:

@@ -31,7 +31,7 @@ from ...protocols.openapi.items import STREAMS, item_reader
 from ...protocols.openapi.model import ApiOperation, BadDocument
 from ...protocols.openapi.request import BuiltRequest, build_request
 from ...protocols.openapi.schema import part_at
-from ...protocols.openapi.setup import ApiSetup, OAuthCredential, argument_of, filled, tool_of
+from ...protocols.openapi.setup import ApiSetup, OAuthCredential, argument_of, filled_request, tool_of
 from ...storage.tokens import TokenStore
 from ...transport.client_certificate import BadCertificate
 from ...transport.egress import Egress
@@ -219,8 +219,7 @@ class ApiToolset:
         """The request without credentials, for an origin that a person confirmed."""
         files = {handle: File.of(part) for handle, part in context.attachments.items() if part.data or not part.url}
         template = self.setup.templates.get(operation.tool.name)
-        arguments = given if template is None else filled(template, given)
-        assert isinstance(arguments, dict)
+        arguments = given if template is None else filled_request(operation, template, given)
         try:
             server = self.setup.address_of(operation)
         except BadDocument as problem:

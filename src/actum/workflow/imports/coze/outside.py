@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from urllib.parse import quote_plus
 
 from ....core.json import Json, JsonObject, JsonProblem, parse
 from ...loose import loose_json_text
@@ -12,12 +11,20 @@ from ...settings import TURNS_MAX
 from ...tools import literal_origin
 from ..ref import Ref
 from ..report import FieldReader
+from ..requests import (
+    IN_HEADER,
+    IN_JSON,
+    IN_TEXT,
+    IN_URL,
+    WHOLE_BODY,
+    ComputedValues,
+    leave_out_unplaced,
+    raw,
+)
 from ..secrets import is_secret, is_secret_name
 from .canvas import KINDS
 from .nodes import CozeConversion, CozeConverted, declared
 from .values import Constant, Term, is_json, model_params
-
-_BOUNDARY = "actum-form-boundary"
 
 # Models ---------------------------------------------------------------------------------------------------------------
 
@@ -261,16 +268,23 @@ def _http(c: CozeConversion) -> CozeConverted:
     if method not in _METHODS:
         api.lost("method", f"there is no method {method[:20]!r}: GET is sent")
         method = "GET"
-    url = c.values.text(api.text("url").strip(), given, c.node, api, "url")
+    computed = ComputedValues(c.fresh, c.name)
+    url = _text(c, computed, api, "url", c.values.parts(api.text("url").strip(), given, c.node, api, "url"), IN_URL)
     may_hold = bool(literal_origin(url))
     headers, query = (_sent(c, inputs, field, may_hold) for field in ("headers", "params"))
     main: JsonObject = {"type": "http", "method": method, "url": url}
-    _authorize(c, headers, query, may_hold)
-    _body(c, main, headers, given, may_hold)
+    _authorize(c, computed, headers, query, may_hold)
+    _body(c, computed, main, headers, given, may_hold)
     if query:
         main["query"] = query
     if headers:
         main["headers"] = headers
+    data = inputs.object("body").object("bodyData")
+    body = {"JSON": "json", "RAW_TEXT": "rawText"}.get(inputs.object("body").text("bodyType").upper(), "")
+    leave_out_unplaced(
+        main,
+        {"url": (api, "url"), "headers": (inputs, "headers"), "query": (inputs, "params"), "body": (data, body)},
+    )
     setting = inputs.object("setting")
     if setting.number("timeout", 0):
         setting.near("timeout", "how long a request may take is a matter of the call path")
@@ -285,7 +299,21 @@ def _http(c: CozeConversion) -> CozeConverted:
         return {"output": answer, "text": body, "files": []}
 
     item: Json = {"body": f"${{{c.name}.output.text}}", "statusCode": f"${{{c.name}.output.status}}"}
-    return c.done((c.name, main), error=error, item=item)
+    return c.done(*computed.nodes(), (c.name, main), error=error, item=item)
+
+
+def _text(
+    c: CozeConversion,
+    computed: ComputedValues,
+    reader: FieldReader,
+    field: str,
+    parts: list[str | Ref],
+    near: str,
+) -> str:
+    """A text of a request. Where values stand beside words, the report says how they are bound."""
+    if len(parts) > 1 and any(isinstance(part, Ref) and not part.secret for part in parts):
+        reader.near(field, near)
+    return str(c.values.joined(computed.plain(parts), reader, field))
 
 
 def _sent(c: CozeConversion, reader: FieldReader, field: str, may_hold: bool) -> JsonObject:
@@ -323,7 +351,9 @@ def _secret(c: CozeConversion, reader: FieldReader, field: str, name: str, term:
     return f"{prefix}${{secret:{known}}}"
 
 
-def _authorize(c: CozeConversion, headers: JsonObject, query: JsonObject, may_hold: bool) -> None:
+def _authorize(
+    c: CozeConversion, computed: ComputedValues, headers: JsonObject, query: JsonObject, may_hold: bool
+) -> None:
     auth = c.inputs.object("auth")
     kind, is_open = auth.text("authType"), auth.flag("authOpen")
     data = auth.object("authData")
@@ -334,7 +364,7 @@ def _authorize(c: CozeConversion, headers: JsonObject, query: JsonObject, may_ho
         data.editor_only("customData")
         token = next(iter(c.values.params(data, "bearerTokenData", c.node).values()), Constant(""))
         if isinstance(token, Ref):
-            headers["Authorization"] = c.values.joined(["Bearer ", token], data, "bearerTokenData")
+            headers["Authorization"] = _text(c, computed, data, "bearerTokenData", ["Bearer ", token], IN_HEADER)
         elif token.value:
             bearer = Constant(f"Bearer {loose_json_text(token.value)}")
             headers["Authorization"] = _secret(c, data, "bearerTokenData", "Authorization", bearer, may_hold)
@@ -359,7 +389,14 @@ def _authorize(c: CozeConversion, headers: JsonObject, query: JsonObject, may_ho
             del target[name]
 
 
-def _body(c: CozeConversion, main: JsonObject, headers: JsonObject, given: Mapping[str, Term], may_hold: bool) -> None:
+def _body(
+    c: CozeConversion,
+    computed: ComputedValues,
+    main: JsonObject,
+    headers: JsonObject,
+    given: Mapping[str, Term],
+    may_hold: bool,
+) -> None:
     body = c.inputs.object("body")
     kind = body.text("bodyType", "EMPTY").upper()
     data = body.object("bodyData")
@@ -369,26 +406,25 @@ def _body(c: CozeConversion, main: JsonObject, headers: JsonObject, given: Mappi
     match kind:
         case "JSON":
             used = "json"
-            main["body"] = _json_body(c, data, given, may_hold)
+            main["body"] = _json_body(c, computed, data, given, may_hold)
             if isinstance(main["body"], str) and not is_typed:
                 headers["Content-Type"] = "application/json"
         case "RAW_TEXT":
             used = "rawText"
-            main["body"] = c.text(data, "rawText", given)
-            if not is_typed:
-                headers["Content-Type"] = "text/plain"
+            parts = c.values.parts(data.text("rawText"), given, c.node, data, "rawText")
+            main["body"] = _text(c, computed, data, "rawText", parts, IN_TEXT)
         case "FORM_URLENCODED":
             used = "formURLEncoded"
             pairs = c.values.params(data, "formURLEncoded", c.node)
-            main["body"] = _form(c, _without_secrets(c, pairs, data, may_hold), data)
+            main["body"] = _fields(c, _without_secrets(c, pairs, data, may_hold), data, "formURLEncoded")
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         case "FORM_DATA":
             used = "formData"
             form = data.object("formData")
             form.editor_only("typeMapping")
             pairs = _without_secrets(c, c.values.params(form, "data", c.node), data, may_hold)
-            main["body"] = _multipart(c, pairs, data)
-            headers["Content-Type"] = f"multipart/form-data; boundary={_BOUNDARY}"
+            main["body"] = _fields(c, pairs, data, "formData")
+            headers["Content-Type"] = "multipart/form-data"
             form.near("data", "a file is sent as its address")
         case "BINARY":
             used = "binary"
@@ -427,15 +463,25 @@ def _kept(c: CozeConversion, reader: FieldReader, name: str, value: str, may_hol
     return Ref(secret=known)
 
 
-def _json_body(c: CozeConversion, data: FieldReader, given: Mapping[str, Term], may_hold: bool) -> Json:
+def _json_body(
+    c: CozeConversion, computed: ComputedValues, data: FieldReader, given: Mapping[str, Term], may_hold: bool
+) -> Json:
     text = data.text("json")
     try:
         value: Json = parse(text)[0]
     except JsonProblem:
-        return c.values.text(text, given, c.node, data, "json")
-    if isinstance(value, dict) and value.keys() == {"cel"}:
-        return c.values.text(text, given, c.node, data, "json")
-    return _filled(c, value, given, data, may_hold)
+        value = None
+    if value is not None and not (isinstance(value, dict) and value.keys() == {"cel"}):
+        filled = _filled(c, value, given, data, may_hold)
+        if filled != value:
+            data.near("json", IN_JSON)
+        return filled
+    parts = c.values.parts(text.strip(), given, c.node, data, "json")
+    if len(parts) == 1 and isinstance(parts[0], Ref):
+        (ref,) = computed.plain(parts)
+        data.open("json", WHOLE_BODY)
+        return raw(ref) if isinstance(ref, Ref) else ref
+    return _text(c, computed, data, "json", parts, IN_JSON)
 
 
 def _filled(c: CozeConversion, value: Json, given: Mapping[str, Term], data: FieldReader, may_hold: bool) -> Json:
@@ -457,28 +503,10 @@ def _filled(c: CozeConversion, value: Json, given: Mapping[str, Term], data: Fie
             return value
 
 
-def _form(c: CozeConversion, pairs: Mapping[str, Term], reader: FieldReader) -> Json:
-    parts: list[str | Ref] = []
-    for index, (name, term) in enumerate(pairs.items()):
-        value = Constant(term.value) if isinstance(term, Constant) else term
-        parts.append(f"{'&' if index else ''}{_quote(name)}=")
-        parts.append(_quote(loose_json_text(value.value)) if isinstance(value, Constant) else value)
-    return c.values.joined(parts, reader, "formURLEncoded", "loose_form")
-
-
-def _quote(text: str) -> str:
-    return quote_plus(text, errors="replace")
-
-
-def _multipart(c: CozeConversion, pairs: Mapping[str, Term], reader: FieldReader) -> Json:
-    parts: list[str | Ref] = []
-    for name, term in pairs.items():
-        clean = re.sub(r'[\r\n"]', "_", name)
-        parts.append(f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="{clean}"\r\n\r\n')
-        parts.append(loose_json_text(term.value) if isinstance(term, Constant) else term)
-        parts.append("\r\n")
-    parts.append(f"--{_BOUNDARY}--\r\n")
-    return c.values.joined(parts, reader, "formData")
+def _fields(c: CozeConversion, pairs: Mapping[str, Term], reader: FieldReader, field: str) -> JsonObject:
+    """The fields of a form, as an object: the node writes the form."""
+    found: JsonObject = {name: _shown(c, term, reader, field) for name, term in pairs.items()}
+    return found if found.keys() != {"cel"} else {}
 
 
 TOOLS = ("11", "12", "14", "16", "17", "23", "26", "27", "34", "35", "36", "42", "43", "44", "46", "60")

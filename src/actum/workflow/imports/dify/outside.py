@@ -11,16 +11,31 @@ import msgspec
 from ....core.errors import UsageError
 from ....core.json import Json, JsonObject
 from ....core.model_settings import ModelSettings
+from ....protocols.bound_text.json_text import structured
+from ....protocols.bound_text.part import NoPlace
 from ...settings import TURNS_MAX
 from ...tools import literal_origin
 from ..ref import Ref
 from ..report import FieldReader
+from ..requests import (
+    IN_HEADER,
+    IN_JSON,
+    IN_TEXT,
+    IN_URL,
+    NO_PLACE,
+    SPLICED,
+    WHOLE_BODY,
+    ComputedValues,
+    has_grammar,
+    leave_out_unplaced,
+    raw,
+)
 from ..secrets import is_secret_name
+from .conditions import part_in_cel
 from .nodes import Converted, NodeConversion, as_jinja_reads, parsed
+from .references import TEMPLATE
 
 """So many turns of a conversation a model node is told at most."""
-
-_BOUNDARY = "actum-form-boundary"
 
 # Models ---------------------------------------------------------------------------------------------------------------
 
@@ -278,9 +293,12 @@ def _constant(c: NodeConversion, reader: FieldReader, field: str, name: str, val
         if is_secret_name(name) and value and not any(isinstance(part, Ref) for part in parts):
             reader.open(field, "a secret stood here in plain text: give it to the tool, it is not in this file")
             return None
+        if has_grammar(name, parts):
+            reader.open(field, SPLICED)
+            return None
         if len(parts) == 1 and isinstance(parts[0], Ref):
             return c.references.of_ref(parts[0], reader, field)
-        return c.references.text(value, c.place, reader, field)
+        return c.references.joined(parts, reader, field)
     return c.references.constant(value, reader, field)
 
 
@@ -337,10 +355,7 @@ def _mcp(c: NodeConversion, tool: str, given: JsonObject) -> JsonObject:
     sent: JsonObject = {"server": server}
     if tool == "mcp_sse_call_tool":
         sent["tool"] = given.get("tool_name", "")
-        arguments = given.get("arguments", {})
-        sent["arguments"] = parsed(arguments) if isinstance(arguments, str) and "${" not in arguments else arguments
-        if isinstance(arguments, str) and "${" in arguments:
-            sent["arguments"] = {"cel": f"json({_as_cel(c, arguments)})"}
+        sent["arguments"] = _mcp_arguments(c)
     c.data.open("tool_name", "give the tools of MCP servers with `mcp_sse` among the tools")
     for name in given:
         if name not in ("servers_config", "tool_name", "arguments", "prompts_as_tools", "resources_as_tools"):
@@ -348,15 +363,41 @@ def _mcp(c: NodeConversion, tool: str, given: JsonObject) -> JsonObject:
     return {"type": "tool", "tool": tool, "with": sent}
 
 
-def _as_cel(c: NodeConversion, text: str) -> str:
-    """A text with `${...}` as CEL."""
-    parts: list[str] = []
-    for index, part in enumerate(re.split(r"\$\{([^{}|?]*)[^{}]*\}", text)):
-        if index % 2:
-            parts.append(f"loose_text({part})")
-        elif part:
-            parts.append(json.dumps(part, ensure_ascii=False))
-    return " + ".join(parts) or '"{}"'
+def _mcp_arguments(c: NodeConversion) -> Json:
+    """The arguments of a tool of an MCP server: a JSON text with references, as an object with the values in it."""
+    reader = c.data.object("tool_parameters")
+    if "arguments" not in reader:
+        reader = c.data.object("tool_configurations")
+    value = reader.value.get("arguments")
+    if isinstance(value, dict) and "type" in value and "value" in value:
+        reader = reader.object("arguments")
+        value = reader.value.get("value")
+        field = "value"
+    else:
+        field = "arguments"
+    if value is None:
+        return {}
+    if isinstance(value, list):
+        return c.value(reader, field)
+    if not isinstance(value, str):
+        return c.references.constant(value, reader, field)
+    parts = c.references.parts(value, c.place, reader, field)
+    references = [part for part in parts if isinstance(part, Ref)]
+    if not references:
+        return c.references.constant(parsed(value), reader, field)
+    if len(parts) == 1:
+        return {"cel": f"json({part_in_cel(references[0])})"} if not references[0].secret else {}
+    try:
+        found = structured(
+            parts,
+            lambda pieces: c.references.joined(pieces, reader, field),
+            lambda ref: c.references.of_ref(ref, reader, field),
+        )
+    except NoPlace as problem:
+        reader.open(field, NO_PLACE.format(problem))
+        return {}
+    reader.near(field, IN_JSON)
+    return found
 
 
 def _knowledge(c: NodeConversion) -> Converted:
@@ -463,17 +504,27 @@ def _http(c: NodeConversion) -> Converted:
     if method not in _METHODS:
         data.lost("method", f"there is no method {method[:20]!r}: GET is sent")
         method = "GET"
-    url = c.references.text(data.text("url").strip(), c.place, data, "url")
+    computed = ComputedValues(c.fresh, name)
+    url = _text(c, computed, data, "url", data.text("url").strip(), IN_URL)
     may_hold = bool(literal_origin(url))
     main: JsonObject = {"type": "http", "method": method, "url": url}
-    headers = _lines(c, "headers", may_hold)
-    query = _lines(c, "params", may_hold)
-    _body(c, main, headers, may_hold)
-    _authorization(c, headers, may_hold)
+    headers = _lines(c, computed, "headers", may_hold)
+    query = _lines(c, computed, "params", may_hold)
+    _body(c, computed, main, headers, may_hold)
+    _authorization(c, computed, headers, may_hold)
     if query:
         main["query"] = query
     if headers:
         main["headers"] = headers
+    leave_out_unplaced(
+        main,
+        {
+            "url": (data, "url"),
+            "headers": (data, "headers"),
+            "query": (data, "params"),
+            "body": (data.object("body"), "data"),
+        },
+    )
     timeout = data.object("timeout")
     for field in list(timeout.fields()):
         if timeout.number(field, 0):
@@ -489,23 +540,55 @@ def _http(c: NodeConversion) -> Converted:
         "headers": values.get("headers", {}),
         "json": None,
     }
-    return c.done((name, main), error={"output": answer, "text": values.get("body", ""), "files": []})
+    error: JsonObject = {"output": answer, "text": values.get("body", ""), "files": []}
+    return c.done(*computed.nodes(), (name, main), error=error)
 
 
-def _lines(c: NodeConversion, field: str, may_hold: bool) -> JsonObject:
+def _text(
+    c: NodeConversion,
+    computed: ComputedValues,
+    reader: FieldReader,
+    field: str,
+    template: str,
+    near: str,
+    *,
+    secrets: bool = False,
+) -> str:
+    """A text of a request. Where values stand beside words, the report says how they are bound."""
+    parts = c.references.parts(template, c.place, reader, field)
+    if len(parts) > 1 and any(isinstance(part, Ref) and not part.secret for part in parts):
+        reader.near(field, near)
+    return str(c.references.joined(computed.plain(parts), reader, field, secrets=secrets))
+
+
+def _lines(c: NodeConversion, computed: ComputedValues, field: str, may_hold: bool) -> JsonObject:
     """The lines `name: value` of a field."""
     found: JsonObject = {}
     for line in c.data.text(field).splitlines():
         name, _, value = line.partition(":")
         name = name.strip()
-        if name:
-            shown = _sent(c, c.data, field, name, value.strip(), may_hold)
-            if shown is not None:
-                found[str(c.references.text(name, c.place, c.data, field))] = shown
+        if not name:
+            continue
+        if TEMPLATE.search(name):
+            c.data.open(field, "the name of a header or parameter has to stand in the file")
+            continue
+        if name in found:
+            c.data.lost(field, f"{name[:60]} stands twice, and is sent once")
+        shown = _sent(c, computed, c.data, field, name, value.strip(), may_hold)
+        if shown is not None:
+            found[name] = shown
     return found if found.keys() != {"cel"} else {}
 
 
-def _sent(c: NodeConversion, reader: FieldReader, field: str, name: str, value: str, may_hold: bool) -> Json:
+def _sent(
+    c: NodeConversion,
+    computed: ComputedValues,
+    reader: FieldReader,
+    field: str,
+    name: str,
+    value: str,
+    may_hold: bool,
+) -> Json:
     """A value that is sent, with secrets by their names; None where a secret cannot be sent."""
     parts = c.references.parts(value, c.place, reader, field)
     texts = "".join(part for part in parts if isinstance(part, str))
@@ -519,14 +602,16 @@ def _sent(c: NodeConversion, reader: FieldReader, field: str, name: str, value: 
         )
         return None
     if not hidden:
-        return c.references.text(value, c.place, reader, field, secrets=may_hold)
+        if field == "headers" and any(isinstance(part, Ref) and not part.secret for part in parts):
+            reader.near(field, IN_HEADER)
+        return c.references.joined(computed.plain(parts), reader, field, secrets=may_hold)
     prefix, kept = (f"{scheme} ", rest) if scheme.lower() in ("bearer", "basic") else ("", value)
     known = c.secrets.keep(f"{c.node.name}_{name}", kept)
     reader.open(field, f"a secret stood here in plain text: keep it with `actum secrets set {known}`")
     return f"{prefix}${{secret:{known}}}"
 
 
-def _authorization(c: NodeConversion, headers: JsonObject, may_hold: bool) -> None:
+def _authorization(c: NodeConversion, computed: ComputedValues, headers: JsonObject, may_hold: bool) -> None:
     authorization = c.data.object("authorization")
     kind = authorization.text("type", "no-auth")
     config = authorization.object("config")
@@ -537,7 +622,8 @@ def _authorization(c: NodeConversion, headers: JsonObject, may_hold: bool) -> No
     if any(isinstance(part, Ref) and not part.secret for part in parts) and not any(
         isinstance(part, str) for part in parts
     ):
-        shown: Json = c.references.text(key, c.place, config, "api_key")
+        config.near("api_key", IN_HEADER)
+        shown: Json = c.references.joined(computed.plain(parts), config, "api_key")
     elif not may_hold:
         config.open("api_key", "the key is left out: the host of the url is not written in the definition")
         return
@@ -556,49 +642,60 @@ def _authorization(c: NodeConversion, headers: JsonObject, may_hold: bool) -> No
         config.lost("api_key", "this key has to be computed")
 
 
-def _body(c: NodeConversion, main: JsonObject, headers: JsonObject, may_hold: bool) -> None:
+def _body(c: NodeConversion, computed: ComputedValues, main: JsonObject, headers: JsonObject, may_hold: bool) -> None:
     body = c.data.object("body")
     kind = body.text("type", "none")
-    raw = body.value.get("data")
-    items = [] if isinstance(raw, str) else body.objects("data")
-    if isinstance(raw, str):
+    raw_data = body.value.get("data")
+    items = [] if isinstance(raw_data, str) else body.objects("data")
+    if isinstance(raw_data, str):
         body.raw("data")
     for item in items:
         item.editor_only("id", "key", "type")
         item.raw("value")
         if item.raw("file"):
             item.lost("file", "files are not sent")
-    content = raw if isinstance(raw, str) else str(items[0].value.get("value") or "") if items else ""
+    content = raw_data if isinstance(raw_data, str) else str(items[0].value.get("value") or "") if items else ""
+    type_ = _TYPES_OF_BODIES.get(kind, "")
     match kind:
         case "none" | "":
             return
         case "json" | "raw-text":
-            text = c.references.text(content, c.place, body, "data", secrets=may_hold)
+            text = _body_text(c, computed, body, kind, content, may_hold)
             main["body"] = c.secrets.without(text, f"{c.node.name}.body")
-            type_ = "application/json" if kind == "json" else "text/plain"
-        case "x-www-form-urlencoded":
-            main["body"] = "&".join(
-                f"{name}={_form_value(c, body, name, value, may_hold, 'loose_form')}"
-                for name, value in _pairs(raw, items)
-            )
-            type_ = "application/x-www-form-urlencoded"
-        case "form-data":
-            head = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="'
-            main["body"] = "".join(
-                f'{head}{name}"\r\n\r\n{_form_value(c, body, name, value, may_hold, "loose_text")}\r\n'
-                for name, value in _pairs(raw, items)
-            ) + (f"--{_BOUNDARY}--\r\n")
-            type_ = f"multipart/form-data; boundary={_BOUNDARY}"
+        case "x-www-form-urlencoded" | "form-data":
+            main["body"] = _fields(c, computed, body, _pairs(raw_data, items), may_hold)
         case _:
             body.lost("type", f"a body of the type {kind[:40]!r} is not sent")
             return
-    if not any(name.lower() == "content-type" for name in headers):
+    if type_ and not any(name.lower() == "content-type" for name in headers):
         headers["Content-Type"] = type_
 
 
-def _pairs(raw: Json, items: list[FieldReader]) -> list[tuple[str, str]]:
-    if isinstance(raw, str):
-        return [(name.strip(), value.strip()) for name, _, value in (line.partition(":") for line in raw.splitlines())]
+_TYPES_OF_BODIES = {
+    "json": "application/json",
+    "x-www-form-urlencoded": "application/x-www-form-urlencoded",
+    "form-data": "multipart/form-data",
+}
+"""The content types of bodies. A raw text has its own look, where the headers name none."""
+
+
+def _body_text(
+    c: NodeConversion, computed: ComputedValues, body: FieldReader, kind: str, content: str, may_hold: bool
+) -> str:
+    """A body that is written as a text."""
+    parts = c.references.parts(content.strip() if kind == "json" else content, c.place, body, "data")
+    if kind == "json" and len(parts) == 1 and isinstance(parts[0], Ref) and not parts[0].secret:
+        (ref,) = computed.plain(parts)
+        if isinstance(ref, Ref) and (ref.type in ("string", "any") or parts[0].cel):
+            body.open("data", WHOLE_BODY)
+            return raw(ref)
+    return _text(c, computed, body, "data", content, IN_JSON if kind == "json" else IN_TEXT, secrets=may_hold)
+
+
+def _pairs(raw_data: Json, items: list[FieldReader]) -> list[tuple[str, str]]:
+    if isinstance(raw_data, str):
+        lines = (line.partition(":") for line in raw_data.splitlines())
+        return [(name.strip(), value.strip()) for name, _, value in lines if name.strip()]
     return [
         (str(item.value.get("key") or ""), str(item.value.get("value") or ""))
         for item in items
@@ -606,18 +703,18 @@ def _pairs(raw: Json, items: list[FieldReader]) -> list[tuple[str, str]]:
     ]
 
 
-def _form_value(c: NodeConversion, body: FieldReader, name: str, value: str, may_hold: bool, function: str) -> str:
-    """A value of a form; references are encoded as the function says."""
-    sent = _sent(c, body, "data", name, value, may_hold)
-    if sent is None:
-        return ""
-    if isinstance(sent, str) and "${secret:" in sent:
-        return sent
-    text = c.references.text(value, c.place, body, "data", function=function)
-    if isinstance(text, str):
-        return text
-    body.lost("data", f"the value of {name[:60]} has to be computed")
-    return ""
+def _fields(
+    c: NodeConversion, computed: ComputedValues, body: FieldReader, pairs: list[tuple[str, str]], may_hold: bool
+) -> JsonObject:
+    """The fields of a form, as an object: the node writes the form."""
+    found: JsonObject = {}
+    for name, value in pairs:
+        if TEMPLATE.search(name):
+            body.open("data", "the name of a field has to stand in the file")
+            continue
+        sent = _sent(c, computed, body, "data", name, value, may_hold)
+        found[name] = "" if sent is None else sent
+    return found if found.keys() != {"cel"} else {}
 
 
 OUTSIDE: dict[str, Callable[[NodeConversion], Converted]] = {

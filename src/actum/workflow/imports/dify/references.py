@@ -266,6 +266,18 @@ class References:
             secrets: a secret may stand in the text.
         """
         parts = self.parts(template, place, reader, field, context)
+        return self.joined(parts, reader, field, function=function, secrets=secrets)
+
+    def joined(
+        self,
+        parts: Sequence[str | Ref],
+        reader: FieldReader,
+        field: str,
+        *,
+        function: str = "loose_text",
+        secrets: bool = False,
+    ) -> Json:
+        """Texts and references as one text, as `text` says."""
         if any(isinstance(part, Ref) and part.cel for part in parts):
             written = " + ".join(
                 cel_literal(part) if isinstance(part, str) else f"{function}({part.in_cel()})"
