@@ -522,7 +522,7 @@ def _http(c: NodeConversion) -> Converted:
             "url": (data, "url"),
             "headers": (data, "headers"),
             "query": (data, "params"),
-            "body": (data.object("body"), "data"),
+            "body": _of_body(data.object("body")),
         },
     )
     timeout = data.object("timeout")
@@ -660,10 +660,11 @@ def _body(c: NodeConversion, computed: ComputedValues, main: JsonObject, headers
         case "none" | "":
             return
         case "json" | "raw-text":
-            text = _body_text(c, computed, body, kind, content, may_hold)
+            reader, field = _of_body(body)
+            text = _body_text(c, computed, reader, field, kind, content, may_hold)
             main["body"] = c.secrets.without(text, f"{c.node.name}.body")
         case "x-www-form-urlencoded" | "form-data":
-            main["body"] = _fields(c, computed, body, _pairs(raw_data, items), may_hold)
+            main["body"] = _fields(c, computed, _pairs(body, raw_data, items), may_hold)
         case _:
             body.lost("type", f"a body of the type {kind[:40]!r} is not sent")
             return
@@ -679,40 +680,54 @@ _TYPES_OF_BODIES = {
 """The content types of bodies. A raw text has its own look, where the headers name none."""
 
 
+def _of_body(body: FieldReader) -> tuple[FieldReader, str]:
+    """What is to be reported on where a body is written as a text."""
+    items = body.objects("data") if isinstance(body.value.get("data"), list) else []
+    return (items[0], "value") if items else (body, "data")
+
+
 def _body_text(
-    c: NodeConversion, computed: ComputedValues, body: FieldReader, kind: str, content: str, may_hold: bool
+    c: NodeConversion,
+    computed: ComputedValues,
+    reader: FieldReader,
+    field: str,
+    kind: str,
+    content: str,
+    may_hold: bool,
 ) -> str:
     """A body that is written as a text."""
-    parts = c.references.parts(content.strip() if kind == "json" else content, c.place, body, "data")
+    parts = c.references.parts(content.strip() if kind == "json" else content, c.place, reader, field)
     if kind == "json" and len(parts) == 1 and isinstance(parts[0], Ref) and not parts[0].secret:
         (ref,) = computed.plain(parts)
         if isinstance(ref, Ref) and (ref.type in ("string", "any") or parts[0].cel):
-            body.open("data", WHOLE_BODY)
+            reader.open(field, WHOLE_BODY)
             return raw(ref)
-    return _text(c, computed, body, "data", content, IN_JSON if kind == "json" else IN_TEXT, secrets=may_hold)
+    return _text(c, computed, reader, field, content, IN_JSON if kind == "json" else IN_TEXT, secrets=may_hold)
 
 
-def _pairs(raw_data: Json, items: list[FieldReader]) -> list[tuple[str, str]]:
+_Field = tuple[str, str, FieldReader, str]
+"""The name of a field of a form, its value, and what is to be reported on."""
+
+
+def _pairs(body: FieldReader, raw_data: Json, items: list[FieldReader]) -> list[_Field]:
     if isinstance(raw_data, str):
         lines = (line.partition(":") for line in raw_data.splitlines())
-        return [(name.strip(), value.strip()) for name, _, value in lines if name.strip()]
+        return [(name.strip(), value.strip(), body, "data") for name, _, value in lines if name.strip()]
     return [
-        (str(item.value.get("key") or ""), str(item.value.get("value") or ""))
+        (str(item.value.get("key") or ""), str(item.value.get("value") or ""), item, "value")
         for item in items
         if item.value.get("type") != "file"
     ]
 
 
-def _fields(
-    c: NodeConversion, computed: ComputedValues, body: FieldReader, pairs: list[tuple[str, str]], may_hold: bool
-) -> JsonObject:
+def _fields(c: NodeConversion, computed: ComputedValues, pairs: list[_Field], may_hold: bool) -> JsonObject:
     """The fields of a form, as an object: the node writes the form."""
     found: JsonObject = {}
-    for name, value in pairs:
+    for name, value, reader, field in pairs:
         if TEMPLATE.search(name):
-            body.open("data", "the name of a field has to stand in the file")
+            reader.open(field, "the name of a field has to stand in the file")
             continue
-        sent = _sent(c, computed, body, "data", name, value, may_hold)
+        sent = _sent(c, computed, reader, field, name, value, may_hold)
         found[name] = "" if sent is None else sent
     return found if found.keys() != {"cel"} else {}
 
