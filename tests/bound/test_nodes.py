@@ -306,3 +306,20 @@ async def test_a_text_for_a_tool_is_bound_by_the_grammar_that_its_parameter_decl
     else:
         await flow.run({"v": value})
         assert taker.taken == [drawn]
+
+
+# Templates ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_template_makes_text_and_escapes_where_its_author_says_so() -> None:
+    template = '<p title="{{ v }}">{{ v }}</p>'
+    drawn: dict[str, str] = {
+        "none": '<p title=""><b>">"><b></p>',
+        "html": '<p title="&#34;&gt;&lt;b&gt;">&#34;&gt;&lt;b&gt;</p>',
+    }
+    for escape, text in drawn.items():
+        node: JsonObject = {"type": "template", "template": template, "with": {"v": "${inputs.v}"}, "escape": escape}
+        definition: JsonObject = {"inputs": {"type": "object"}, "nodes": {"t": node}, "outputs": {"t": "${t.text}"}}
+        flow = workflow(definition, policy=ALLOW)
+        assert (await flow.run({"v": '"><b>'})).output == {"t": text}
+        await flow.aclose()

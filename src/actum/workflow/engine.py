@@ -596,7 +596,7 @@ class WorkflowEngine:
         began = self._run.context.clock.monotonic()
         try:
             values = object_in(due.node.expressions["with"].value(due.scope), "with")
-            text = await self._templates.write(settings.template, values)
+            text = await self._templates.write(settings.template, values, escapes=settings.escape == "html")
         except NoValue as none:
             outcome = failed(due, "no_value", str(none))
         except NodeFailed as failure:

@@ -185,10 +185,11 @@ class ExtractNode(NodeSettings, frozen=True, kw_only=True, tag="extract"):
 
 
 class TemplateNode(NodeSettings, frozen=True, kw_only=True, tag="template"):
-    """Writes a text with Jinja2."""
+    """Writes a text with Jinja2. With `escape: html`, values are escaped as text and in quoted attributes."""
 
     TEMPLATES = ("with_",)
     template: str
+    escape: Literal["none", "html"] = "none"
     with_: Expressible = field(name="with", default_factory=dict)
 
 

@@ -33,7 +33,10 @@ except (ImportError, ValueError, OSError):
     pass
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2 import StrictUndefined
-environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+environments = [
+    ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=escapes)
+    for escapes in (False, True)
+]
 read, write = sys.stdin.buffer, sys.stdout.buffer
 while True:
     head = read.read(4)
@@ -42,7 +45,7 @@ while True:
     asked = json.loads(read.read(struct.unpack(">I", head)[0]))
     try:
         parts, size = [], 0
-        for part in environment.from_string(asked["template"]).generate(**asked["values"]):
+        for part in environments[asked["escapes"]].from_string(asked["template"]).generate(**asked["values"]):
             size += len(part.encode())
             if size > {TEXT_BYTES_MAX}:
                 raise ValueError("the text has more than {TEXT_BYTES_MAX} bytes")
@@ -96,8 +99,13 @@ class TemplateWriter:
         self._turn: asyncio.Lock | None = None
         self._leaving: asyncio.TimerHandle | None = None
 
-    async def write(self, template: str, values: JsonObject) -> str:
+    async def write(self, template: str, values: JsonObject, *, escapes: bool = False) -> str:
         """The text of a template.
+
+        Args:
+            template: the template.
+            values: what its names stand for.
+            escapes: values are escaped for HTML and XML.
 
         Raises:
             NodeFailed: the template is none, fails, takes too long or makes too much text.
@@ -105,7 +113,7 @@ class TemplateWriter:
         loop = asyncio.get_running_loop()
         if self._loop is not loop or self._turn is None:
             self._loop, self._turn, self._child = loop, asyncio.Lock(), None
-        data = msgspec.json.encode({"template": template, "values": values})
+        data = msgspec.json.encode({"template": template, "values": values, "escapes": escapes})
         async with self._turn:
             if self._leaving is not None:
                 self._leaving.cancel()
@@ -153,7 +161,7 @@ class TemplateWriter:
             env={"PYTHONPATH": path},
         )
         self._child = child
-        said = await _exchange(child, msgspec.json.encode({"template": "", "values": {}}))
+        said = await _exchange(child, msgspec.json.encode({"template": "", "values": {}, "escapes": False}))
         if "error" in said:
             raise UsageError("template nodes need Jinja2: pip install 'actum[workflow]'")
         return child
