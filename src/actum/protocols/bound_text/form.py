@@ -13,7 +13,7 @@ from ...core.json import JsonObject, dumps
 from .address import checked_query
 from .part import Given, NoPlace, Parts, check_count
 
-_LINE = re.compile(r"\r\n?|\n")
+_BLANK_LINE = re.compile(r"\r?\n\r?\n")
 
 
 def form_encoded(text: str) -> str:
@@ -116,25 +116,56 @@ def bind_multipart(media_type: str, parts: Parts) -> str:
         raise NoPlace("expected a boundary in the content type, or an object as the body")
     check_count(parts)
     mark = f"--{named[1] or named[2]}"
-    written = ""
+    place, written = _PartPlace(mark), list[str]()
     for part in parts:
         if not isinstance(part, Given) or part.encoded == "raw":
-            written += part if isinstance(part, str) else part.text
-            continue
-        _, began, here = written.rpartition(mark)
-        lines = _LINE.split(here)
-        if not began:
+            text = part if isinstance(part, str) else part.text
+            place.read(text)
+        else:
+            text = in_quotes(part.text) if place.is_in_header() else part.text
+        written.append(text)
+    whole = "".join(written)
+    _check_boundaries(mark, whole, parts)
+    return whole
+
+
+class _PartPlace:
+    """Where a text of parts has come to.
+
+    Args:
+        mark: what stands before each part.
+    """
+
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
+        self._has_begun = False
+        self._header: str | None = None
+
+    def read(self, text: str) -> None:
+        """Go on by words of the author."""
+        _, mark, rest = text.rpartition(self._mark)
+        if mark:
+            self._has_begun, self._header = True, rest
+        elif self._header is not None:
+            self._header += text
+        if self._header is not None and _BLANK_LINE.search(self._header):
+            self._header = None
+
+    def is_in_header(self) -> bool:
+        """Whether a value stands within quotes in the header of a part.
+
+        Raises:
+            NoPlace: the value stands in a header without quotes, or in no part.
+        """
+        if not self._has_begun:
             raise NoPlace("expected the value inside of a part of the form")
-        if "" not in lines[1:]:
-            if lines[-1].count('"') % 2 == 0:
-                raise NoPlace("expected the value within quotes, since it stands in the header of a part")
-            written += in_quotes(part.text)
-            continue
-        if mark in part.text:
-            raise NoPlace("expected a value without the boundary of the form")
-        written += part.text
-    _check_boundaries(mark, written, parts)
-    return written
+        if self._header is None:
+            return False
+        line = self._header.rpartition("\n")[2]
+        if line.count('"') % 2 == 0:
+            raise NoPlace("expected the value within quotes, since it stands in the header of a part")
+        self._header = '"'  # short, however many values follow
+        return True
 
 
 def _check_boundaries(mark: str, written: str, parts: Parts) -> None:

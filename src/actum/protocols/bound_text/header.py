@@ -34,34 +34,32 @@ def bind_header(name: str, parts: Parts) -> str:
     """
     check_count(parts)
     has_delimiters = any(isinstance(part, str) and _DELIMITERS.search(part) for part in parts)
-    written = ""
+    written, in_quotes = "", False
     for part in parts:
         if not isinstance(part, Given):
-            written += part if isinstance(part, str) else part.text
+            words = part if isinstance(part, str) else part.text
+            in_quotes ^= re.sub(r"\\.", "", words).count('"') % 2 == 1
+            written += words
             continue
         text = part.text
         if _UNFIT.search(text):
             raise NoPlace("expected a value without line breaks and signs beyond Latin-1, since it stands in a header")
         if part.encoded != "raw" and len(parts) > 1:
-            text = _inside(name.lower(), text, written, has_delimiters=has_delimiters)
+            text = _inside(name.lower(), text, in_quotes=in_quotes, has_delimiters=has_delimiters)
         written += text
     return written
 
 
-def _inside(name: str, text: str, written: str, *, has_delimiters: bool) -> str:
+def _inside(name: str, text: str, *, in_quotes: bool, has_delimiters: bool) -> str:
     """A value beside other words of a header."""
     if name == "cookie":
         if not COOKIE.fullmatch(text):
             raise NoPlace("expected characters that a cookie can hold: visible ASCII without ',', ';' and quotes")
         return text
-    if _is_in_quotes(written):
+    if in_quotes:
         return text.replace("\\", "\\\\").replace('"', '\\"')
     if name in ("authorization", "proxy-authorization") and _CREDENTIAL.search(text):
         raise NoPlace("expected a credential without blanks, ',', ';' and quotes")
     if has_delimiters and _DELIMITERS.search(text):
         raise NoPlace("expected a value without ',', ';', '=' and quotes, which divide the header here")
     return text
-
-
-def _is_in_quotes(written: str) -> bool:
-    return len(re.findall(r'"', re.sub(r"\\.", "", written))) % 2 == 1
