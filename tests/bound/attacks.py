@@ -180,7 +180,7 @@ PLACES: dict[str, Place] = {
         {"url": "HOST/r", "headers": {"x-note": "to=ada; for=${V}"}},
         lambda value: f"to=ada; for={value}".rstrip(),
         part="x-note",
-        refuses=lambda value: _is_no_header(value) or bool(set(value) & set(',;="')),
+        refuses=lambda value: _is_no_header(value) or bool(set(value) & set(',;"')),
     ),
     "a quoted part of a header": Place(
         {"url": "HOST/r", "headers": {"x-note": 'to=ada; for="${V}"'}},

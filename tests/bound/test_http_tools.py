@@ -98,7 +98,7 @@ PLACES: dict[str, ToolPlace] = {
         endpoint(headers={"X-Note": "to=ada; for={v}; x=1"}),
         "x-note",
         lambda value: f"to=ada; for={value}; x=1",
-        lambda value: _is_no_header(value) or bool(set(value) & set(',;="')),
+        lambda value: _is_no_header(value) or bool(set(value) & set(',;"')),
     ),
     "endpoint: quoted part": ToolPlace(
         endpoint(headers={"X-Note": 'to=ada; for="{v}"'}),

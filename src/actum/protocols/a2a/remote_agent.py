@@ -8,6 +8,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from ...core.errors import UsageError
+from ..bound_text.header import filled_header
+from ..bound_text.part import NoPlace
+
 SECRET = re.compile(r"\$\{secret:([A-Za-z0-9_.-]{1,100})\}")
 NAME_CHARS_MAX = 64
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{NAME_CHARS_MAX}}}")
@@ -100,5 +104,11 @@ def with_secrets(headers: Mapping[str, str], secrets: Mapping[str, str]) -> dict
     Args:
         headers: as they are configured.
         secrets: by name; all that the headers name are there.
+
+    Raises:
+        UsageError: a secret can not stand in its header. The message does not show the secret.
     """
-    return {name: SECRET.sub(lambda found: secrets[found[1]], value) for name, value in headers.items()}
+    try:
+        return {name: filled_header(name, value, SECRET, secrets.__getitem__) for name, value in headers.items()}
+    except NoPlace as problem:
+        raise UsageError(f"a secret can not be sent in a header: {problem}") from None

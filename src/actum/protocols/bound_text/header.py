@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from .part import Given, NoPlace, Parts, check_count
 
@@ -12,15 +13,17 @@ COOKIE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*")
 """What the value of a cookie can hold (RFC 6265, section 4.1.1)."""
 
 _UNFIT = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
-_DELIMITERS = re.compile(r"[,;=\"]")
+_DIVIDED = re.compile(r"[,;=\"]")
+_DIVIDES = re.compile(r"[,;\"]")
 _CREDENTIAL = re.compile(r"[\s,;\"]")
 
 
 def bind_header(name: str, parts: Parts) -> str:
     """The value of a header.
 
-    No value ends a header. Where the author's own words have a delimiter of headers (`,`, `;`, `=` or a quotation
-    mark), a value has none of these; within quotation marks it is a quoted string (RFC 9110, section 5.6.4).
+    No value ends a header. Where the author's own words divide the header (by `,`, `;`, `=` or a quotation mark), a
+    value has no `,`, no `;` and no quotation mark; within quotation marks it is a quoted string (RFC 9110, section
+    5.6.4).
 
     Args:
         name: of the header.
@@ -33,7 +36,7 @@ def bind_header(name: str, parts: Parts) -> str:
     '"a\\\\"b"'
     """
     check_count(parts)
-    has_delimiters = any(isinstance(part, str) and _DELIMITERS.search(part) for part in parts)
+    has_delimiters = any(isinstance(part, str) and _DIVIDED.search(part) for part in parts)
     written, in_quotes = "", False
     for part in parts:
         if not isinstance(part, Given):
@@ -60,6 +63,22 @@ def _inside(name: str, text: str, *, in_quotes: bool, has_delimiters: bool) -> s
         return text.replace("\\", "\\\\").replace('"', '\\"')
     if name in ("authorization", "proxy-authorization") and _CREDENTIAL.search(text):
         raise NoPlace("expected a credential without blanks, ',', ';' and quotes")
-    if has_delimiters and _DELIMITERS.search(text):
-        raise NoPlace("expected a value without ',', ';', '=' and quotes, which divide the header here")
+    if has_delimiters and _DIVIDES.search(text):
+        raise NoPlace("expected a value without ',', ';' and quotes, which divide the header here")
     return text
+
+
+def filled_header(name: str, words: str, pattern: re.Pattern[str], value_of: Callable[[str], str]) -> str:
+    """The value of a header in which names stand for values.
+
+    Args:
+        name: of the header.
+        words: as they are configured.
+        pattern: finds a name; its one group is the name.
+        value_of: gives the value of a name.
+
+    Raises:
+        NoPlace: a value can not stand at its place.
+    """
+    parts = [Given.of(value_of(each)) if at % 2 else each for at, each in enumerate(pattern.split(words))]
+    return bind_header(name, [part for part in parts if part != ""])

@@ -15,8 +15,8 @@ from ...core.call import Problem
 from ...core.errors import InvalidArguments
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
-from ..bound_text.header import bind_header
-from ..bound_text.part import Given, NoPlace
+from ..bound_text.header import filled_header
+from ..bound_text.part import NoPlace
 from .model import ApiDocument, ApiOperation
 
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -203,15 +203,10 @@ def filled_request(operation: ApiOperation, template: JsonObject, arguments: Jso
         words = template.get(plan.argument)
         if plan.where != "header" or not isinstance(words, str) or argument_of(words):
             continue
-        names = _PLACE.findall(words)
-        pieces = _PLACE.split(words)
         try:
-            found[plan.argument] = bind_header(
-                plan.name,
-                [Given.of(arguments.get(each)) if at % 2 else each for at, each in enumerate(pieces) if at % 2 or each],
-            )
+            found[plan.argument] = filled_header(plan.name, words, _PLACE, lambda name: _text(arguments.get(name)))
         except NoPlace as problem:
-            problem_of = Problem(names[0], "pattern", str(problem).removeprefix("expected "))
+            problem_of = Problem(_PLACE.findall(words)[0], "pattern", str(problem).removeprefix("expected "))
             raise InvalidArguments([problem_of]) from None
     return found
 

@@ -315,7 +315,10 @@ class A2AToolset:
                 f"A secret that {self.agent.called} needs is not set. A person sets it with `actum secrets set`: "
                 f"{', '.join(self.agent.secret_names)}."
             ) from None
-        credentials = with_secrets(self.agent.headers, secrets)
+        try:
+            credentials = with_secrets(self.agent.headers, secrets)
+        except UsageError as problem:
+            raise ToolError(f"A secret that {self.agent.called} needs can not be used: {problem}.") from None
         context.conceal(*(value.rpartition(" ")[2] for value in credentials.values()))
         return RequestTerms(credentials, trace)
 

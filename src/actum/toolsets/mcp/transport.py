@@ -18,6 +18,8 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from ...core.errors import ActumError, UsageError
+from ...protocols.bound_text.header import filled_header
+from ...protocols.bound_text.part import NoPlace
 from ...protocols.mcp.config import McpServer, McpTransport
 from ...protocols.plain_text import plain
 from ...transport.egress import Egress
@@ -97,7 +99,7 @@ async def opened(
         logging.getLogger(logger).addFilter(_hushed)  # no more than once
     logging.getLogger("httpx2").addFilter(_discreet)
     url, headers = _bare(httpx2.URL(server.url))
-    headers |= {name: filled(value, secrets) for name, value in server.headers.items()}
+    headers |= {name: _header(name, value, secrets) for name, value in server.headers.items()}
 
     def client(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
@@ -198,11 +200,22 @@ def filled(value: str, secrets: Mapping[str, str]) -> str:
     Raises:
         UsageError: one is not there.
     """
+    return _SECRET.sub(lambda found: _named(found[1], secrets), value)
 
-    def secret(found: re.Match[str]) -> str:
-        name = found.group(1)
-        if name not in secrets:
-            raise UsageError(f"there is no secret called {name!r}, which a server's configuration names")
-        return secrets[name]
 
-    return _SECRET.sub(secret, value)
+def _header(name: str, value: str, secrets: Mapping[str, str]) -> str:
+    """A configured header with its secrets.
+
+    Raises:
+        UsageError: one is not there, or can not stand in the header. The message does not show the secret.
+    """
+    try:
+        return filled_header(name, value, _SECRET, lambda secret: _named(secret, secrets))
+    except NoPlace as problem:
+        raise UsageError(f"a secret can not be sent in the header {name!r}: {problem}") from None
+
+
+def _named(name: str, secrets: Mapping[str, str]) -> str:
+    if name not in secrets:
+        raise UsageError(f"there is no secret called {name!r}, which a server's configuration names")
+    return secrets[name]
