@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from actum.core.json import JsonObject
 from tests.chat_server import ChatServer
 
@@ -27,7 +25,6 @@ def answers(request: JsonObject) -> str:
     return "I heard: Hello"
 
 
-@pytest.mark.row("P1")
 async def test_what_an_agent_or_a_tool_says_comes_back_through_every_door(tmp_path: Path) -> None:
     with ChatServer(answers) as model:
         settings = f'model = "{model.url}#m"\ntools = ["tools.py"]\npolicy = ""\n[agents.desk]\ntools = []\n'
