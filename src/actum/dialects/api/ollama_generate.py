@@ -23,6 +23,7 @@ from ...core.tool import Tool
 from ..chat_marks import PLAIN, ChatMarks
 from ..error_answer import ErrorAnswer, error_answer, ollama_error
 from ..reply_text import spoken
+from .cut_short import cut_short
 from .model_errors import error_of_field, error_of_status, read_json
 from .openai_completions import prompt_of, stops_of
 from .openai_fields import as_, maybe, maybe_number, read_body
@@ -208,7 +209,7 @@ def _last(reply: Reply, text: str) -> JsonObject:
         "model": reply.model,
         "response": text,
         "done": True,
-        "done_reason": "length" if reply.finish_reason in ("length", "max_tokens") else "stop",
+        "done_reason": "length" if cut_short(reply) else "stop",
         "prompt_eval_count": reply.usage.input_tokens,
         "eval_count": reply.usage.output_tokens,
     }

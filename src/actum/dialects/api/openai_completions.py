@@ -32,6 +32,7 @@ from ..chat_marks import PLAIN, ChatMarks
 from ..error_answer import ErrorAnswer, error_answer, openai_error
 from ..reply_text import spoken
 from .answer_reader import AnswerReader, read_whole
+from .cut_short import cut_short
 from .draft import Draft
 from .model_errors import error_of_field, error_of_status, read_json
 from .openai_fields import as_, maybe, maybe_number, read_body
@@ -42,7 +43,6 @@ MAX_TOKENS = 2048
 """Asked for where the request says nothing: servers of this API stop after 16 tokens by themselves."""
 
 _encode = msgspec.json.Encoder().encode
-_FINISHED = {"length": "length", "max_tokens": "length"}
 
 
 class OpenAiCompletions(Struct, frozen=True, kw_only=True):
@@ -230,7 +230,7 @@ def _head(id_: str, model: str, created: int) -> JsonObject:
 
 
 def _choice(text: str, ended: Reply | None = None) -> JsonObject:
-    reason = None if ended is None else _FINISHED.get(ended.finish_reason, "stop")
+    reason = None if ended is None else cut_short(ended) or "stop"
     return {"text": text, "index": 0, "logprobs": None, "finish_reason": reason}
 
 

@@ -546,7 +546,8 @@ def test_the_signature_of_a_text_that_was_streamed_follows_it_alone() -> None:
         (Reply((TextPart("a"),), "refusal"), "SAFETY"),
         (Reply((RefusalPart("a"),), "stop"), "SAFETY"),
         (Reply((RefusalPart("a"),), "BLOCKLIST"), "BLOCKLIST"),
-        (Reply((TextPart("a"),), "pause_turn"), "STOP"),
+        (Reply((TextPart("a"),), "pause_turn"), "OTHER"),
+        (Reply((TextPart("a"),), "max_output_tokens"), "MAX_TOKENS"),
     ],
 )
 def test_the_finish_reason_is_one_that_clients_of_this_api_know(reply: Reply, written: str) -> None:

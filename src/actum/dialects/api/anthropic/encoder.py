@@ -34,6 +34,7 @@ from ....protocols.sse import sse
 from ...error_answer import anthropic_error
 from ..block_extras import Block, alone, weave
 from ..call_wire import WireIds, arguments_object, arguments_text
+from ..cut_short import cut_short
 from ..signatures import ANTHROPIC, carried
 from ..token_count import count
 from .decoder import BLOCKS, INVALID
@@ -46,16 +47,12 @@ _OURS = frozenset({BLOCKS, "id", "type", "role", "content", "model", "usage"})
 """Fields of an answer that extras, which may come from another API, do not take the place of."""
 
 _STOP_REASONS = {
-    "content_filter": "refusal",
-    "length": "max_tokens",
-    "max_tokens": "max_tokens",
     "model_context_window_exceeded": "model_context_window_exceeded",
     "pause_turn": "pause_turn",
-    "prohibited_content": "refusal",
-    "refusal": "refusal",
-    "safety": "refusal",
 }
-"""What a reply's own word for why it stopped, in whatever API, is called here. An end and calls need no word."""
+"""The words of this API that no other API has."""
+_CUT_SHORT = {"length": "max_tokens", "content_filter": "refusal"}
+"""What a reply that was cut short in whatever API ends with here. An end and calls need no word."""
 
 _NOTHING: Block = {"container": None, "stop_details": None}
 _NOT_COUNTED: Block = {"cache_creation": None, "inference_geo": None, "server_tool_use": None, "service_tier": None}
@@ -309,7 +306,7 @@ def _stop_reason(reply: Reply, *, refused: bool) -> str:
     if refused:
         return "refusal"
     calls_or_end = "tool_use" if reply.calls else "stop_sequence" if "stop_sequence" in reply.extras else "end_turn"
-    return _STOP_REASONS.get(reply.finish_reason.lower(), calls_or_end)
+    return _STOP_REASONS.get(reply.finish_reason.lower()) or _CUT_SHORT.get(cut_short(reply), calls_or_end)
 
 
 def _usage_object(reply: Reply) -> Block:

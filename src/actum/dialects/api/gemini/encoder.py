@@ -29,6 +29,7 @@ from ....protocols.sse import sse
 from ...error_answer import gemini_error
 from ..block_extras import Block, alone, weave
 from ..call_wire import arguments_object
+from ..cut_short import cut_short
 from ..data_url import base64_text
 from ..signatures import GEMINI, carried
 from .decoder import PARTS, REFUSALS
@@ -41,13 +42,8 @@ _OWN = frozenset(
     }
 )
 _BLOCKED = frozenset({"SAFETY", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY", "MODEL_ARMOR", "JAILBREAK"})
-_FINISH_REASONS = {
-    "content_filter": "SAFETY",
-    "length": "MAX_TOKENS",
-    "model_context_window_exceeded": "MAX_TOKENS",
-    "refusal": "SAFETY",
-}
-"""What a reply's own word for why it stopped, in whatever API, is called here. Calls need no word."""
+_CUT_SHORT = {"content_filter": "SAFETY", "length": "MAX_TOKENS"}
+"""What a reply that was cut short in another API ends with here. Calls need no word."""
 
 _CANDIDATE = frozenset(
     {
@@ -185,10 +181,10 @@ def _outcome(reply: Reply) -> Block:
 
 
 def _finish_reason(reply: Reply) -> str:
-    reason = _FINISH_REASONS.get(reply.finish_reason.lower(), reply.finish_reason.upper())
-    if _refusal(reply) and reason not in REFUSALS:
-        return "SAFETY"
-    return reason if reason in _OWN else "STOP"
+    own = reply.finish_reason.upper()
+    other = _CUT_SHORT.get(reply.cut_off, "OTHER" if cut_short(reply) else "STOP")
+    reason = own if own in _OWN else other
+    return "SAFETY" if _refusal(reply) and reason not in REFUSALS else reason
 
 
 def _refusal(reply: Reply) -> str:

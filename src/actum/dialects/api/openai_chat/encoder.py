@@ -31,18 +31,9 @@ from ....protocols.sse import sse
 from ...error_answer import openai_error
 from ...reply_text import spoken
 from ..call_wire import WireIds, arguments_text
+from ..cut_short import cut_short
 
 DEFAULT_ID = "chatcmpl-actum"
-_FINISH_REASONS = {
-    "content_filter": "content_filter",
-    "length": "length",
-    "max_output_tokens": "length",
-    "max_tokens": "length",
-    "refusal": "content_filter",
-    "safety": "content_filter",
-}
-"""What a reply's own word for why it stopped, in whatever API, is called here. `stop` and calls need no word."""
-
 _OURS = frozenset({"role", "content", "refusal", "reasoning_content", "tool_calls", "function_call"})
 """Fields of a message that extras do not take the place of."""
 
@@ -206,7 +197,7 @@ def _present(name: str, arguments: str) -> JsonObject:
 def _finish_reason(reply: Reply, functions: bool) -> str:
     """Our word for it: old clients trust it, so it says that there are calls whenever there are."""
     default = ("function_call" if functions else "tool_calls") if reply.calls else "stop"
-    return _FINISH_REASONS.get(reply.finish_reason.lower(), default)
+    return cut_short(reply) or default
 
 
 def _usage_object(usage: Usage) -> JsonObject:

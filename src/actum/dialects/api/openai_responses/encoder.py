@@ -10,7 +10,7 @@ Limits: no piece of a streamed reply tells of images and of items of hosted tool
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
+from typing import Literal, cast
 
 import msgspec
 
@@ -34,6 +34,7 @@ from ....core.message import (
 from ....protocols.sse import sse
 from ...error_answer import openai_error
 from ..call_wire import WireIds, arguments_text
+from ..cut_short import cut_short
 from ..signatures import OPENAI, carried
 from .items import (
     ITEMS,
@@ -44,15 +45,8 @@ from .items import (
 )
 
 DEFAULT_ID = "resp_actum"
-_INCOMPLETE = {
-    "content_filter": "content_filter",
-    "length": "max_output_tokens",
-    "max_output_tokens": "max_output_tokens",
-    "max_tokens": "max_output_tokens",
-    "model_length": "max_output_tokens",
-    "safety": "content_filter",
-}
-"""What a reply's own word for why it stopped, in whatever API, is called here where the reply is not complete."""
+_INCOMPLETE = {"content_filter": "content_filter", "length": "max_output_tokens"}
+"""The reason why an answer is not complete, by `cut_short`."""
 
 _OF_PART = ("annotations", "logprobs")
 """Fields of a part's own; all others are of the message that it stands in."""
@@ -126,7 +120,7 @@ class ResponsesEncoder:
 
     def close(self, reply: Reply) -> bytes:
         """The end of the stream, after what of the reply was not told in pieces."""
-        reason = _INCOMPLETE.get(reply.finish_reason.lower(), "")
+        reason = _INCOMPLETE.get(cut_short(reply), "")
         if self._output:
             self._tell_rest(reply, "incomplete" if reason else "completed")
         else:
@@ -134,6 +128,21 @@ class ResponsesEncoder:
             self._end("incomplete" if reason else "completed")
         self.response = self._response("incomplete" if reason else "completed", reply, reason)
         self._event("response.incomplete" if reason else "response.completed", response=self.response)
+        return self._taken()
+
+    def break_off(self, status: Literal["cancelled", "failed"], reply: Reply, message: str = "") -> bytes:
+        """The end of a stream whose answer did not come to its own end, with all that was told of the answer.
+
+        Args:
+            status: of the answer.
+            reply: its usage; there is nothing more to tell of it.
+            message: why the answer failed.
+        """
+        self._end("incomplete")
+        self.response = self._response(status, reply, "")
+        if status == "failed":
+            self.response["error"] = {"code": "server_error", "message": message}
+        self._event("response.failed" if status == "failed" else "response.incomplete", response=self.response)
         return self._taken()
 
     def begin(self) -> bytes:
