@@ -162,6 +162,13 @@ async def test_an_endpoint_that_asks_for_an_hour_is_not_waited_for() -> None:
     assert (raised.value.retry_after, raised.value.status, clock.slept) == (3600.0, 429, [])
 
 
+async def test_an_endpoint_that_says_not_to_ask_again_is_asked_once() -> None:
+    final = Raw((b"{}",), status=503, headers={"x-should-retry": "false"})
+    with ChatServer([final, "done"]) as server, pytest.raises(ModelRejected):
+        await endpoint(server).reply(asking())
+    assert len(server.requests) == 1
+
+
 async def test_trouble_that_stays_is_told_after_three_attempts() -> None:
     clock = FakeClock(auto=True)
     with ChatServer([failing(500, b"<html>")] * 4) as server, pytest.raises(ModelUnavailable, match="500"):

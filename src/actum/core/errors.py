@@ -15,6 +15,7 @@ prose.
     │   ├── ModelRejected           the endpoint refused the request: key, name, size, content
     │   │   └── ContextOverflow     the conversation is too long for the model
     │   ├── ModelGarbled            the endpoint's answer is not its own wire format
+    │   ├── RunFailed               a run that answers for a model came to no answer
     │   └── ScriptExhausted         a ScriptedModel was asked beyond its script
     └── CallError                   a call has no result; told to the model, never ends a run by itself
         ├── UnknownTool  InvalidArguments  InvalidResult  ToolError  ToolBug
@@ -148,6 +149,21 @@ class ContextOverflow(ModelRejected):
 
 class ModelGarbled(ModelError):
     """What came back is not in the endpoint's own wire format."""
+
+
+class RunFailed(ModelError):
+    """A run that answers a request for a model came to no answer. What the run did stays done, so no client is to send
+    the request again by itself.
+
+    Args:
+        message: what the client is told.
+        code: why, in one word for a program, such as `invalid_output`.
+        status: the HTTP status: one after which no client repeats its request by itself.
+    """
+
+    def __init__(self, message: str, *, code: str, status: int = 422) -> None:
+        super().__init__(message, status=status)
+        self.code = code
 
 
 class ScriptExhausted(ModelError):

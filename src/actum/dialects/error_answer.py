@@ -24,6 +24,7 @@ from ..core.errors import (
     ModelUnavailable,
     PermissionDenied,
     RateLimited,
+    RunFailed,
     Unavailable,
     UnknownName,
     UsageError,
@@ -108,22 +109,23 @@ def status_of(error: ActumError) -> int:
 def openai_error(error: ActumError) -> JsonObject:
     """The value of `error` in OpenAI's APIs."""
     status = status_of(error)
-    kind = _OPENAI.get(status, "invalid_request_error" if status < 500 else "server_error")
+    kind = _OPENAI.get(status, "server_error" if _is_ours(error, status) else "invalid_request_error")
     code = "context_length_exceeded" if isinstance(error, ContextOverflow) else _OPENAI_CODES.get(status)
+    code = error.code if isinstance(error, RunFailed) else code
     return {"message": _message(error), "type": kind, "param": None, "code": code}
 
 
 def anthropic_error(error: ActumError) -> JsonObject:
     """The body of an error of the Messages API, which is an event of its stream too."""
     status = status_of(error)
-    kind = _ANTHROPIC.get(status, "invalid_request_error" if status < 500 else "api_error")
+    kind = _ANTHROPIC.get(status, "api_error" if _is_ours(error, status) else "invalid_request_error")
     return {"type": "error", "error": {"type": kind, "message": _message(error)}}
 
 
 def gemini_error(error: ActumError) -> JsonObject:
     """The body of an error of the Gemini API. It says here when to come back, and the official client looks here."""
     status = status_of(error)
-    kind = _GEMINI.get(status, "INVALID_ARGUMENT" if status < 500 else "INTERNAL")
+    kind = _GEMINI.get(status, "INTERNAL" if _is_ours(error, status) else "INVALID_ARGUMENT")
     said: JsonObject = {"code": status, "message": _message(error), "status": kind}
     wait_s = _retry_after(error)
     if wait_s is not None:
@@ -134,6 +136,11 @@ def gemini_error(error: ActumError) -> JsonObject:
 def ollama_error(error: ActumError) -> JsonObject:
     """The body of an error of Ollama's API, which is a line of its stream too."""
     return {"error": _message(error)}
+
+
+def _is_ours(error: ActumError, status: int) -> bool:
+    """Whether the fault is not the request's. The status of a run that failed only keeps clients from repeating it."""
+    return status >= 500 or (isinstance(error, RunFailed) and status == 422)
 
 
 def _message(error: ActumError) -> str:

@@ -406,7 +406,10 @@ class Endpoint:
             ) as answer:
                 if answer.status != 200:
                     wait_s = retry_after(answer.headers, self._clock.now())
-                    raise self.dialect.decode_error(answer.status, wait_s, await answer.read())
+                    error = self.dialect.decode_error(answer.status, wait_s, await answer.read())
+                    if answer.headers.get("x-should-retry") == "false" and isinstance(error, ModelUnavailable):
+                        raise ModelRejected(str(error), status=error.status)  # the tools of an agent may have run
+                    raise error
                 if ear is None:
                     return self.dialect.decode(await answer.read(), tools=request.tools)
                 return await self._listen(answer, request, ear)

@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from actum import Agent
+from actum.call.limits.limits import Limits
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Clock, Journal, Request
 from actum.core.key import new_key
@@ -75,13 +76,16 @@ async def desk(
     clock: Clock | None = None,
     model: ScriptedModel | None = None,
     passing: Mapping[str, ModelRoute] | None = None,
+    limits: Limits | None = None,
 ) -> AsyncIterator[Desk]:
     """A server with the agent `desk`, and keys: of `ann`, of `bob`, of `ann` who may also approve, of a program, and of
     an `ann` of another tenant. `passing` are models whose requests are passed on.
     """
     model = model or ScriptedModel(script)
     journal = open_journal(path) if path is not None else None
-    agent: Agent[object] = Agent(model, tools, name="desk", policy=policy, journal=journal, instructions="You help.")
+    agent: Agent[object] = Agent(
+        model, tools, name="desk", policy=policy, journal=journal, instructions="You help.", limits=limits
+    )
     runner = Runner(name="server", journal=agent.journal)
     api = Api(runner, GivenAgents({"desk": agent}), clock or SystemClock())
     executor = AgentExecutor(api, AgentServing(hold_s=hold_s, drain_s=1.0))

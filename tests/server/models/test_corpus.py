@@ -10,7 +10,7 @@ import msgspec
 from actum.core.json import JsonObject
 from actum.dialects.base import ApiDialect
 from actum.dialects.transcode import Transcoder, transcode
-from actum.server.models.outgoing import told_losses
+from actum.server.models.lost import told_losses
 from tests.chat_server import ChatServer, Raw
 from tests.dialects.api_corpus import CORPUS, case_of, paths_of
 from tests.server.models.gateway import DIALECTS, Gateway, gateway, upstream

@@ -204,6 +204,23 @@ async def test_what_an_upstream_does_wrong_is_told_without_its_secrets_and_the_n
         assert [line.tried for line in lines.kept] == [1, 2 if falls_back else 1]
 
 
+async def test_an_upstream_that_says_not_to_ask_again_is_believed_at_every_api_by_client_and_gateway() -> None:
+    """Behind it may stand an agent whose tools have run, such as one of ours behind another gateway."""
+    failed = http(b'{"error": {"message": "The run failed."}}', status=503, more="x-should-retry: false\r\n")
+    for api in ("chat", "messages"):
+        for here in BODIES:
+            for stream in (False, True):
+                first, second = RawServer([failed]), RawServer([failed])
+                async with first.serving() as url, second.serving() as other:
+                    route = ModelRoute([upstream(url, api), upstream(other, api)])
+                    async with gateway({"fast": route}) as (_, client, _):
+                        path, body = asked_for(here, stream=stream)
+                        answer = await client.post(path, json=body)
+                case = (api, here, stream, answer.text)
+                assert (answer.status_code, answer.headers["x-should-retry"]) == (503, "false"), case
+                assert (len(first.asked), len(second.asked)) == (1, 0), case
+
+
 async def test_an_answer_without_end_is_cut_and_one_event_without_end_too() -> None:
     flood = RawServer([STREAM, *WORDS[:1], b"data: ", *[b"x" * 1_000_000] * 40])
     async with flood.serving() as url, gateway({"fast": upstream(url)}) as (_, client, lines):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 from ...core.errors import ModelError, UsageError
@@ -12,9 +11,6 @@ from ...dialects.transcode.transcode import transcode
 from .provider_tools import provider_tools
 from .request import ModelRequest
 from .upstream import ModelUpstream
-
-LOSSES_BYTES_MAX = 2_000
-"""A header with more is refused by many a client."""
 
 
 class Outgoing(NamedTuple):
@@ -75,14 +71,3 @@ def wants_usage(asked: ModelRequest) -> bool:
         return False
     options = asked.fields.get("stream_options")
     return isinstance(options, dict) and options.get("include_usage") is True
-
-
-def told_losses(lost: tuple[Loss, ...]) -> str:
-    """What was lost, as it stands in a header or a comment: a list in JSON, in ASCII and one line."""
-    listed: list[str] = []
-    for number, loss in enumerate(lost):
-        more = [*listed, str(loss)]
-        if len(json.dumps(more)) > LOSSES_BYTES_MAX:
-            return json.dumps([*listed, f"and {len(lost) - number} more"])
-        listed = more
-    return json.dumps(listed)

@@ -38,14 +38,15 @@ from ...core.passed import PassedEnd, PassedRequest, PassedRequests
 from ...core.token_estimate import with_usage
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
-from ...dialects.losses import Loss
 from ...dialects.transcode.transcode import Transcoder, transcode
 from ...transport.hop import Hop, HopAnswer
 from ...transport.http import HttpFailure
 from ..door import REQUEST_ID
 from .client_watch import ClientWatch
 from .event_watch import EventWatch, usage_of_answer
-from .outgoing import Outgoing, outgoing, told_losses, wants_usage
+from .lost import lost_header, told_losses
+from .outgoing import Outgoing, outgoing, wants_usage
+from .refused import DO_NOT_RETRY, refusal_response
 from .request import ModelRequest
 from .surface import SURFACES
 from .trouble import ERROR_BYTES_MAX, RESTS, UpstreamFailure, failure_of_network, failure_of_status
@@ -58,7 +59,6 @@ REST_S = 30.0
 """After so many failures in a row an upstream is left alone for so many seconds."""
 BODY_KEPT_BYTES_MAX = 1024 * 1024
 """Of a body that the operator wants kept."""
-LOST_HEADER = "x-actum-lost"
 ESTIMATED_HEADER = "x-actum-estimated"
 _VALUE = re.compile(r"[\t\x20-\x7e]{1,1000}")
 _STREAM = "text/event-stream; charset=utf-8"
@@ -142,7 +142,7 @@ class PassingThrough:
             body, lost = told.wire, (*lost, *told.lost)
         line.keep(body)
         line.end("answered", 200)
-        return Response(body, 200, _lost_header(lost), "application/json")
+        return Response(body, 200, lost_header(lost), "application/json")
 
     async def _ask_in_order(self, asked: ModelRequest, name: str, route: ModelRoute, line: _Line) -> _Opened | Response:
         """The answer of the first upstream that gives one; or why the last one gave none, in its own words."""
@@ -167,6 +167,9 @@ class PassingThrough:
                 log.warning("%s gave no answer to request %s: %s", upstream.name, line.request_id, failure.trouble)
                 self._note(upstream, caller, failure)
                 last = failure.told or failure.error
+                if failure.is_final:
+                    vendor = asked.surface.vendor
+                    return failure.told or refusal_response(vendor, failure.error, line.request_id, DO_NOT_RETRY)
                 if failure.trouble is None or failure.trouble not in route.fallback:
                     break
             except (UsageError, ModelError) as error:  # this upstream can not be asked this; another one may
@@ -366,7 +369,7 @@ class _PassedStream(Response):
     """The answer to a request for a stream."""
 
     def __init__(self, asked: ModelRequest, opened: _Opened, line: _Line, watch: ClientWatch) -> None:
-        super().__init__(b"", 200, _lost_header(opened.said.lost), _STREAM)
+        super().__init__(b"", 200, lost_header(opened.said.lost), _STREAM)
         del self.headers["content-length"]
         self.headers["cache-control"] = "no-cache"
         self._asked, self._opened, self._line, self._client = asked, opened, line, watch
@@ -467,10 +470,6 @@ def _forwarded(asked: ModelRequest) -> dict[str, str]:
     """The headers of the client that go on to an upstream of the same API."""
     found = {name: ", ".join(asked.http.headers.getlist(name)) for name in asked.surface.forwarded}
     return {name: value for name, value in found.items() if _VALUE.fullmatch(value)}
-
-
-def _lost_header(lost: tuple[Loss, ...]) -> dict[str, str]:
-    return {LOST_HEADER: told_losses(lost)} if lost else {}
 
 
 def _cost(upstream: ModelUpstream | None, asked: str, usage: Usage) -> Decimal | None:

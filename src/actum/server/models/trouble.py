@@ -33,12 +33,21 @@ class UpstreamFailure(Exception):
         told: the upstream's own answer, where the client speaks the same API and may see it.
         provoked: the request itself may have caused this, such as one for a model that this server's account may not
             use. Only the caller who made the request is kept from the upstream for a while, and nobody else.
+        is_final: the upstream says that the request must not be sent again, as where an agent's tools have run already.
+            No other upstream is asked, and the client is told the same.
     """
 
     def __init__(
-        self, trouble: Trouble | None, error: ModelError, told: Response | None = None, *, provoked: bool = False
+        self,
+        trouble: Trouble | None,
+        error: ModelError,
+        told: Response | None = None,
+        *,
+        provoked: bool = False,
+        is_final: bool = False,
     ) -> None:
         super().__init__(str(error))
+        self.is_final = is_final
         self.trouble = trouble
         self.error = error
         self.told = told
@@ -72,7 +81,8 @@ def failure_of_status(
     if same_api and _is_object(body) and not (len(key) >= _KEY_BYTES_MIN and key.encode() in body):
         passed = {name: value for name, value in headers.items() if name in _ABOUT_RETRIES}
         told = Response(body, answer.status, passed, "application/json")
-    return UpstreamFailure(trouble, error, told, provoked=provoked)
+    is_final = headers.get("x-should-retry", "").lower() == "false"
+    return UpstreamFailure(trouble, error, told, provoked=provoked, is_final=is_final)
 
 
 def failure_of_network(failure: HttpFailure) -> UpstreamFailure:

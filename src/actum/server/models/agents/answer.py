@@ -14,7 +14,7 @@ from msgspec import Struct
 from ....agents.output import fitting
 from ....core.call import TextPart, ToolCall, ToolResult
 from ....core.event import CallFinished, Event, ReplyFinished, TextDelta
-from ....core.json import dumps
+from ....core.json import JsonObject, dumps
 from ....core.message import RefusalPart, Reply, Usage
 from ....core.pending import Pending
 from ....core.record import CallCompleted, CallRefused, Ended, Entry, ModelReplied
@@ -51,7 +51,10 @@ Piece: TypeAlias = Said | ServerCall
 
 How = Literal["done", "calls", "waits", "asks", "stopped", "failed", "cancelled", "running"]
 """How an answer ends: with the model's words, with calls that the client is to make, with something that a person has
-to say first, with a question to the user, at a limit, with an error, cancelled; or not yet."""
+to say first, with a question to the user, at a limit, with an error, cancelled; or not yet. An answer whose form is not
+the demanded one is an error, too."""
+INVALID_OUTPUT = "invalid_output"
+"""The reason of a run that was stopped because no answer of its model had the demanded form."""
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -63,9 +66,10 @@ class Ending(Struct, frozen=True, kw_only=True):
         calls: what the run waits for from the client.
         waiting: what the run waits for from a person, each with the place of its call.
         text: what the user is to be told beyond what the model said; the whole answer where the client gave a schema
-            for it, since nothing else is said then.
+            for it, since nothing else is said then. The words of an error are for the operator, and never stand here.
         reason: of a run that was stopped or has failed.
         usage: the tokens of this answer.
+        wants_form: the client gave a schema for the answer.
     """
 
     run_id: str
@@ -75,6 +79,19 @@ class Ending(Struct, frozen=True, kw_only=True):
     text: str = ""
     reason: str = ""
     usage: Usage = Usage()
+    wants_form: bool = False
+
+    @property
+    def status(self) -> str:
+        """How the run stands: `done`, `paused`, `stopped`, `failed`, `cancelled` or `running`."""
+        return "paused" if self.how in ("calls", "waits", "asks") else self.how
+
+    @property
+    def is_cut(self) -> bool:
+        """The answer is not the whole one, and no error either: it ended at a limit, was cancelled, or waits for
+        somebody else than its client. Where a client demands a form, a question in plain words is no whole answer.
+        """
+        return self.how in ("stopped", "cancelled", "waits") or (self.how == "asks" and self.wants_form)
 
 
 class AnswerFold:
@@ -154,13 +171,16 @@ class AnswerFold:
             questions = [pending for pending, _ in others if pending.kind == "answer"]
             how = "asks" if len(questions) == len(others) == 1 else "waits" if others else "calls"
         elif ended.status == "stopped":
-            how = "cancelled" if ended.reason == "cancelled" else "stopped"
+            ends: dict[str, How] = {"cancelled": "cancelled", INVALID_OUTPUT: "failed"}
+            how = ends.get(ended.reason, "stopped")
         elif ended.status == "failed":
             how = "failed"
         schema = self._state.beginning().answer_schema
         told = "" if how in ("done", "calls") or (ended.text == self._said and schema is None) else ended.text
         if how == "done" and schema is not None:
             told = dumps(fitting(schema)(ended.text)[0])
+        if ended.status == "failed":
+            told = ""
         return Ending(
             run_id=self._run_id,
             how=how,
@@ -169,6 +189,7 @@ class AnswerFold:
             text=told,
             reason=ended.reason,
             usage=self._usage,
+            wants_form=schema is not None,
         )
 
     def _is_under_way(self, ended: Ended) -> bool:
@@ -234,3 +255,13 @@ def words_of(reply: Reply) -> str:
 def text_of(pieces: Iterable[Piece]) -> str:
     """All that is said in an answer."""
     return "".join([piece.text for piece in pieces if isinstance(piece, Said)])
+
+
+def told_call(made: ServerCall) -> JsonObject:
+    """A call that was made here, as it is told where an API has no words of its own for it."""
+    error = made.result.error
+    return {
+        "call": made.call.name,
+        "arguments": made.call.arguments,
+        **({"error": error.message} if error is not None else {"result": made.result.text}),
+    }

@@ -22,6 +22,7 @@ from ....core.message import Usage
 from ....core.record import CallCompleted, CallRefused, Ended, Entry, InputRequested, ModelReplied
 from ....journal.recording import CallRef, RunState
 from .answer import AnswerFold, Ending, Piece, Said, ServerCall, words_of
+from .failure import failure
 from .ids import approval_id, call_id, server_call_id
 
 APPROVE = "approve_call"
@@ -76,7 +77,7 @@ class AssistantRun:
         waiting: list[Json] = [*waiting_calls(self._id, self.state)]
         action: Json = {"type": "submit_tool_outputs", "submit_tool_outputs": {"tool_calls": waiting}}
         is_over = status not in IS_ACTIVE
-        error: Json = {"code": "server_error", "message": self.ending.text or "The run could not be carried out."}
+        error: Json = {"code": "server_error", "message": str(failure(self.ending))}
         return {
             "id": self._id,
             "object": "thread.run",

@@ -33,14 +33,17 @@ from ...api.api import Api
 from ...api.problem import Refusal
 from ...api.records import POLL_S
 from ...api.work import RunJob
+from ...door import REQUEST_ID
 from ...identity import Identity
+from ..lost import lost_header
 from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest
 from ..surface import CHAT, RESPONSES
-from .answer import AnswerFold, Ending, LiveAnswer, Piece
+from .answer import AnswerFold, Ending, LiveAnswer, Piece, Said
 from .assistants import Assistants
 from .conversations import Conversations
 from .endpoints import refused
+from .failure import STATUS_HEADER, failed_response, failure
 from .ids import AnswerRef
 from .items import answer_fold
 from .placing import Begin, GoOn, Place, Placing, door_fields, is_to_be_stored, under_way
@@ -49,7 +52,7 @@ from .stored import StoredAnswers
 from .telling import Telling
 from .turn import RUN_HEADER, AskedTurn, read_turn
 from .unstored import UnstoredRuns
-from .writers import AnswerWriter, comment, open_writer
+from .writers import AnswerWriter, comment, last_words, open_writer
 
 log = logging.getLogger("actum.server.models")
 
@@ -63,14 +66,6 @@ TIDY_S = 300.0
 HISTORY_HEADER = "x-actum-history"
 JSON = "application/json"
 _SSE = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
-_FAILED: dict[str, tuple[str, int]] = {
-    "ContextOverflow": ("The conversation is too long for the model.", 400),
-    "ModelRejected": ("The model's server refused the request.", 400),
-    "ModelGarbled": ("The model's answer could not be read.", 502),
-    "ModelUnavailable": ("The model's server did not answer.", 503),
-    "PermissionDenied": ("This user may not use this.", 403),
-}
-"""What a client is told of a run that has failed, of which only the record is left."""
 
 
 class AgentServing(Struct, frozen=True, kw_only=True):
@@ -213,7 +208,9 @@ class AgentExecutor:
             if isinstance(place, GoOn):
                 begun = await self.go_on(place, events)
         ref = AnswerRef(run_id, begins, is_stored)
-        headers = {RUN_HEADER: run_id} | ({HISTORY_HEADER: "disagrees"} if place.disagrees else {})
+        headers = {RUN_HEADER: run_id, **lost_header(turn.lost)}
+        if place.disagrees:
+            headers[HISTORY_HEADER] = "disagrees"
         recorded = await self._placing.own(run_id, who)
         writer = self._writer(asked, agent, ref, int(recorded.entries[0].at))
         answering = Answering(
@@ -232,6 +229,7 @@ class AgentExecutor:
             return StreamingResponse(body, media_type="text/event-stream", headers={**headers, **_SSE})
         if in_background:
             pending = Ending(run_id=run_id, how="running")
+            headers[STATUS_HEADER] = pending.status
             return Response(writer.whole((), pending), media_type=JSON, headers=headers)
         return await self._whole(asked, answering, headers)
 
@@ -344,11 +342,14 @@ class AgentExecutor:
             raise
         finally:
             telling.cancel()
+        headers[STATUS_HEADER] = ending.status
         if ending.how == "failed":
-            raise failure(ending)
-        body = answering.writer.whole(pieces, ending)
-        delivered = BackgroundTask(self._delivered, answering, ending)
-        return Response(body, media_type=JSON, headers=headers, background=delivered)
+            request_id = str(asked.http.scope.get(REQUEST_ID, ""))
+            response = failed_response(asked.surface.vendor, ending, pieces, request_id, headers)
+        else:
+            response = Response(answering.writer.whole(pieces, ending), media_type=JSON, headers=headers)
+        response.background = BackgroundTask(self._delivered, answering, ending)
+        return response
 
     async def _to_its_end(self, answering: Answering, pieces: list[Piece]) -> Ending:
         async for happening in self.happenings(answering):
@@ -386,6 +387,8 @@ class AgentExecutor:
                             yield comment("still here")
                     case Ending() if happening.how == "failed":
                         ending = happening
+                        if last := last_words(happening):
+                            yield writer.piece(Said(last, begins=True))
                         yield writer.fail(failure(happening))
                     case Ending():
                         ending = happening
@@ -526,12 +529,6 @@ async def listened(events: asyncio.Queue[Event | None], clock: Clock) -> AsyncIt
             yield event
     finally:
         getting.cancel()
-
-
-def failure(ending: Ending) -> ModelError:
-    """The error of a run that has failed."""
-    words, status = _FAILED.get(ending.reason, ("The run could not be carried out.", 500))
-    return ModelError(ending.text or words, status=status)
 
 
 def response_fields(asked: ModelRequest) -> JsonObject:

@@ -38,7 +38,7 @@ from .history import asked_before, history_name, name_of, question_name, request
 from .ids import AskRef, read_answer_id, read_approval_id, read_call_id
 from .secret import NameSecret
 from .turn import AskedTurn
-from .writers import told
+from .writers import last_words
 
 REPEAT_S = 600.0
 """For so many seconds after a run began, a client that repeats the request by itself joins the run."""
@@ -441,7 +441,7 @@ def answers_of(recorded: Recorded) -> set[str]:
         pieces: list[Piece] = fold.take(entry)
         said += "".join([piece.text for piece in pieces if isinstance(piece, Said)])
         if isinstance(entry.record, Ended):
-            found.add(squeezed(said + told(fold.ending())))
+            found.add(squeezed(said + last_words(fold.ending())))
     return found
 
 

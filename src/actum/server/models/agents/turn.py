@@ -22,9 +22,11 @@ from ....core.json import Json, JsonObject
 from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ....core.model_settings import ModelSettings
 from ....core.tool import Tool
+from ....dialects.losses import Loss
 from ..request import ModelRequest
-from ..surface import MESSAGES, RESPONSES, Surface
+from ..surface import MESSAGES, RESPONSES
 from .ids import is_named_run, read_answer_id, read_approval_id, read_server_call_id
+from .wishes import lost_wishes
 
 RUN_HEADER = "x-actum-run"
 """The header that names the run: in every answer, and in a request that goes on with the run."""
@@ -63,6 +65,7 @@ class AskedTurn(Struct, frozen=True, kw_only=True):
         tools: the client's own tools.
         settings: how the model is to be asked.
         answer_schema: JSON Schema that the answer has to fit.
+        lost: what the request wishes and an agent does not heed.
     """
 
     history: tuple[Message, ...] = ()
@@ -76,6 +79,7 @@ class AskedTurn(Struct, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] = ()
     settings: ModelSettings | None = None
     answer_schema: JsonObject | None = None
+    lost: tuple[Loss, ...] = ()
 
     @property
     def says_nothing(self) -> bool:
@@ -90,7 +94,8 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
         UsageError: it asks for something that an agent does not do, or is no request of its API.
     """
     request, fields = asked.request, asked.fields
-    _check(request, fields, asked.surface)
+    _check(request, fields)
+    lost = tuple(lost_wishes(asked.surface, request.extras))
     approvals: tuple[ApprovalGiven, ...] = ()
     told: list[str] = []
     if asked.surface is RESPONSES:
@@ -115,10 +120,11 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
         tools=request.tools,
         settings=_settings(request),
         answer_schema=request.output_schema,
+        lost=lost,
     )
 
 
-def _check(request: Request, fields: JsonObject, surface: Surface) -> None:
+def _check(request: Request, fields: JsonObject) -> None:
     """Refuse by name what an agent does not do.
 
     Raises:
@@ -131,8 +137,6 @@ def _check(request: Request, fields: JsonObject, surface: Surface) -> None:
     if isinstance(others, list) and others:
         kinds = sorted({str(tool.get("type") or next(iter(tool), "")) for tool in others if isinstance(tool, dict)})
         raise UsageError(f"tools: an agent has its own tools, and {', '.join(kinds)} is not run here")
-    if isinstance(count := fields.get("n"), int) and count > 1:
-        raise UsageError("n: an agent gives one answer")
     choice = fields.get("tool_choice", fields.get("function_call"))
     kind = choice.get("type") if isinstance(choice, dict) else choice
     if kind not in (None, "auto"):

@@ -7,6 +7,13 @@
     Gemini              nothing: a comment ends its client             words that name the approval
 
 The calls that the client is to make are told at the end, under ids that are made here.
+
+    API                 at a limit, cancelled   waits for a person                failed, or not of the demanded form
+    Chat Completions    `length`                `length`                          an error
+    Responses           `incomplete`,           `completed` with the requests     an error and `response.failed`; asked
+                        `cancelled`             for approval, or `incomplete`     for again, the status `failed`
+    Messages            `max_tokens`            `pause_turn`                      an error
+    Gemini              `MAX_TOKENS`, `OTHER`   `OTHER`                           an error
 """
 
 from __future__ import annotations
@@ -28,7 +35,8 @@ from ....dialects.api.openai_chat.dialect import OpenAiChat
 from ....dialects.api.openai_responses.encoder import ResponsesEncoder
 from ....dialects.base import ApiDialect, Encoder
 from ..surface import MESSAGES, RESPONSES, Surface
-from .answer import Ending, Piece, Said, ServerCall
+from .answer import Ending, Piece, Said, ServerCall, told_call
+from .failure import failure
 from .ids import AnswerRef, approval_id, call_id, server_call_id
 
 _encode = msgspec.json.Encoder().encode
@@ -102,6 +110,7 @@ class PlainWriter:
         self._id = id_
         self._model = model
         self._has_said = False
+        self._other = "length" if comments else "other"
         self._encoder: Encoder
         if isinstance(dialect, OpenAiChat):
             self._encoder = dialect.encoder(id_=id_, model=model, created=created, include_usage=usage)
@@ -119,12 +128,12 @@ class PlainWriter:
                 self._has_said = True
                 return self._encoder.feed(TextDelta(between + text))
             case ServerCall() if self.comments:
-                return comment(_encode(_told_call(piece)).decode())
+                return comment(_encode(told_call(piece)).decode())
             case _:
                 return b""
 
     def end(self, ending: Ending) -> bytes:
-        last = told(ending)
+        last = last_words(ending)
         words = self.piece(Said(last, begins=True)) if last else b""
         return words + self._encoder.close(self._reply(ending, ""))
 
@@ -136,7 +145,7 @@ class PlainWriter:
         for piece in pieces:
             if isinstance(piece, Said):
                 text += (BREAK if piece.begins and text else "") + piece.text
-        last = told(ending)
+        last = last_words(ending)
         reply = self._reply(ending, text + (BREAK if text and last else "") + last)
         if isinstance(self._dialect, OpenAiChat):
             return self._dialect.encode_reply(reply, created=self._created)
@@ -145,9 +154,8 @@ class PlainWriter:
     def _reply(self, ending: Ending, text: str) -> Reply:
         calls = [_client_call(ending.run_id, pending, "call") for pending in ending.calls]
         made = Reply.of(text, calls)
-        return msgspec.structs.replace(
-            made, finish_reason=_finish(ending), usage=ending.usage, model=self._model, id=self._id
-        )
+        finish = _finish(ending, self._other)
+        return msgspec.structs.replace(made, finish_reason=finish, usage=ending.usage, model=self._model, id=self._id)
 
 
 class MessagesWriter:
@@ -173,7 +181,7 @@ class MessagesWriter:
         return b"".join([self._encoder.show(block) for block in self._blocks(piece)])
 
     def end(self, ending: Ending) -> bytes:
-        last = told(ending)
+        last = last_words(ending)
         words = self._encoder.feed(TextDelta(last)) if last else b""
         waiting = b"".join([self._encoder.show(block) for block in self._waiting(ending)])
         calls = [_client_call(ending.run_id, pending, "toolu") for pending in ending.calls]
@@ -186,7 +194,7 @@ class MessagesWriter:
         parts: list[ReplyPart | dict[str, object]] = []
         for piece in pieces:
             parts += [TextPart(piece.text)] if isinstance(piece, Said) else self._blocks(piece)
-        if last := told(ending):
+        if last := last_words(ending):
             parts.append(TextPart(last))
         parts += self._waiting(ending)
         parts += [_client_call(ending.run_id, pending, "toolu") for pending in ending.calls]
@@ -196,9 +204,8 @@ class MessagesWriter:
         return self._dialect.encode_reply(self._reply(reply, ending))
 
     def _reply(self, reply: Reply, ending: Ending) -> Reply:
-        return msgspec.structs.replace(
-            reply, finish_reason=_finish(ending), usage=ending.usage, model=self._model, id=self._id
-        )
+        finish = "pause_turn" if ending.how == "waits" else _finish(ending, "length")
+        return msgspec.structs.replace(reply, finish_reason=finish, usage=ending.usage, model=self._model, id=self._id)
 
     def _blocks(self, made: ServerCall) -> list[dict[str, object]]:
         id_ = server_call_id(self._run_id, made.place, "mcptoolu")
@@ -257,32 +264,30 @@ class ResponsesWriter:
         return self._encoder.show(item, between, begins)
 
     def end(self, ending: Ending) -> bytes:
-        only_approvals = all(pending.kind == "approval" for pending, _ in ending.waiting)
-        last = "" if ending.how == "waits" and only_approvals else told(ending)
+        only_approvals = ending.how == "waits" and all(pending.kind == "approval" for pending, _ in ending.waiting)
+        last = "" if only_approvals else last_words(ending)
         words = self._encoder.feed(TextDelta(last)) if last else b""
         asked = b"".join([self._encoder.show(item) for item in self._asked(ending)])
         calls = [_client_call(ending.run_id, pending, "call") for pending in ending.calls]
-        reply = Reply(tuple(calls), finish_reason=_finish(ending), usage=ending.usage)
+        finish = "stop" if only_approvals else _finish(ending, "length")
+        reply = Reply(tuple(calls), finish_reason=finish, usage=ending.usage)
+        if ending.how == "cancelled":
+            return words + asked + self._encoder.break_off("cancelled", reply)
         return words + asked + self._encoder.close(reply)
 
     def fail(self, error: ActumError) -> bytes:
-        return self._encoder.fail(error)
+        return self._encoder.fail(error) + self._encoder.break_off("failed", Reply(), str(error))
 
     def whole(self, pieces: Sequence[Piece], ending: Ending) -> bytes:
         for piece in pieces:
             self.piece(piece)
+        if ending.how == "failed":
+            self._encoder.feed(TextDelta(last_words(ending)))
+            self._encoder.break_off("failed", Reply(usage=ending.usage), str(failure(ending)))
+            return _encode(self._encoder.response)
         self.end(ending)
-        status = {"cancelled": "cancelled", "failed": "failed", "running": "in_progress"}.get(ending.how)
         response = self._encoder.response
-        if status is not None:
-            response = response | {"status": status}
-            if status != "in_progress":
-                for item in response["output"] if isinstance(response["output"], list) else []:
-                    if isinstance(item, dict) and item.get("status") == "in_progress":
-                        item["status"] = "incomplete"
-        if status == "failed":
-            response = response | {"error": {"code": "server_error", "message": ending.text or "The run failed."}}
-        return _encode(response)
+        return _encode(response | {"status": "in_progress"} if ending.how == "running" else response)
 
     def _item(self, made: ServerCall) -> JsonObject:
         error = made.result.error
@@ -317,10 +322,10 @@ def comment(text: str) -> bytes:
     return b"".join([f": {line}\n".encode() for line in text.splitlines() or [""]]) + b"\n"
 
 
-def told(ending: Ending) -> str:
+def last_words(ending: Ending) -> str:
     """What is said at the end of an answer beyond the model's words."""
     if ending.how != "waits":
-        return ending.text if ending.how in ("done", "asks", "stopped", "cancelled") else ""
+        return ending.text
     asked = ", ".join([pending.id for pending, _ in ending.waiting])
     return f"{ending.text} [{asked}; {ending.run_id}]".strip()
 
@@ -330,16 +335,13 @@ def _client_call(run_id: str, pending: Pending, prefix: str) -> ToolCall:
     return msgspec.structs.replace(pending.call, id=call_id(run_id, pending.id, prefix), signature="")
 
 
-def _finish(ending: Ending) -> str:
-    if ending.how == "waits":
-        return "pause_turn"
-    return ending.reason if ending.how == "stopped" and ending.reason in ("length", "content_filter") else "stop"
+def _finish(ending: Ending, other: str) -> str:
+    """Why an answer ends, in a word that the encoders know.
 
-
-def _told_call(made: ServerCall) -> JsonObject:
-    error = made.result.error
-    return {
-        "call": made.call.name,
-        "arguments": made.call.arguments,
-        **({"error": error.message} if error is not None else {"result": made.result.text}),
-    }
+    Args:
+        ending: how it ends.
+        other: the word for an answer that was cut short, and not at a limit.
+    """
+    if ending.how == "stopped":
+        return "content_filter" if ending.reason == "content_filter" else "length"
+    return other if ending.is_cut else "stop"
