@@ -258,6 +258,18 @@ class Agent(Generic[Output]):
         now = self._naming_now()
         return now is not None and not any(each.users or each.roles for each in now)
 
+    def is_for(self, principal: str, roles: Sequence[str]) -> bool:
+        """Whether a user may use the agent, as far as its name in the settings is concerned.
+
+        Args:
+            principal: the user.
+            roles: the roles of the user, beside those that the agent's policy knows of.
+        """
+        policy = self.runner.policy
+        known = policy.roles_of(principal) if isinstance(policy, KnowsRoles) else ()
+        had, now = {*roles, *known}, self._naming_now()
+        return now is not None and all(each.lets_in(principal, had) for each in now)
+
     @property
     def output_schema(self) -> JsonObject | None:
         """The JSON Schema of the answer; None where the agent answers with text."""
@@ -750,7 +762,7 @@ class Agent(Generic[Output]):
             ancestors=context.ancestors,
             holder=context.holder,
         )
-        if self._naming is not None and not self._lets_in(self._naming, context.principal, context.roles):
+        if not self.is_for(context.principal, context.roles):
             raise PermissionDenied(f"This user may not use the agent {self.name}.")
         entries = await journal.read(run_id, tenant=context.tenant)
         if entries:
@@ -912,20 +924,13 @@ class Agent(Generic[Output]):
             UnknownName: the agent is not there for this user.
             UsageError: each run of the agent stands alone, and a conversation was named.
         """
-        if not self._lets_in(naming, principal, roles):
+        if not self.is_for(principal, roles):
             raise UnknownName(f"there is no agent {naming.name!r}")
         if conversation and naming.memory == "none":
             raise UsageError(
                 f"the agent {naming.name!r} takes part in no conversation, by `memory` in its settings: leave the "
                 "conversation out"
             )
-
-    def _lets_in(self, naming: Naming, principal: str, roles: Sequence[str]) -> bool:
-        """Whether this user may use the agent, with the roles that its policy knows of as well."""
-        policy = self.runner.policy
-        known = policy.roles_of(principal) if isinstance(policy, KnowsRoles) else ()
-        had, now = {*roles, *known}, self._naming_now()
-        return now is not None and all(each.lets_in(principal, had) for each in (naming, *now))
 
     def _naming_now(self) -> Sequence[Naming] | None:
         """Who may use this agent: as it was made, and as the settings say now; None where they have it no more."""

@@ -59,12 +59,6 @@ def open_models_door(
             executing[name] = table.agent
         else:
             passing[name] = _route(name, table, settings.prices, environment)
-    for route in list(passing.values()):
-        for upstream in route.upstreams:  # the name of an upstream is the name of a model, too
-            if upstream.place.model != "*" and upstream.name not in passing and upstream.name not in executing:
-                passing[upstream.name] = ModelRoute(
-                    [upstream], fallback=route.fallback, keeps_bodies=route.keeps_bodies
-                )
     passer = PassingThrough(Hop(), kept=passed_of(journal))
     return ModelsDoor(ModelNames(passing, executing), passer=passer, executor=executor, scopes=(MODELS_SCOPE,))
 

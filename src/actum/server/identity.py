@@ -12,9 +12,9 @@ code behind the door can show the token to another server.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -29,6 +29,8 @@ from ..core.user import User
 KEY_CHARS_MIN = 16
 _NO_HASH = "0" * 64
 
+LetsIn: TypeAlias = "Callable[[Identity, str], bool]"
+"""Whether a caller may use the agent of a name."""
 Usable = Literal["tool", "model", "agent"]
 """What a key can be made for."""
 SHARED = "shared"

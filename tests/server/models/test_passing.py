@@ -221,6 +221,34 @@ async def test_an_upstream_that_says_not_to_ask_again_is_believed_at_every_api_b
                 assert (len(first.asked), len(second.asked)) == (1, 0), case
 
 
+async def test_an_upstream_that_tells_its_own_address_in_an_error_is_not_passed_on_so() -> None:
+    """Whole, as the first event of a stream and in its midst, at every API, with the slashes written either way."""
+    for api in ("chat", "messages", "responses", "gemini"):
+        for way in ("whole", "first", "later", "torn"):
+            for here in BODIES:
+                server = RawServer()
+                async with server.serving() as url:
+                    said = "cannot connect to " + (url if way != "later" else url.replace("/", "\\/"))
+                    error = b'{"error": {"message": "%s", "type": "server_error"}}' % said.encode()
+                    begun = b'data: {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}\n\n'
+                    event = b"data: " + error + b"\n\n"
+                    pieces = {
+                        "whole": [http(error, status=400)],
+                        "first": [STREAM + event],
+                        "later": [STREAM + begun, event],
+                        "torn": [STREAM + begun + event[:60], event[60:]],
+                    }[way]
+                    server.answers = [pieces]
+                    async with gateway({"fast": upstream(url, api)}) as (_, client, _):
+                        path, body = asked_for(here, stream=way != "whole")
+                        answer = await client.post(path, json=body)
+                    where = url.removesuffix("/v1").partition("//")[2]
+                assert where not in answer.text + str(answer.headers), (api, way, here, answer.text)
+                assert where.partition(":")[2] not in answer.text, (api, way, here, answer.text)
+                if api == "chat" and way != "whole":
+                    assert "[upstream]" in answer.text, (way, here, answer.text)
+
+
 async def test_an_answer_without_end_is_cut_and_one_event_without_end_too() -> None:
     flood = RawServer([STREAM, *WORDS[:1], b"data: ", *[b"x" * 1_000_000] * 40])
     async with flood.serving() as url, gateway({"fast": upstream(url)}) as (_, client, lines):

@@ -20,11 +20,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ...agents.agent import Agent
 from ...core.errors import JournalError
 from ..admission import Admission
 from ..api.api import Api
 from ..door import identity_of
+from ..identity import Identity
 from ..models.agents.secret import NameSecret
 from ..refusal import HttpRefusal
 from .asking import base_of
@@ -169,11 +169,14 @@ class A2ADoor:
     async def _tell(self, request: Request, address: str, form: CardForm) -> Response:
         who, base, key = identity_of(request.scope), self._address(request), await self.card_key()
         wants_keys = await self._cards.wants_keys()
-        line = (await self._api.published.listed(who.tenant)).get(address) if address not in self._agents else None
-        if line is None:
-            told = self._cards.told(self._agent(address), address, base, form, key, wants_keys=wants_keys)
+        if address in self._agents:
+            agent = self._api.agents.get(self._agents[address])
+            if not agent.is_open:  # the card of any other agent is for everybody, with a key or without
+                await self._agent_for(who, address)
+            told = self._cards.told(agent, address, base, form, key, wants_keys=wants_keys)
             return self._cards.answer(request, told)
-        agent = await self._api.agent(who, address)
+        agent = await self._api.agent(who, await self._agent_for(who, address))
+        line = (await self._api.published.listed(who.tenant))[address]
         told = signed_card(self._cards.card(agent, address, base, wants_keys=wants_keys), form, key, base)
         return self._cards.answer(request, told, made_at=line.publication.at)
 
@@ -194,19 +197,23 @@ class A2ADoor:
 
     # Agents -----------------------------------------------------------------------------------------------------------
 
-    def _agent(self, address: str) -> Agent[object]:
-        if address not in self._agents:
-            raise HttpRefusal(404, "There is no such agent here.")
-        return self._api.agents.get(self._agents[address])
-
     async def _agent_at(self, request: Request) -> str:
         """The name of the agent that a request is for, or of the published workflow of the caller's tenant."""
-        address = str(request.path_params["agent"])
-        who = identity_of(request.scope)
-        is_own = address in self._agents
-        if not who.may_use("agent", address) or not (is_own or address in await self._api.published.listed(who.tenant)):
+        return await self._agent_for(identity_of(request.scope), str(request.path_params["agent"]))
+
+    async def _agent_for(self, who: Identity, address: str) -> str:
+        """The same by the name in the address.
+
+        Raises:
+            HttpRefusal: there is no such agent for this caller.
+        """
+        name = self._agents.get(address)
+        if name is not None and self._api.lets_in(who, name):
+            return name
+        published = name is None and who.may_use("agent", address)
+        if not published or address not in await self._api.published.listed(who.tenant):
             raise HttpRefusal(404, "There is no such agent here.")
-        return self._agents[address] if is_own else address
+        return address
 
     def _address(self, request: Request) -> str:
         """The address of the server as clients write it."""

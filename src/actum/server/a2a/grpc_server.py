@@ -32,7 +32,7 @@ from msgspec import Struct
 from ...core.errors import JournalError, UsageError
 from ..admission import Admission, TooManyRequests
 from ..attempts import TooManyAttempts
-from ..identity import Identity, Verifier, wants_token
+from ..identity import Identity, LetsIn, Verifier, wants_token
 from ..open_streams import KeyEnded
 from ..scopes import allows
 from .asking import SILENT_S, check_version
@@ -92,7 +92,7 @@ async def serving_grpc(
         UsageError: it can not listen there.
     """
     server = grpc.aio.server(
-        interceptors=[_Entrance(settings, admission or Admission())],
+        interceptors=[_Entrance(settings, admission or Admission(), handler.tasks.api.lets_in)],
         maximum_concurrent_rpcs=REQUESTS_MAX,
         options=[
             ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
@@ -163,8 +163,8 @@ class _Refused(Exception):
 class _Entrance(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC says no types
     """Puts `_Request` before each method."""
 
-    def __init__(self, settings: GrpcSettings, admission: Admission) -> None:
-        self._settings, self._admission = settings, admission
+    def __init__(self, settings: GrpcSettings, admission: Admission, lets_in: LetsIn) -> None:
+        self._settings, self._admission, self._lets_in = settings, admission, lets_in
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:  # noqa: ANN401
         """See gRPC."""
@@ -174,7 +174,7 @@ class _Entrance(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC says 
         form: Form = "1.0" if details.method.startswith(NEW) else "0.3"
 
         async def answer(body: bytes, context: Any) -> Any:  # noqa: ANN401  # gRPC says no types
-            return await _Request(self._settings, self._admission, form, inner, context).answer(body)
+            return await _Request(self._settings, self._admission, self._lets_in, form, inner, context).answer(body)
 
         # No deserializer: the bytes of a stranger are parsed when the stranger has shown a key.
         kind = grpc.unary_stream_rpc_method_handler if inner.response_streaming else grpc.unary_unary_rpc_method_handler
@@ -184,8 +184,16 @@ class _Entrance(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC says 
 class _Request:
     """One request, from its bytes to its answer."""
 
-    def __init__(self, settings: GrpcSettings, admission: Admission, form: Form, inner: Any, context: Any) -> None:  # noqa: ANN401
-        self._settings, self._admission, self._form = settings, admission, form
+    def __init__(
+        self,
+        settings: GrpcSettings,
+        admission: Admission,
+        lets_in: LetsIn,
+        form: Form,
+        inner: Any,  # noqa: ANN401  # gRPC says no types
+        context: Any,  # noqa: ANN401
+    ) -> None:
+        self._settings, self._admission, self._lets_in, self._form = settings, admission, lets_in, form
         self._inner, self._context = inner, context
 
     async def answer(self, body: bytes) -> Any:  # noqa: ANN401  # gRPC says no types
@@ -269,7 +277,7 @@ class _Request:
             for scope in (*self._admission.scopes, settings.scope):
                 if scope and not allows(who, (scope,)):
                     raise _Refused(grpc.StatusCode.PERMISSION_DENIED, f"This needs a key with the scope {scope}.")
-        if not who.may_use("agent", settings.address):
+        if not self._lets_in(who, settings.agent):
             raise _Refused(grpc.StatusCode.NOT_FOUND, "There is no such agent here.")
         return who
 

@@ -204,9 +204,18 @@ class Api:
             return self.runner
         return await self.published.runner(self.runner, who.tenant, tool) or self.runner
 
+    def lets_in(self, who: Identity, name: str) -> bool:
+        """Whether a caller may use an agent of this server: by the caller's key, and by the agent's users and roles.
+
+        Args:
+            who: the caller.
+            name: one of the names of `agents`.
+        """
+        agent = self.agents.get(name)
+        return who.may_use("agent", name or agent.name) and agent.is_for(who.principal, who.roles)
+
     async def agent(self, who: Identity, name: str) -> Agent[object]:
-        """An agent that a caller's key may use, or one that stands for a published workflow of the caller's tenant. Who
-        else may use the agent is the agent's to say, when it is run.
+        """An agent that a caller may use, or one that stands for a published workflow of the caller's tenant.
 
         Raises:
             Refusal: there is no such agent for the caller.
@@ -214,10 +223,12 @@ class Api:
         names = self.agents.names
         if not name and "" not in names and len(names) == 1:
             name = names[0]
-        agent = self.agents.get(name) if name in names else None
-        if agent is None and who.may_use("agent", name):
+        agent: Agent[object] | None = None
+        if name in names:
+            agent = self.agents.get(name) if self.lets_in(who, name) else None
+        elif who.may_use("agent", name):
             agent = await self.published.agent(who.tenant, name)
-        if agent is None or not who.may_use("agent", name or agent.name):
+        if agent is None:
             raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
         return agent
 
@@ -239,7 +250,8 @@ class Api:
         """The names of the agents that a caller may use: those of the settings first."""
         own = self.agents.names
         published = [name for name in await self.published.listed(who.tenant) if name not in own]
-        return [name for name in (*own, *published) if name and who.may_use("agent", name)]
+        allowed = [name for name in own if name and self.lets_in(who, name)]
+        return [*allowed, *(name for name in published if who.may_use("agent", name))]
 
     async def agent_of(self, started: Started) -> Agent[object] | None:
         """The agent that can go on with a run; None where this server has none, and for a run of a workflow."""

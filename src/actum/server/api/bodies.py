@@ -468,7 +468,7 @@ class RunInfo(Struct, frozen=True, kw_only=True):
         kind: what began the run: a question to an agent, a call that was asked for directly, an act of an
             administrator, or a request for a workflow.
         agent: the agent or the workflow; for a call without an agent, the name of the server.
-        model: the name of the model; empty where no model takes part.
+        model: the name of the model; empty where no model takes part. Its address is for administrators.
         question: the words of the user, or the calls that were asked for.
         session: the conversation that the run belongs to.
         principal: on whose behalf the run acts.

@@ -58,12 +58,12 @@ async def list_runs(api: Api, asked: ApiRequest[RunsQuery, None]) -> ApiReply:
     if query.principal not in ("", asked.who.principal) and not allows(asked.who, ("admin",)):
         raise wants("admin", "to see the runs of another user")
     runs, following, count = await api.records.runs(query, asked.who)
-    return ApiReply(RunPage(items=tuple(map(views.run_info, runs)), next=following, count=count))
+    return ApiReply(RunPage(items=tuple(views.run_info(line, asked.who) for line in runs), next=following, count=count))
 
 
 async def get_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """How a run stands."""
-    return await shown(api, await api.records.run(asked.names["id"], asked.who))
+    return await shown(api, await api.records.run(asked.names["id"], asked.who), asked.who)
 
 
 async def cancel_run(api: Api, asked: ApiRequest[None, object]) -> ApiReply:
@@ -73,7 +73,7 @@ async def cancel_run(api: Api, asked: ApiRequest[None, object]) -> ApiReply:
     if not recorded.is_over:
         await api.work.cancel(run_id)
         await cancel_elsewhere(api, run_id, asked.who)  # a run that was just about to pause has not ended
-    return await shown(api, await api.records.run(run_id, asked.who))
+    return await shown(api, await api.records.run(run_id, asked.who), asked.who)
 
 
 async def cancel_elsewhere(api: Api, run_id: str, who: Identity) -> None:
@@ -173,13 +173,13 @@ async def follow_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply | ASGI
     return api.streams.opened(stream)
 
 
-async def shown(api: Api, recorded: Recorded) -> ApiReply:
+async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:
     """A run as it stands."""
     line = await api.records.summary(recorded)
     if line.ended is not None and not recorded.is_over:  # the run has ended since it was read
         recorded = await api.records.again(recorded)
     outputs = await outputs_of(api.journal, recorded.state.ended)
-    return ApiReply(views.run(line, recorded, outputs))
+    return ApiReply(views.run(line, recorded, who, outputs))
 
 
 def wants(scope: str, what: str) -> Refusal:

@@ -39,6 +39,9 @@ from ...core.record import (
 from ...core.tool import Tool
 from ...journal.conversations import Conversation
 from ...journal.recording import CallRef, RunState
+from ...models.catalog import PROVIDERS
+from ..identity import Identity
+from ..scopes import allows
 from .bodies import (
     Approval,
     CallFailure,
@@ -147,14 +150,31 @@ def waiting_in(line: RunSummary, recorded: Recorded) -> tuple[Approval, ...]:
     return tuple(map(approval, waiting_items(line, recorded.entries)))
 
 
-def run_info(line: RunSummary) -> RunInfo:
-    """A run in a list of runs."""
+def told_model(name: str, who: Identity) -> str:
+    """The name of a model. Where the server reaches the model is for administrators.
+
+    Args:
+        name: as it stands on record, such as `qwen3@10.0.0.5:8000` for a model at an address.
+        who: the caller.
+    """
+    if allows(who, ("admin",)) or name.partition(":")[0] in PROVIDERS or "@" not in name:
+        return name
+    return name.rpartition("@")[0]
+
+
+def run_info(line: RunSummary, who: Identity) -> RunInfo:
+    """A run in a list of runs.
+
+    Args:
+        line: the run in the list of runs.
+        who: the caller.
+    """
     return RunInfo(
         id=line.run_id,
         status=_STATUSES.get(line.status, "unreadable"),
         agent=line.agent,
         kind=_KINDS.get(line.kind, "agent"),
-        model=line.model,
+        model=told_model(line.model, who),
         question=line.question,
         session=line.conversation,
         principal=line.principal,
@@ -164,15 +184,16 @@ def run_info(line: RunSummary) -> RunInfo:
     )
 
 
-def run(line: RunSummary, recorded: Recorded, outputs: JsonObject | None = None) -> RunDetails:
+def run(line: RunSummary, recorded: Recorded, who: Identity, outputs: JsonObject | None = None) -> RunDetails:
     """A run, with its calls and what it waits for.
 
     Args:
         line: the run in the list of runs.
         recorded: the run.
+        who: the caller.
         outputs: what a workflow gave.
     """
-    info, state, ended = run_info(line), recorded.state, recorded.state.ended
+    info, state, ended = run_info(line, who), recorded.state, recorded.state.ended
     is_under_way = ended is None or info.status in ("running", "waiting", "interrupted")
     return RunDetails(
         id=info.id,

@@ -24,11 +24,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...core.errors import ActumError, ModelError, UnknownName
 from ..door import REQUEST_ID, Worded, identity_of
-from ..identity import Identity
+from ..identity import Identity, LetsIn
 from ..refusal import HttpRefusal
 from .executor import Executor
 from .listing import model_entry, model_list
-from .names import Executing, ModelNames, Passing
+from .names import Executing, ModelNames, Passing, lets_all_in
 from .refused import Refused, error_of_refusal, refusal_response, told_error
 from .request import ModelRequest, read_request
 from .surface import KEY_HEADERS, KEY_QUERY, SURFACES, Surface, Vendor, vendor_of
@@ -80,6 +80,7 @@ class ModelsDoor(Generic[T]):
         self._names = names
         self._passer = passer
         self._executor = executor
+        self._lets_in: LetsIn = lets_all_in if executor is None else executor.lets_in
         self.scopes = tuple(scopes)
         if executor is not None:
             executor.know_names(self._agent_of)
@@ -140,7 +141,7 @@ class ModelsDoor(Generic[T]):
             UnknownName: there is no such model for this caller.
         """
         try:
-            return self._names.find(model, who)
+            return self._names.find(model, who, self._lets_in)
         except UnknownName:
             if self._executor is not None and await self._executor.has_published(model, who):
                 return Executing(model)
@@ -167,7 +168,7 @@ class ModelsDoor(Generic[T]):
 
     async def _list(self, http: HttpRequest) -> Response:
         who = identity_of(http.scope)
-        names = self._names.names(who)
+        names = self._names.names(who, self._lets_in)
         if self._executor is not None:
             own = set(names)
             names += [name for name in await self._executor.published(who) if name not in own]

@@ -25,7 +25,7 @@ class Executor(Protocol):
         """Answer a request.
 
         Args:
-            asked: the request. The caller may use the agent by their key; the policy is still to be asked.
+            asked: the request of a caller who may use the agent.
             agent: the name of the agent.
 
         Returns:
@@ -35,6 +35,9 @@ class Executor(Protocol):
             ActumError: why there is no answer. The door writes the error in the form of the API.
             Refused: likewise, with headers.
         """
+
+    def lets_in(self, who: Identity, agent: str) -> bool:
+        """Whether a caller may use an agent of this name: for all others there is no such agent."""
 
     async def published(self, who: Identity) -> Sequence[str]:
         """The names of the agents that the caller's tenant has published, and that the caller may use."""

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from ...core.errors import UnknownName, UsageError
-from ..identity import Identity
+from ..identity import Identity, LetsIn
 
 NEAR_MAX = 3
 """So many names are suggested to a client that asked for a model that there is not."""
@@ -25,6 +25,11 @@ NO_MODELS = (
 )
 
 T = TypeVar("T")
+
+
+def lets_all_in(who: Identity, agent: str) -> bool:
+    """Everybody may use every agent, as where no agent is served."""
+    return True
 
 
 class Passing(Struct, Generic[T], frozen=True):
@@ -75,16 +80,22 @@ class ModelNames(Generic[T]):
         self._patterns = [(name, _expression(name), meaning) for name, meaning in meanings.items() if "*" in name]
         _refuse_overlaps([name for name, _, _ in self._patterns])
 
-    def names(self, who: Identity) -> list[str]:
-        """The names that a caller may use, without patterns: nobody can ask for a pattern."""
-        return [name for name, meaning in self._exact.items() if _may_use(who, name, meaning)]
+    def names(self, who: Identity, lets_in: LetsIn = lets_all_in) -> list[str]:
+        """The names that a caller may use, without patterns: nobody can ask for a pattern.
 
-    def find(self, name: str, who: Identity) -> Passing[T] | Executing:
+        Args:
+            who: the caller.
+            lets_in: whether the caller may use an agent of this name.
+        """
+        return [name for name, meaning in self._exact.items() if _may_use(who, name, meaning, lets_in)]
+
+    def find(self, name: str, who: Identity, lets_in: LetsIn = lets_all_in) -> Passing[T] | Executing:
         """What a name means.
 
         Args:
             name: as the client wrote it.
             who: the caller.
+            lets_in: whether the caller may use an agent of this name.
 
         Raises:
             UnknownName: there is no such model for this caller; the message has names that come near.
@@ -92,20 +103,20 @@ class ModelNames(Generic[T]):
         meaning = self._exact.get(name)
         if meaning is None:
             meaning = next((each for _, pattern, each in self._patterns if pattern.fullmatch(name)), None)
-        if meaning is not None and _may_use(who, name, meaning):
+        if meaning is not None and _may_use(who, name, meaning, lets_in):
             return meaning
         if not self._exact and not self._patterns:
             raise UnknownName(NO_MODELS)
-        near = difflib.get_close_matches(name, self.names(who), NEAR_MAX, 0.5)
+        near = difflib.get_close_matches(name, self.names(who, lets_in), NEAR_MAX, 0.5)
         more = f" Did you mean {' or '.join(near)}?" if near else " GET /v1/models lists the models."
         raise UnknownName(f"There is no model {name[:200]!r} here, or your key may not use it.{more}")
 
 
-def _may_use(who: Identity, name: str, meaning: Passing[T] | Executing) -> bool:
+def _may_use(who: Identity, name: str, meaning: Passing[T] | Executing, lets_in: LetsIn) -> bool:
     """Whether a key may use a name: a model by the key's models, an agent by the key's agents, whatever name stands for
     the agent."""
     if isinstance(meaning, Executing):
-        return who.may_use("agent", meaning.agent)
+        return who.may_use("agent", meaning.agent) and lets_in(who, meaning.agent)
     return who.may_use("model", name)
 
 

@@ -249,6 +249,8 @@ class PassingThrough:
             if not piece and not first:
                 raise _garbled()
             if watch.error is not None:
+                words = upstream.without_address(str(watch.error).encode("utf-8", "replace")).decode()
+                watch.error.args = (words,)
                 raise UpstreamFailure("trouble", watch.error, provoked=True)
             if not piece:
                 break
@@ -422,17 +424,21 @@ class _PassedStream(Response):
             error = failure_of_network(failure).error
         except ModelGarbled as garbled:
             error = garbled
-        rest = self._rest(error)
+        rest = self._without_address(self._rest(error))
         if rest:
             self._line.keep(rest)
             await send({"type": "http.response.body", "body": rest, "more_body": True})
         return error is None and watch.ended and watch.error is None
 
     def _told(self, piece: bytes) -> bytes:
-        if self._transcoder is None or not piece:
-            return piece
-        told = self._transcoder.feed(piece)
-        return self._filter.feed(told) if self._filter is not None else told
+        if self._transcoder is not None and piece:
+            piece = self._transcoder.feed(piece)
+            piece = self._filter.feed(piece) if self._filter is not None else piece
+        return self._without_address(piece)
+
+    def _without_address(self, told: bytes) -> bytes:
+        opened = self._opened
+        return told if opened.watch.error is None else opened.upstream.without_address(told)
 
     def _rest(self, error: ModelError | None) -> bytes:
         """What is still to be said when the upstream has said all: its last event, or an error, and what was lost."""

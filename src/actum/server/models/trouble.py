@@ -76,7 +76,9 @@ def failure_of_status(
     if trouble == "garbled":
         return UpstreamFailure(trouble, ModelGarbled("The model's own server answers something else.", status=502))
     key = upstream.place.key
-    error.args = (str(error).replace(key, "[key]") if len(key) >= _KEY_BYTES_MIN else str(error),)
+    body = upstream.without_address(body)
+    words = upstream.without_address(str(error).encode("utf-8", "replace")).decode()
+    error.args = (words.replace(key, "[key]") if len(key) >= _KEY_BYTES_MIN else words,)
     told = None
     if same_api and _is_object(body) and not (len(key) >= _KEY_BYTES_MIN and key.encode() in body):
         passed = {name: value for name, value in headers.items() if name in _ABOUT_RETRIES}

@@ -7,8 +7,9 @@ With weights each user is given one of the weighted upstreams to begin with, alw
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping, Sequence
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from ...core.budget import Price
 from ...core.errors import UsageError
@@ -78,6 +79,7 @@ class ModelUpstream:
         self._headers = sent
         self._wire = wire
         self._plain = _encoded(sent)
+        self._address = _address_in_words(place.url)
         self._targets: dict[tuple[str, str], HopTarget] = {}
         self.target("chat" if "chat" in self.surfaces else next(iter(self.surfaces), ""), "any", stream=False)
 
@@ -120,10 +122,14 @@ class ModelUpstream:
             try:
                 known = HopTarget(self.place.url.rstrip("/") + path.replace("{model}", named))
             except ValueError:
-                raise UsageError(f"{self.name.split('@')[-1][:80]!r} has no address that requests can go to") from None
+                raise UsageError("an upstream has no address that requests can go to") from None
             if len(self._targets) < 100:  # a client chooses the name of the model
                 self._targets[path, named if "{model}" in path else ""] = known
         return known
+
+    def without_address(self, said: bytes) -> bytes:
+        """What the upstream says of an error, without the place where it is reached."""
+        return self._address.sub(b"[upstream]", said)
 
     def headers(self, forwarded: Mapping[str, str]) -> Headers:
         """The headers of a request.
@@ -187,6 +193,12 @@ class ModelRoute:
                 first = each
                 break
         return (first, *(each for each in self.upstreams if each is not first))
+
+
+def _address_in_words(url: str) -> re.Pattern[bytes]:
+    """Finds the host of an address in a text, with the scheme and the port that stand around it."""
+    host = re.escape(urlsplit(url).hostname or url).encode()
+    return re.compile(rb"(?i)(?:\b[a-z]+:(?:\\?/){2})?(?<![\w.-])\[?" + host + rb"\]?(?![\w-]|\.\w)(?::\d+)?")
 
 
 def _encoded(headers: Mapping[str, str]) -> Headers:

@@ -123,6 +123,10 @@ class AgentExecutor:
         """See `Executor`."""
         return self._routes
 
+    def lets_in(self, who: Identity, agent: str) -> bool:
+        """See `Executor`."""
+        return self._api.lets_in(who, agent)
+
     async def published(self, who: Identity) -> Sequence[str]:
         """See `Executor`."""
         names = await self._api.published.listed(who.tenant)
