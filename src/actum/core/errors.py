@@ -96,12 +96,14 @@ class WorkflowFailed(ActumError):
 
     Args:
         code: the kind of the failure, such as `tool_error`.
-        message: what happened.
+        message: what happened, fit for a model and a client.
         node: the path of the node.
+        detail: more of what happened, for the operator alone.
     """
 
-    def __init__(self, code: str, message: str, node: str = "") -> None:
-        super().__init__(f"{node}: {message}" if node else message)
+    def __init__(self, code: str, message: str, node: str = "", detail: str = "") -> None:
+        self.told = f"{node}: {message}" if node else message
+        super().__init__(f"{self.told} ({detail})" if detail else self.told)
         self.code = code
         self.message = message
         self.node = node
@@ -121,7 +123,12 @@ class ModelError(ActumError):
         message: what happened, for a person.
         status: the HTTP status, where there was one.
         retry_after: seconds after which the endpoint said to come back.
+
+    The message may name the place where the model is reached: it is for the operator.
     """
+
+    told: ClassVar[str] = "The model gave no answer."
+    """What a model, and a client that is no administrator, are told of it."""
 
     def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -132,9 +139,13 @@ class ModelError(ActumError):
 class ModelUnavailable(ModelError):
     """Not reached, overloaded, or cut off in the middle. Another try may work."""
 
+    told = "The model's server did not answer."
+
 
 class ModelRejected(ModelError):
     """The endpoint refuses this request and would refuse it again: a wrong key, an unknown model, too long a prompt."""
+
+    told = "The model's server refused the request."
 
 
 class ContextOverflow(ModelRejected):
@@ -144,11 +155,15 @@ class ContextOverflow(ModelRejected):
         can_be_shortened: the run could go on with a shorter conversation, if the agent were allowed to shorten it.
     """
 
+    told = "The conversation is too long for the model."
+
     can_be_shortened = False
 
 
 class ModelGarbled(ModelError):
     """What came back is not in the endpoint's own wire format."""
+
+    told = "The model's answer could not be read."
 
 
 class RunFailed(ModelError):

@@ -623,11 +623,13 @@ class NodeError(Struct, frozen=True, omit_defaults=True):
         code: the kind, such as `tool_error` or `no_value`.
         message: what happened, for people.
         node: the path of the node that failed first.
+        detail: more of what happened, for the operator alone.
     """
 
     code: str
     message: str
     node: str
+    detail: str = ""
 
     @property
     def told(self) -> JsonObject:

@@ -148,7 +148,7 @@ class WorkflowEngine:
             )
             return Finish(status="paused", text=text, pending=pending)
         if flow.failed is not None:
-            raise WorkflowFailed(flow.failed.code, flow.failed.message, flow.failed.node)
+            raise WorkflowFailed(flow.failed.code, flow.failed.message, flow.failed.node, flow.failed.detail)
         try:
             outputs, _ = flow.outputs()
             check_size(outputs)

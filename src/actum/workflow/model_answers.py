@@ -61,7 +61,7 @@ class ModelAnswers:
             except NodeFailed as failure:
                 error = NodeError(failure.code, failure.message, due.path)
             except ModelError as failure:
-                error = NodeError(type(failure).__name__, str(failure), due.path)
+                error = NodeError(type(failure).__name__, failure.told, due.path, str(failure))
             if rule is None or tries >= rule.attempts or (rule.only and error.code not in rule.only):
                 return error
             await self._run.context.clock.sleep(rule.delay(tries))

@@ -122,7 +122,7 @@ class WorkflowTool:
         except Busy as busy:
             raise Unavailable(f"{busy}. Nothing was done.") from None
         except WorkflowFailed as failure:
-            raise ToolError(f"{call.name} failed: {failure}", reference=run_id) from None
+            raise ToolError(f"{call.name} failed: {failure.told}", reference=run_id) from None
         if result.status == "paused":
             raise InputRequired(result.pending[0], run_id)
         if result.status != "done":

@@ -258,7 +258,9 @@ class Tasks:
         if waiting and not is_running:
             return "working", "It waits for a person's approval.", None
         if ended is not None and ended.status in ("stopped", "failed") and not may_go_on:
-            return "failed", "", {"code": INTERNAL_ERROR, "message": ended.text or "It was stopped."}
+            # The words of an error are for the operator.
+            words = "It failed." if ended.status == "failed" else ended.text or "It was stopped."
+            return "failed", "", {"code": INTERNAL_ERROR, "message": words}
         return "working", "", None
 
     @staticmethod

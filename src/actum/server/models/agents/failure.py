@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
-from ....core.errors import ActumError, RunFailed
+from ....core.errors import (
+    ActumError,
+    ContextOverflow,
+    ModelGarbled,
+    ModelRejected,
+    ModelUnavailable,
+    RunFailed,
+)
 from ....core.json import Json, JsonObject
 from ....dialects.transcode.one_field import with_field
 from ..refused import DO_NOT_RETRY, told_error
@@ -20,10 +27,10 @@ from .answer import INVALID_OUTPUT, Ending, Piece, ServerCall, text_of, told_cal
 STATUS_HEADER = "x-actum-status"
 """How the run of an answer stands; see `Ending.status`."""
 _FAILED: dict[str, tuple[str, int]] = {
-    "ContextOverflow": ("The conversation is too long for the model.", 400),
-    "ModelRejected": ("The model's server refused the request.", 400),
-    "ModelGarbled": ("The model's answer could not be read.", 422),
-    "ModelUnavailable": ("The model's server did not answer.", 422),
+    "ContextOverflow": (ContextOverflow.told, 400),
+    "ModelRejected": (ModelRejected.told, 400),
+    "ModelGarbled": (ModelGarbled.told, 422),
+    "ModelUnavailable": (ModelUnavailable.told, 422),
     "PermissionDenied": ("This user may not use this.", 403),
     INVALID_OUTPUT: ("The model gave no answer of the demanded form.", 422),
 }
