@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from actum.core.call import ToolCall
-from actum.core.message import Reply, TextPart
+from actum.core.call import TextPart, ToolCall
+from actum.core.message import Reply
 from actum.dialects.api.anthropic.dialect import ANTHROPIC_MESSAGES
 from actum.dialects.api.gemini.dialect import GEMINI_CONTENT
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS

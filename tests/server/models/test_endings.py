@@ -262,14 +262,12 @@ class Paying:
 
     Attributes:
         paid: what was paid.
-        server: the server.
     """
 
     def __init__(self, ending: Ending) -> None:
         self.paid: list[int] = []
         self._ending = ending
         self._begun = asyncio.Event()
-        self.server: Desk | None = None
 
     async def _pay(self, euros: int) -> str:
         """Pay."""
@@ -290,7 +288,7 @@ class Paying:
             return self._ending.says if is_paid else PAYS
 
         model = ScriptedModel(says)
-        tools = [tool(name="pay", effects={"spend"})(self._pay), look]
+        tools: list[Callable[..., object]] = [tool(name="pay", effects={"spend"})(self._pay), look]
         policy = self._ending.policy or Rules(Rule("allow", ["*"]))
         async with desk([], tools, policy=policy, model=model, limits=self._ending.limits) as server:
             yield server
