@@ -62,6 +62,26 @@ https://[64:ff9b::a9fe:a9fe]/             NAT64
 https://[64:ff9b:1::a9fe:a9fe]/           NAT64 of a local network
 https://[2002:a9fe:a9fe::]/               6to4
 https://[2002:7f00:1::]/                  6to4 of the loopback
+https://192.0.0.192/                      Oracle, its older address
+https://3221225664/                       the same, decimal
+https://0300.0.0.0xc0/                    the same, octal and hexadecimal
+https://[fec0::1]/                        site-local
+https://[::ffff:0:a9fe:a9fe]/             translated
+https://[::ffff:0:169.254.169.254]/       translated, with dots
+https://[64:ff9b:1:a9fe:a9:fe00::]/       NAT64 of a local network, a short prefix
+https://[2001:0:808:808::5601:5601]/      Teredo, its client
+https://[2001:0:a9fe:a9fe::f7f7:f7f7]/    Teredo, its server
+https://[2606:2800::5efe:a9fe:a9fe]/      ISATAP
+https://[2002:808:808::200:5efe:a00:1]/   ISATAP within 6to4
+https://[fd20:ce::254]/                   Google
+https://[fe80::1%eth0]/                   a zone, not encoded
+https://[::1%251]/                        a zone of the loopback
+https://１６９．２５４．１６９．２５４/               wide digits
+https://169.254.169.254:443/              with its port
+https://0251.254.169.254.:443/            octal, trailing dot, port
+https://example.org:443@169.254.169.254/  userinfo that looks like a port
+https://169.254.169.254%2eexample.org/    encoded dot
+https://foo.localhost/                    below localhost
 https://[fe80::1%25eth0]/                 a zone
 https://[::1]/                            loopback
 https://[fd00:ec2::254]/                  AWS
@@ -92,6 +112,40 @@ async def test_every_disguise_of_an_address_indoors_is_refused() -> None:
             assert not await passes(guard(private=["http://intranet.corp:8080"]), url), line
     for url in ("https://bücher.example/", "https://example.org./", "https://8.8.8.8/", "https://example.org:8443/"):
         assert await passes(guard(), url), url
+
+
+NEVER = """
+169.254.169.254 192.0.0.192 168.63.129.16 100.100.100.200 0.0.0.0 224.0.0.1 255.255.255.255 fe80::1 fec0::1 ff02::1
+fd00:ec2::254 fd20:ce::254 ::ffff:0:a9fe:a9fe ::ffff:192.0.0.192 64:ff9b::c000:c0 64:ff9b:1::a9fe:a9fe ::a9fe:a9fe
+64:ff9b:1:a9fe:a9:fe00:: 2002:a9fe:a9fe:: 2001:0:808:808::5601:5601 2606:2800::5efe:a9fe:a9fe fd12::5efe:a9fe:a9fe
+"""
+
+
+@pytest.mark.parametrize("address", NEVER.split())
+async def test_what_is_never_reached_no_operator_no_named_server_and_no_name_opens(address: str) -> None:
+    literal = f"https://{f'[{address}]' if ':' in address else address}/"
+    open_to_it = guard(private=[literal.rstrip("/"), "https://crm.corp"], allow=["example.org"], own=literal)
+    with pytest.raises(AddressRefused):
+        open_to_it.judge(literal)  # by its words alone: what accepts an address for later asks no more than this
+    assert not await passes(guard(address, private=["https://crm.corp"]), "https://crm.corp/")
+    assert not await passes(guard(PUBLIC, address), "https://example.org/")
+    assert not await passes(guard(address, own="https://mcp.corp/x"), "https://mcp.corp/x")
+    assert not await passes(guard(address, own="http://localhost:9/"), "http://localhost:9/")
+
+
+async def test_this_machine_is_not_reached_by_an_address_that_carries_its_own() -> None:
+    for address in ("64:ff9b::7f00:1", "::7f00:1", "2002:7f00:1::", "fd12::5efe:7f00:1", "64:ff9b:1::7f00:1"):
+        assert not await passes(guard(address, private=["https://crm.corp"]), "https://crm.corp/")
+        assert not await passes(guard(address, own="http://localhost:9/"), "http://localhost:9/")
+        assert not await passes(guard(private=[f"https://[{address}]"]), f"https://[{address}]/")
+
+
+async def test_a_denied_address_is_denied_in_every_form_also_through_a_proxy() -> None:
+    for proxy in ("", "http://proxy.corp:3128"):
+        closed = guard(deny=["8.8.0.0/16", "9.9.9.9"], proxy=proxy)
+        for host in ("8.8.4.4", "[64:ff9b::808:404]", "[2002:808:404::1]", "[64:ff9b::9.9.9.9]", "[::ffff:9.9.9.9]"):
+            assert not await passes(closed, f"https://{host}/"), (host, proxy)
+        assert await passes(closed, "https://[64:ff9b::8.9.4.4]/")
 
 
 async def test_an_address_of_an_intranet_is_reached_where_the_operator_names_it_and_nowhere_else() -> None:

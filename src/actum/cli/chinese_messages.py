@@ -105,6 +105,7 @@ REASONS = {
         "不允许访问 {address}：设置中 [egress] 的 `allow` 没有列出这个地址"
     ),
     "its address is not one of the open internet": "地址不属于公共互联网",
+    "its address is one that is never reached": "这个地址永远不允许访问",
     "its address does not begin with https://": "地址不是以 https:// 开头",
     "its address is not of the kind http:// or https://": "地址不是 http:// 或 https:// 开头",
     "its address is not well formed": "地址格式不对",

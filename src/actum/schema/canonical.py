@@ -18,6 +18,8 @@ import re
 import unicodedata
 from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit, urlunsplit
 
+from . import address_space
+
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 """Schemes that need a host, with the port that need not be said."""
 
@@ -252,7 +254,7 @@ def host_name(name: str) -> str:
             raise Unclear("an address with a host") from None
         if number.scope_id:
             raise Unclear("an address without a zone")
-        return str(number.ipv4_mapped or number)
+        return str(address_space.plain(number))
     if "%" in name or (_TWO_READINGS | _SLASHES) & set(name) or len(name) > HOST_MAX:
         raise Unclear("a host that can be read in one way only")
     try:
@@ -265,11 +267,6 @@ def host_name(name: str) -> str:
 
 
 _INDOORS = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa", ".onion")
-_CLOUD = frozenset({"168.63.129.16"})
-"""Public by its number, and yet the inside of a cloud (Azure's agent)."""
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-_NOT_GLOBAL = tuple(map(ipaddress.IPv6Network, ("64:ff9b:1::/48", "3fff::/20", "5f00::/16")))
-"""Reserved (NAT64 of a local network, documentation, segment routing); older versions of Python do not know."""
 
 
 def is_public(name: str) -> bool:
@@ -288,22 +285,7 @@ def is_public(name: str) -> bool:
         number = ipaddress.ip_address(name)
     except ValueError:
         return "." in name and not name.endswith(_INDOORS)
-    if isinstance(number, ipaddress.IPv4Address):
-        return number.is_global and not number.is_multicast and name not in _CLOUD
-    inner = inner_address(number)
-    if inner is not None:
-        return is_public(str(inner))
-    if any(number in network for network in _NOT_GLOBAL):
-        return False
-    return number.is_global and not number.is_multicast
-
-
-def inner_address(number: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address to which an IPv6 address leads: a mapped or "IPv4-compatible" one, NAT64, 6to4 or Teredo."""
-    inner = number.ipv4_mapped or number.sixtofour or (number.teredo or (None, None))[1]
-    if inner is None and (number in _NAT64 or int(number) < 2**32):  # the last are the old "IPv4-compatible" ones
-        inner = ipaddress.IPv4Address(int(number) & 0xFFFFFFFF)
-    return inner
+    return address_space.is_public(number)
 
 
 def _place(netloc: str, scheme: str) -> str:

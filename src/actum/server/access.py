@@ -16,6 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..schema import address_space
 from .identity import Verifier, WantedLater
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -118,6 +119,6 @@ def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        return address_space.is_loopback(ip_address(host.strip("[]")))
     except ValueError:
         return False

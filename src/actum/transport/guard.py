@@ -18,26 +18,17 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from ..schema import canonical
+from ..schema import address_space, canonical
 from ..schema.canonical import Unclear
 from .egress import Address, Destination, Egress, Proxy, ip_of
 from .http import HttpFailure, translated
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_SHARED = ipaddress.IPv4Network("100.64.0.0/10")
-"""Between private and public (RFC 6598): carriers and overlay networks use it."""
-_THIS_NETWORK = ipaddress.IPv4Network("0.0.0.0/8")
-_CLOUD_SECRETS = frozenset(
-    map(ipaddress.ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"))
-)
-"""Where clouds answer questions about their machines, beside the link-local addresses: Alibaba, Azure, Oracle, AWS."""
-
 _KEPT_CHARS_MAX = 512
 """Addresses up to this length are kept once they are read: reading one costs a tenth of a request."""
 
@@ -153,8 +144,11 @@ class Guard:
 
     def _why_not(self, to: Destination) -> str:
         """Why a destination may not be reached, by its words; empty where it may."""
-        here, opened = self._is_here(to), self._is_opened(to)
-        if any(rule.fits(to) for rule in self.egress.deny):
+        here, opened, number = self._is_here(to), self._is_opened(to), ip_of(to.host)
+        inner = [to._replace(host=str(each)) for each in address_space.carried(number)] if number else []
+        if number is not None and address_space.is_never(number):
+            return "its address is one that is never reached"
+        if any(rule.fits(each) for rule in self.egress.deny for each in (to, *inner)):
             return f"{to} is denied by [egress] in the settings"
         if to.scheme not in ("http", "https"):
             return "its address does not begin with https://"
@@ -177,36 +171,27 @@ class Guard:
 
     def _is_closed(self, number: Address, to: Destination) -> bool:
         """Whether an IP address may not be reached for a destination."""
-        if isinstance(number, ipaddress.IPv6Address):
-            number = number.ipv4_mapped or number
-        inner = None
-        if isinstance(number, ipaddress.IPv6Address) and not number.is_loopback:
-            inner = canonical.inner_address(number)
-        if any(rule.holds(each) for rule in self.egress.deny for each in (number, inner) if each):
+        if self._is_closed_for_all(number):
             return True
-        if _is_loopback_name(to.host) and not number.is_loopback:
-            return True
-        if canonical.is_public(str(number)):
-            return False
-        if any(_is_never(each) for each in (number, inner) if each):
-            return True
-        excused = self._is_opened(to) or to.host in self._named_hosts
-        if number.is_loopback:
+        number = address_space.plain(number)
+        if address_space.is_loopback(number):
             by_word = _is_loopback_name(to.host) or ip_of(to.host) is not None
             return not (self._is_here(to) or (by_word and (self._is_opened(to) or to in self._named)))
-        return not (excused and (number.is_private or number in _SHARED))
+        if _is_loopback_name(to.host):
+            return True
+        return not (address_space.is_public(number) or self._is_opened(to) or to.host in self._named_hosts)
+
+    def _is_closed_for_all(self, number: Address) -> bool:
+        """Whether an IP address, or one that it carries, is never reached or denied, whatever else is set."""
+        every = (address_space.plain(number), *address_space.carried(number))
+        if address_space.is_never(number) or any(map(address_space.is_loopback, every[1:])):
+            return True
+        return any(rule.holds(each) for rule in self.egress.deny for each in every)
 
     def _hint(self, number: Address | None) -> str:
-        if number is not None and number.is_loopback:
+        if number is not None and address_space.is_loopback(number):
             return ": name this machine localhost to reach it"
         return ""
-
-
-def _is_never(number: Address) -> bool:
-    """Whether nobody may reach an IP address, whatever is set."""
-    in_this_network = number.version == 4 and number in _THIS_NETWORK
-    unreachable = number.is_link_local or number.is_multicast or number.is_unspecified or in_this_network
-    return unreachable or number in _CLOUD_SECRETS
 
 
 def _is_loopback_name(host: str) -> bool:

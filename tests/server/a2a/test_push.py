@@ -116,12 +116,34 @@ async def test_news_are_signed_carry_the_token_and_credentials_and_are_tried_aga
     await journal.close()
 
 
+INSIDE = (
+    "http://10.0.0.1/",
+    "http://169.254.169.254/latest",
+    "https://192.0.0.192/",
+    "https://[fec0::1]/",
+    "https://[::ffff:0:a9fe:a9fe]/",
+    "https://[64:ff9b:1::a9fe:a9fe]/",
+    "https://[2606:2800::5efe:a9fe:a9fe]/",
+    "https://0xa9fea9fe/",
+    "ftp://example.org/",
+    "no address",
+    "",
+)
+
+
 async def test_news_are_never_pushed_to_an_address_inside(tmp_path: Path) -> None:
     journal = SQLiteJournal(tmp_path / "journal.db")
     async with a2a_server(journal=journal) as it:
         task = (await it.ask("SendMessage", spoken("Hi")))["result"]["task"]
-        for url in ("http://10.0.0.1/", "http://169.254.169.254/latest", "ftp://example.org/", "no address", ""):
+        for url in INSIDE:
             told = await it.ask("CreateTaskPushNotificationConfig", {"taskId": task["id"], "url": url})
+            assert error_of(told) == -32602, (url, told)
+            config = {"taskPushNotificationConfig": {"url": url}}
+            told = await it.ask("SendMessage", spoken("Hi") | {"configuration": config})
+            assert error_of(told) == -32602, (url, told)
+            message = {"role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+            old = {"id": "t1", "message": message, "pushNotification": {"url": url}}
+            told = await it.ask("tasks/send", old, path="/legacy", headers={})
             assert error_of(told) == -32602, (url, told)
         bad = {"taskId": task["id"], "url": "https://example.org/", "token": "a\nb"}
         assert error_of(await it.ask("CreateTaskPushNotificationConfig", bad)) == -32602
