@@ -176,19 +176,25 @@ def _without_surrogates(value: Json) -> Json:
             return value
 
 
-def is_too_deep(value: Json) -> bool:
-    """Whether a value is nested deeper than `DEPTH_MAX` levels."""
+def is_too_deep(value: Json, levels: int = DEPTH_MAX) -> bool:
+    """Whether a value is nested deeper than so many levels. It is looked at level by level, without recursion."""
     level: list[Json] = [value]
-    for _ in range(DEPTH_MAX):
-        level = [child for item in level for child in _children(item)]
-        if not level:
+    for _ in range(levels):
+        below: list[Json] = []
+        for item in level:
+            if type(item) is dict:
+                below += [inner for inner in item.values() if type(inner) in _NESTED]
+            elif type(item) is list:
+                below += [inner for inner in item if type(inner) in _NESTED]
+        if not below:
             return False
+        level = below
     return True
 
 
-def _children(value: Json) -> list[Json]:
-    if isinstance(value, dict):
-        return [v for v in value.values() if isinstance(v, dict | list)]
-    if isinstance(value, list):
-        return [v for v in value if isinstance(v, dict | list)]
-    return []
+def may_be_deep(text: bytes, levels: int = DEPTH_MAX) -> bool:
+    """Whether JSON text has enough brackets to be nested deeper than so many levels; quick, and never wrongly no."""
+    return text.count(b"[") + text.count(b"{") > levels
+
+
+_NESTED = frozenset((dict, list))

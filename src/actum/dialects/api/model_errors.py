@@ -18,12 +18,7 @@ from ...core.errors import (
     ModelRejected,
     ModelUnavailable,
 )
-from ...core.json import (
-    Json,
-    JsonProblem,
-    dumps,
-    parse,
-)
+from ...core.json import DEPTH_MAX, Json, JsonProblem, dumps, is_too_deep, may_be_deep, parse
 
 MESSAGE_CHARS_MAX = 300
 _PASSES_BY_ITSELF = {408, 409, 425, 429}
@@ -107,12 +102,15 @@ def read_json(wire: bytes) -> Json:
     """The value of a body or an event. The fast parser first, then the one that mends what can be mended.
 
     Raises:
-        JsonProblem: it is not JSON.
+        JsonProblem: it is not JSON, or nested deeper than 100 levels.
     """
     try:
         value: Json = _decode(wire)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value, _ = parse(wire.removeprefix(b"\xef\xbb\xbf"), keep_last=True)
+    else:
+        if may_be_deep(wire) and is_too_deep(value):
+            raise JsonProblem(f"nested deeper than {DEPTH_MAX} levels")
     return value
 
 

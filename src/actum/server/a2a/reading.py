@@ -1,15 +1,12 @@
-"""JSON that was sent by strangers: its depth is looked at before it is parsed. The house bounds its size."""
+"""JSON that was sent by strangers, nested so deeply at most. The house bounds its size."""
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
-from ...core.json import Json
+from ...core.json import Json, is_too_deep, may_be_deep
 
 DEPTH_MAX = 64
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 
 
 class TooDeep(ValueError):
@@ -20,36 +17,18 @@ def read_json(body: bytes) -> Json:
     """JSON text as a value.
 
     Raises:
-        TooDeep: it is nested too deeply; it was not parsed.
+        TooDeep: it is nested too deeply.
         ValueError: it is no JSON.
 
     >>> read_json(b'{"a": [1]}')
     {'a': [1]}
     """
-    if is_deep(body):
-        raise TooDeep
     try:
         value: Json = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except RecursionError:
+        raise TooDeep from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise ValueError("this is no JSON") from None
+    if may_be_deep(body, DEPTH_MAX) and is_too_deep(value, DEPTH_MAX):
+        raise TooDeep
     return value
-
-
-def is_deep(body: bytes) -> bool:
-    """Whether JSON text is nested more deeply than `DEPTH_MAX`.
-
-    >>> is_deep(b"[" * 65), is_deep(b'["' + b"[" * 1000 + b'"]')
-    (True, False)
-    """
-    if body.count(b"[") + body.count(b"{") <= DEPTH_MAX:
-        return False
-    depth = 0
-    for token in _TOKEN.finditer(body):
-        first = body[token.start()]
-        if first in b"[{":
-            depth += 1
-            if depth > DEPTH_MAX:
-                return True
-        elif first in b"]}":
-            depth -= 1
-    return False

@@ -17,6 +17,7 @@ from ...core.interfaces import Request
 from ...core.json import JsonObject
 from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ...dialects.api.openai_fields import read_body
+from ...dialects.api.raw_json import NOT_DECODED
 from ...dialects.base import ApiDialect
 from ..door import identity_of
 from ..identity import Identity
@@ -108,7 +109,7 @@ async def read_request(surface: Surface, http: HttpRequest) -> ModelRequest:
     body = _with_one_meaning(await http.body())
     try:
         head = _read_head(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # rare: the slow reader says what is wrong, and where
+    except NOT_DECODED:  # rare: the slow reader says what is wrong, and where
         head = _slow_head(read_body(body))
     named = str(http.path_params["model"]) if surface.model_in == "address" else head.model
     if not named:
@@ -128,7 +129,7 @@ def _with_one_meaning(body: bytes) -> bytes:
         return body
     try:
         return msgspec.json.encode(_read_fields(body))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_DECODED:
         return body  # whoever reads it says what is wrong
 
 
