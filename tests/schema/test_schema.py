@@ -61,9 +61,7 @@ def test_huge_nested_and_unicode_arguments_are_checked() -> None:
     for _ in range(99):
         nested = {"a": nested}
     assert not schema.check({"名前": [nested] * 100, "text": "𝕏" * 1_000_000}).problems
-    assert schema.check({"名前": ["x"] * 10_000}).problems[-1] == Problem(
-        "", "more", "9992 further problems mended too"
-    )
+    assert schema.check({"名前": ["x"] * 100}).problems[-1] == Problem("", "more", "92 further problems mended too")
 
 
 # What is missing. -----------------------------------------------------------------------------------------------------

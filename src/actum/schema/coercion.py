@@ -42,6 +42,15 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*")
 _SHOWN = 40
 
+REPAIRS_MAX = 20
+"""So many repairs are written down; the rest is counted."""
+SAMPLE_ITEMS = 16
+"""Of a long list so many items are looked at; what mends the last of these mends the items behind it, too."""
+ALIKE_MAX = 10_000
+"""So many values behind a sample are mended."""
+RENAMED_MAX = 100
+"""In an object with more names than this no misspelt name is looked for."""
+
 
 class Mending:
     """The arguments of one call while they are mended.
@@ -52,14 +61,17 @@ class Mending:
 
     Attributes:
         value: the arguments as they are now; the same object as long as nothing had to be mended.
-        repairs: what was mended, each a phrase for the record.
+        repairs: what was mended first, each a phrase for the record.
+        count: how much was mended in all.
     """
 
     def __init__(self, document: JsonObject, value: JsonObject) -> None:
         self.value = value
         self.repairs: list[str] = []
+        self.count = 0
         self._document = document
         self._coerce = True
+        self._alike_left = ALIKE_MAX
         self._copies: dict[int, Json] = {}  # our own containers by id, held so that no id is used twice
 
     def go_over(
@@ -70,7 +82,7 @@ class Mending:
         Returns:
             Whether anything changed, so that the value should be validated again.
         """
-        before = len(self.repairs)
+        before = self.count
         self._coerce = coerce
         for path, group in _by_path(errors).items():
             if coerce:
@@ -79,7 +91,12 @@ class Mending:
                 self._drop(path, group)
             for place, value in self._plan(path, group) or ():
                 self._change(place, value)
-        return len(self.repairs) > before
+        return self.count > before
+
+    def _is_noted(self) -> bool:
+        """Count a repair; whether it is to be written down, too."""
+        self.count += 1
+        return self.count <= REPAIRS_MAX
 
     def _plan(self, path: Path, group: Sequence[ValidationError], *, text: bool = True) -> Changes | None:
         """The changes by which the value at a path fits; None if there are none. `text`: a number may become text."""
@@ -88,13 +105,34 @@ class Mending:
             return None
         fitting = self._fit(found[0], group, text=text)
         if fitting is not None:
-            return [(path, fitting)]
+            return [(path, fitting), *self._plan_alike(path, group, text=text)]
         for error in group:
             if isinstance(error.kind, ValidationErrorKind.AnyOf | ValidationErrorKind.OneOfNotValid):
                 changes = self._plan_union(path, error.kind.context)
                 if changes:
                     return changes
         return [(path, None)] if self._coerce and _says_nothing(found[0], path, group) else None
+
+    def _plan_alike(self, path: Path, group: Sequence[ValidationError], *, text: bool) -> Changes:
+        """The same change for the items behind a sample of a long list, where all items have one schema."""
+        changes: Changes = []
+        for at, step in enumerate(path):
+            items = self._at(path[:at]) if step == SAMPLE_ITEMS - 1 else None
+            if items is None or not isinstance(items[0], list) or not self._is_of_all_items(group, path):
+                continue
+            for number in range(SAMPLE_ITEMS, min(len(items[0]), SAMPLE_ITEMS + self._alike_left)):
+                place = (*path[:at], number, *path[at + 1 :])
+                found = self._at(place)
+                fitting = None if found is None else self._fit(found[0], group, text=text)
+                if fitting is not None:
+                    changes.append((place, fitting))
+            self._alike_left -= len(changes)
+        return changes
+
+    def _is_of_all_items(self, group: Sequence[ValidationError], path: Path) -> bool:
+        """Whether errors come from a schema that all items of a list have in the same place."""
+        node = _on_the_way(self._document, path)
+        return node is not None and all(node_at(self._document, error.schema_path[:-1]) is node for error in group)
 
     def _plan_union(self, path: Path, branches: Sequence[Sequence[ValidationError]]) -> Changes | None:
         """The changes by which the first branch fits that can be made to; those of the right kind come first."""
@@ -139,7 +177,7 @@ class Mending:
         """Give a missing parameter the one unexpected argument that can only be meant for it."""
         missing, known = _missing(group, self._document)
         found = self._at(path)
-        if not missing or found is None or not isinstance(found[0], dict):
+        if not missing or found is None or not isinstance(found[0], dict) or len(found[0]) > RENAMED_MAX:
             return
         closed = unexpected(group)
         names = closed or [name for name in found[0] if name not in known]
@@ -151,30 +189,32 @@ class Mending:
                 entries = [(target if key == sources[0] else key, value) for key, value in owner.items()]
                 owner.clear()
                 owner.update(entries)  # in the order in which they came
-                self.repairs.append(f"{tell_path((*path, sources[0]))} taken as {target}")
+                if self._is_noted():
+                    self.repairs.append(f"{tell_path((*path, sources[0]))} taken as {target}")
 
     def _drop(self, path: Path, group: Sequence[ValidationError]) -> None:
-        for name in unexpected(group):
-            found = self._at(path)
-            if found is not None and isinstance(found[0], dict) and name in found[0]:
-                owner = self._own(path)
+        names, found = unexpected(group), self._at(path)
+        if not names or found is None or not isinstance(found[0], dict):
+            return
+        owner = self._own(path)
+        for name in names:
+            if name in owner:
                 del owner[name]
-                self.repairs.append(f"{tell_path((*path, name))}: not a parameter, dropped")
+                if self._is_noted():
+                    self.repairs.append(f"{tell_path((*path, name))}: not a parameter, dropped")
 
     def _change(self, path: Path, value: Boxed | None) -> None:
         found = self._at(path)
         if found is None or not path:  # the arguments as a whole are an object, and stay one
             return
         owner = self._own(path[:-1])
+        is_noted = self._is_noted()
         if value is None:
-            self.repairs.append(f"{tell_path(path)}: {show(found[0])} taken as not given")
             del owner[path[-1]]
-            return
-        old, new = show(found[0]), show(value[0])
-        if kind_of(found[0]) == kind_of(value[0]):
-            old, new = shorten(found[0]), shorten(value[0])
-        self.repairs.append(f"{tell_path(path)}: {old} read as {new}")
-        owner[path[-1]] = value[0]
+        else:
+            owner[path[-1]] = value[0]
+        if is_noted:
+            self.repairs.append(f"{tell_path(path)}: {_told_change(found[0], value)}")
 
     def _at(self, path: Path) -> Boxed | None:
         value: Json = self.value
@@ -200,6 +240,52 @@ class Mending:
         copy = dict(container) if isinstance(container, dict) else list(container)
         self._copies[id(copy)] = copy
         return copy
+
+
+def sample(value: Json) -> Json:
+    """A value with the first items of each of its lists."""
+    if isinstance(value, dict):
+        return {name: sample(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [sample(item) for item in value[:SAMPLE_ITEMS]]
+    return value
+
+
+def _on_the_way(document: JsonObject, path: Path) -> JsonObject | None:
+    """The one schema that holds for the value at a path, by `properties` and `items` alone; None where a union, or one
+    schema for each place in a list, leaves open which one that is.
+    """
+    node = _opened(document, document)
+    for step in path:
+        options = [node]
+        if isinstance(step, int):  # a list, or null
+            unions = [node.get(key) for key in ("anyOf", "oneOf")]
+            options += [_opened(document, each) for union in unions if isinstance(union, list) for each in union]
+            found = [each["items"] for each in options if "items" in each and "prefixItems" not in each]
+        else:
+            properties = node.get("properties")
+            found = [properties[step]] if isinstance(properties, dict) and step in properties else []
+        if len(found) != 1:
+            return None
+        node = _opened(document, found[0])
+    return node
+
+
+def _opened(document: JsonObject, node: Json) -> JsonObject:
+    """A schema, or the one that it refers to."""
+    reference = node.get("$ref") if isinstance(node, dict) else None
+    if isinstance(reference, str) and reference.startswith("#/"):
+        return node_at(document, [step.replace("~1", "/").replace("~0", "~") for step in reference[2:].split("/")])
+    return node if isinstance(node, dict) else {}
+
+
+def _told_change(before: Json, value: Boxed | None) -> str:
+    """What became of a value, for the record."""
+    if value is None:
+        return f"{show(before)} taken as not given"
+    if kind_of(before) == kind_of(value[0]):
+        return f"{shorten(before)} read as {shorten(value[0])}"
+    return f"{show(before)} read as {show(value[0])}"
 
 
 def node_at(document: JsonObject, path: Sequence[str | int]) -> JsonObject:

@@ -30,15 +30,24 @@ from ..core.call import Problem
 from ..core.errors import BadTool, UsageError
 from ..core.json import Json, JsonObject, dumps
 from .canonical import Unclear
-from .coercion import NOT_BLANK, Mending, node_at, shorten, show, tell_path, unexpected
+from .coercion import NOT_BLANK, Mending, node_at, sample, shorten, show, tell_path, unexpected
 from .kinds import KEYWORD, OTHERWISE, Kind, read_kind
 
 ROUNDS_MAX = 5
 """How often arguments are mended and looked at again: JSON text in JSON text in a single value is three."""
 
 PROBLEMS_MAX = 8
-REPAIRS_MAX = 20
-"""So many problems are told at once, and so many repairs written down; the rest is counted."""
+"""So many problems are told at once; the rest is counted."""
+
+VALUES_MAX = 500
+CHARACTERS_MAX = 20_000_000
+"""All errors are looked for at once only in arguments of so many values, and of so many characters times values: the
+validator builds each error with the value that it is about. Of larger arguments a sample is looked at.
+"""
+
+APPLIED_MAX = 10_000
+"""So many schemas may hold for one value. A schema of 2 KB can name another one twice, that one a third one twice, and
+so on, until nobody lives to see the end of a check."""
 
 PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
 """Its engine hands a regular pattern to the linear one; only look-around and back-references are ever backtracked."""
@@ -62,16 +71,20 @@ class CheckedArguments(Struct, frozen=True):
 class Schema:
     """A compiled JSON Schema. Made by `compile_schema`."""
 
-    __slots__ = ("_document", "_errors", "_is_valid")
+    __slots__ = ("_all_errors", "_document", "_has_unions", "_is_valid", "_stop_at_first")
 
     def __init__(self, document: JsonObject, validator: jsonschema_rs.Validator) -> None:
         self._document = document
         self._is_valid = validator.is_valid
-        self._errors = validator.iter_errors
+        self._stop_at_first = validator.validate
+        self._all_errors = validator.iter_errors
+        self._has_unions: bool | None = None
 
     def problems(self, value: Json) -> tuple[Problem, ...]:
         """What is wrong with a value; empty when it fits."""
-        return () if self._is_valid(value) else _problems(self._errors(value), self._document)
+        if self._is_valid(value):
+            return ()
+        return _problems(self._errors(value, is_large=_is_large(value)), self._document) or (_TOO_LARGE,)
 
     def fits(self, value: Json) -> bool:
         """Whether a value fits; quick, however much is wrong with the value."""
@@ -92,17 +105,40 @@ class Schema:
             if self._is_valid(arguments):
                 return CheckedArguments(arguments)
             dumps(arguments)
-            errors = list(self._errors(arguments))
+            is_large = _is_large(arguments)
+            errors = self._errors(arguments, is_large=is_large)
         except (ValueError, TypeError, RecursionError):  # half a surrogate pair, or a Python object: it was never JSON
             return CheckedArguments(arguments, problems=(Problem("", "json", "values that JSON can hold"),))
         mending = Mending(self._document, arguments)
         for _ in range(ROUNDS_MAX):
             if not errors or not mending.go_over(errors, coerce=coerce, extra=extra):
                 break
-            errors = list(self._errors(mending.value))
+            errors = self._errors(mending.value, is_large=is_large)
         if errors:
             return CheckedArguments(arguments, problems=_problems(errors, self._document))
-        return CheckedArguments(mending.value, _counted(mending.repairs))
+        if is_large and not self._is_valid(mending.value):
+            return CheckedArguments(arguments, problems=(_TOO_LARGE,))
+        return CheckedArguments(mending.value, _counted(mending))
+
+    def _errors(self, value: Json, *, is_large: bool) -> list[ValidationError]:
+        """All that is wrong with a value. Of a large value, what is wrong with the first items of its lists, or its
+        first error; and none where even that is too much: an error of a union holds all errors of all its branches.
+        """
+        if not is_large:
+            return list(self._all_errors(value))
+        part = sample(value)
+        if not _is_large(part):
+            errors = [error for error in self._all_errors(part) if not isinstance(error.kind, _OF_WHOLE_LISTS)]
+            if errors:
+                return errors
+        if self._has_unions is None:
+            self._has_unions = _has_unions(self._document)
+        try:
+            if not self._has_unions:
+                self._stop_at_first(value)
+        except ValidationError as first:
+            return [first]
+        return []
 
 
 def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, foreign: bool = False) -> Schema:
@@ -125,6 +161,8 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, fore
     kinds = _Kinds(foreign=foreign)
     try:
         document = schema if blanks else _refusing_blanks(schema, schema)
+        if _applied(schema) > APPLIED_MAX:
+            raise BadTool(f"{where}: more than {APPLIED_MAX} schemas hold for one value")
         validator = jsonschema_rs.validator_for(
             document,
             validate_formats=True,
@@ -269,7 +307,90 @@ _DATE_TIME = re.compile(rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt ]{_CLOCK}")
 _WIDER_FORMATS: dict[str, Callable[..., bool]] = {"date-time": _is_date_time, "time": _is_time}
 
 
+# How much work a check is. --------------------------------------------------------------------------------------------
+
+_TOO_LARGE = Problem("", "large", "arguments that fit the schema; these hold too many values to say where they do not")
+_OF_WHOLE_LISTS = (ValidationErrorKind.MinItems, ValidationErrorKind.Contains)
+"""What the first items of a list can not be held to."""
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
+_REFERENCES = ("$ref", "$dynamicRef")
+
+
+def _is_large(value: Json) -> bool:
+    """Whether a value is too large to have all its errors looked for; the look ends where that is clear."""
+    values = characters = 0
+    waiting: list[Json] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            values += len(item)
+            characters += sum(map(len, item)) if values <= VALUES_MAX else 0
+            waiting += item.values() if values <= VALUES_MAX else ()
+        elif isinstance(item, list | tuple):
+            values += len(item)
+            waiting += item if values <= VALUES_MAX else ()
+        elif isinstance(item, str):
+            characters += len(item)
+        if values > VALUES_MAX or values * characters > CHARACTERS_MAX:
+            return True
+    return False
+
+
+def _has_unions(schema: Json) -> bool:
+    waiting: list[Json] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if "anyOf" in node or "oneOf" in node:
+                return True
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+    return False
+
+
+def _applied(document: JsonObject) -> int:
+    """The most schemas of a document that hold for one value; what leads back to itself counts once."""
+    known: dict[int, int] = {}
+
+    def count(node: Json) -> int:
+        if isinstance(node, list):
+            return sum(map(count, node))
+        if not isinstance(node, dict):
+            return 0
+        if id(node) not in known:
+            known[id(node)] = 1  # a circle ends here
+            parts: list[Json] = [node.get(key) for key in _IN_PLACE]
+            dependent = node.get("dependentSchemas")
+            parts += dependent.values() if isinstance(dependent, dict) else ()
+            parts += [_target(document, name) for key in _REFERENCES if isinstance(name := node.get(key), str)]
+            known[id(node)] = min(1 + sum(map(count, parts)), APPLIED_MAX + 1)
+        return known[id(node)]
+
+    waiting: list[Json] = [document]
+    most = 0
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            most = max(most, count(node))
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+    return most
+
+
+def _target(document: JsonObject, reference: str) -> Json:
+    """What a reference names; nothing where it leads out, or by an anchor, of which none leads far."""
+    if not reference.startswith("#/"):
+        return document if reference == "#" else None
+    return node_at(document, [step.replace("~1", "/").replace("~0", "~") for step in reference[2:].split("/")])
+
+
 # What is wrong, in words for a model. ---------------------------------------------------------------------------------
+
+_NAME_MAX = 200
+_COMPARED_MAX = 60
+"""Of an unexpected name so many characters are compared, with so many names of the schema."""
 
 _FORMATS = {
     "date": "a date (2026-11-20)",
@@ -308,24 +429,25 @@ _PHRASES = {
 }
 
 
-def _problems(errors: Iterable[ValidationError], document: JsonObject) -> tuple[Problem, ...]:
+def _problems(errors: Sequence[ValidationError], document: JsonObject) -> tuple[Problem, ...]:
     """The problems in the order in which they should be mended, each once, and not too many."""
     found = {(p.path, p.rule, p.expected): p for error in errors for p in _tell(error, document)}
+    untold = sum(max(0, len(unexpected([error])) - PROBLEMS_MAX) for error in errors)
     missing = {problem.path for problem in found.values() if problem.rule == "required"}
     held = {problem.path for problem in found.values() if problem.rule == "kind"}
     told = [p for p in found.values() if p.path not in missing or p.rule == "required"]
     told = [p for p in told if p.rule != "format" or p.path not in held]  # a kind says the same, and more
     told = [p for p in told if p.rule != "kind" or not p.expected.startswith(OTHERWISE)] or told  # mended with the rest
     told.sort(key=lambda problem: problem.rule != "required")
-    if len(told) > PROBLEMS_MAX:
-        more = Problem("", "more", f"{len(told) - PROBLEMS_MAX} further problems mended too")
-        return (*told[:PROBLEMS_MAX], more)
+    more = max(0, len(told) - PROBLEMS_MAX) + untold
+    if more:
+        return (*told[:PROBLEMS_MAX], Problem("", "more", f"{more} further problems mended too"))
     return tuple(told)
 
 
-def _counted(repairs: Sequence[str]) -> tuple[str, ...]:
-    more = len(repairs) - REPAIRS_MAX
-    return (*repairs[:REPAIRS_MAX], f"{more} further repairs of this kind") if more > 0 else tuple(repairs)
+def _counted(mending: Mending) -> tuple[str, ...]:
+    more = mending.count - len(mending.repairs)
+    return (*mending.repairs, f"{more} further repairs of this kind") if more else tuple(mending.repairs)
 
 
 def _tell(error: ValidationError, document: JsonObject) -> list[Problem]:
@@ -341,7 +463,7 @@ def _tell(error: ValidationError, document: JsonObject) -> list[Problem]:
             return [Problem(path, "required", _words(said, document), _came(error))]
         case ValidationErrorKind.AdditionalProperties() | ValidationErrorKind.UnevaluatedProperties():
             known = node_at(document, [*error.schema_path[:-1], "properties"])
-            return [_tell_unexpected(error, name, known) for name in unexpected([error])]
+            return [_tell_unexpected(error, name, known) for name in unexpected([error])[:PROBLEMS_MAX]]
         case ValidationErrorKind.AnyOf(context=branches) | ValidationErrorKind.OneOfNotValid(context=branches):
             return _tell_union(error, branches, document)
         case ValidationErrorKind.Custom(message=expected):
@@ -357,7 +479,8 @@ def _came(error: ValidationError) -> str:
 
 
 def _tell_unexpected(error: ValidationError, name: str, known: JsonObject) -> Problem:
-    near = get_close_matches(name, known, n=2, cutoff=0.6) or list(known)[:PROBLEMS_MAX]
+    near = get_close_matches(name[:_NAME_MAX], list(known)[:_COMPARED_MAX], n=2, cutoff=0.6)
+    near = near or list(known)[:PROBLEMS_MAX]
     names = ", ".join(shorten(other) for other in near)
     path = tell_path([*error.instance_path, name])
     return Problem(path, "additionalProperties", f"only names like {names}" if names else "no arguments")
