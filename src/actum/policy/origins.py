@@ -41,6 +41,10 @@ BRIEF_WORDS_MAX = 40
 """In a text of more words such a run is looked for only where a sentence begins."""
 LOOKUPS_MAX = 500
 """So many parts of the values of one call are looked for; what is behind them counts as the model's."""
+PLACES_OF_CALL_MAX = 20_000
+"""For all values of one call so many places are looked at; what is not found by then counts as the model's."""
+LEAVES_MAX = 5_000
+"""Of one call so many values are looked for and listed. An argument with more of them is the model's, too."""
 NUMBER_LENGTH_MAX = 40
 SHORT_WORDS_MAX = 8
 """In a text of at most so many words each word is looked for by itself; in a longer one, only ids and addresses."""
@@ -79,8 +83,9 @@ class OriginIndex:
         self._messages = messages
         self.trust = trust
         self._seen = 0
-        self._relied_on = _Said()  # looked in first: many results of tools must not push the user's words out
-        self._rest = _Said()
+        self._places = _Places()
+        self._relied_on = _Said(self._places)  # looked in first: results of tools must not push the user's words out
+        self._rest = _Said(self._places)
         self._lookups_left = 0
         for request in requests:
             self._read_request(request)
@@ -91,13 +96,22 @@ class OriginIndex:
             self._read(message)
         self._seen = len(self._messages)
         self._lookups_left = LOOKUPS_MAX
+        self._places.left = PLACES_OF_CALL_MAX
         found: Origins = {}
+        leaves_left = LEAVES_MAX
         for name, value in arguments.items():
-            if isinstance(value, _NESTED):
+            if leaves_left <= 0:
+                _add(found, name, _MODEL)
+            elif isinstance(value, _NESTED):
                 for path, inner in leaves(value, name):
+                    if leaves_left <= 0:
+                        _add(found, name, _MODEL)
+                        break
                     _add(found, path, self._of_value(inner))
+                    leaves_left -= 1
             else:
                 _add(found, name, self._of_value(value))
+                leaves_left -= 1
         return found
 
     def _read(self, message: Message) -> None:
@@ -237,10 +251,24 @@ class OriginIndex:
         return self._whole(text)
 
 
-class _Said:
-    """Texts and plain values, by their words."""
+class _Places:
+    """How many places may still be looked at."""
+
+    __slots__ = ("left",)
 
     def __init__(self) -> None:
+        self.left = PLACES_OF_CALL_MAX
+
+
+class _Said:
+    """Texts and plain values, by their words.
+
+    Args:
+        places: how many places of the texts may be looked at.
+    """
+
+    def __init__(self, places: _Places) -> None:
+        self._places = places
         self._values: dict[str, list[tuple[str, Origin]]] = {}
         self._texts: list[tuple[str, str, Origin]] = []
         self._by_word: dict[str, list[int]] = {}
@@ -298,33 +326,33 @@ class _Said:
             text, written, origin = self._texts[place]
             if origin in found or (is_plain_word and text != plain and not (is_abbreviation and value in written)):
                 continue
-            if _holds(text, written, plain, value, exactly=is_plain_word and is_abbreviation):
+            if self._holds(text, written, plain, value, exactly=is_plain_word and is_abbreviation):
                 found[origin] = None
+
+    def _holds(self, text: str, written: str, plain: str, value: str, *, exactly: bool) -> bool:
+        """Whether a value stands in a text as a whole.
+
+        Args:
+            text, plain: the text and the value in lower case.
+            written, value: the same as they were written.
+            exactly: the cases have to be equal.
+        """
+        at = -1
+        for _ in range(min(PLACES_MAX, self._places.left)):
+            self._places.left -= 1
+            at = text.find(plain, at + 1)
+            if at < 0:
+                break
+            end = at + len(plain)
+            there = written[at:end]
+            if (there == value or not exactly) and stands_whole(text, at, end) and same_but_for_case(value, there):
+                return True
+        return False
 
     def find_number(self, number: str, found: dict[Origin, None]) -> None:
         """Add the origins of all texts that hold a number in another form, such as `1,000.00`."""
         if self._numbers:
             found |= self._numbers.get(number, {})
-
-
-def _holds(text: str, written: str, plain: str, value: str, *, exactly: bool) -> bool:
-    """Whether a value stands in a text as a whole.
-
-    Args:
-        text, plain: the text and the value in lower case.
-        written, value: the same as they were written.
-        exactly: the cases have to be equal.
-    """
-    at = -1
-    for _ in range(PLACES_MAX):
-        at = text.find(plain, at + 1)
-        if at < 0:
-            break
-        end = at + len(plain)
-        there = written[at:end]
-        if (there == value or not exactly) and stands_whole(text, at, end) and same_but_for_case(value, there):
-            return True
-    return False
 
 
 def is_relied_on(origin: Origin) -> bool:
@@ -355,9 +383,11 @@ def comes_from(
             argument finds a plain value by this name.
 
     Returns:
-        False also where there is no value: for null, an empty text, an empty list and an empty object.
+        False also where there is no value: for null, an empty text, an empty list and an empty object; and where there
+        are more than `LOOKUPS_MAX` different values.
     """
     names: frozenset[str] | None = None
+    accepted: set[tuple[type, Json]] = set()
     waiting: list[Json] = [value]
     name = "value" if isinstance(value, _NESTED) else name
     while waiting:
@@ -369,8 +399,10 @@ def comes_from(
             if not item:
                 return False
             waiting += item.values() if isinstance(item, dict) else item
-        elif not any(map(accept, origins({name: item}).get(name, ()))):
-            return False
+        elif (type(item), item) not in accepted:
+            if len(accepted) == LOOKUPS_MAX or not any(map(accept, origins({name: item}).get(name, ()))):
+                return False
+            accepted.add((type(item), item))
     return True
 
 
