@@ -242,13 +242,29 @@ class Mending:
         return copy
 
 
-def sample(value: Json) -> Json:
-    """A value with the first items of each of its lists."""
-    if isinstance(value, dict):
-        return {name: sample(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [sample(item) for item in value[:SAMPLE_ITEMS]]
-    return value
+def sample(value: Json, values_max: int) -> Boxed | None:
+    """A value with the first items of each of its lists; None where even they hold more than so many values."""
+    if not isinstance(value, dict | list | tuple):
+        return (value,)
+    kept = list(value.values()) if isinstance(value, dict) else value[:SAMPLE_ITEMS]
+    left = values_max - len(kept)
+    items: list[Json] = []
+    for item in kept if left >= 0 else ():
+        inner = sample(item, left)
+        if inner is None:
+            return None
+        left -= _count(inner[0])
+        items.append(inner[0])
+    if left < 0:
+        return None
+    return (dict(zip(value, items, strict=True)) if isinstance(value, dict) else items,)
+
+
+def _count(value: Json) -> int:
+    """How many values are inside of a value that was sampled."""
+    if not isinstance(value, dict | list):
+        return 0
+    return len(value) + sum(map(_count, value.values() if isinstance(value, dict) else value))
 
 
 def _on_the_way(document: JsonObject, path: Path) -> JsonObject | None:

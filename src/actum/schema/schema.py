@@ -126,9 +126,9 @@ class Schema:
         """
         if not is_large:
             return list(self._all_errors(value))
-        part = sample(value)
-        if not _is_large(part):
-            errors = [error for error in self._all_errors(part) if not isinstance(error.kind, _OF_WHOLE_LISTS)]
+        part = sample(value, VALUES_MAX)
+        if part is not None and not _is_large(part[0]):
+            errors = [error for error in self._all_errors(part[0]) if not isinstance(error.kind, _OF_WHOLE_LISTS)]
             if errors:
                 return errors
         if self._has_unions is None:

@@ -1,0 +1,196 @@
+"""What others send costs work in proportion to its size, and problems cost work in proportion to what is told.
+
+The work is counted and not timed: calls of functions, Python's and C's. Reading a body as JSON with `object_pairs_hook`
+is one call for each of its objects; a walk that looks at each value is allowed some calls for each value. What the
+validator builds in Rust is counted by the errors that it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+import pytest
+
+from actum.core.call import TextPart, ToolResult
+from actum.core.errors import ActumError, BadTool
+from actum.core.json import Json, JsonObject, is_too_deep, parse
+from actum.core.message import UserMessage
+from actum.core.redaction import DEFAULT_REDACTION
+from actum.dialects.api.model_errors import read_json
+from actum.dialects.catalog import names, text_dialect
+from actum.dialects.json_mend import mend
+from actum.policy.origins import LEAVES_MAX, PLACES_OF_CALL_MAX, OriginIndex, comes_from, is_relied_on
+from actum.protocols.sse import SseReader
+from actum.schema.schema import compile_schema
+from actum.server.a2a.reading import read_json as read_a2a
+from tests.effort import effort
+
+SIZE = 500_000
+FIXED = 60_000
+"""So many calls a place may make whatever its size: errors, repairs and origins of the first values."""
+
+
+def rows(unit: str, size: int) -> str:
+    return ",".join([unit] * (size // (len(unit) + 1)))
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    "wide: names": lambda size: "{" + ",".join(f'"name{n:07}":{n % 10}' for n in range(size // 16)) + "}",
+    "wide: long names": lambda size: "{" + ",".join(f'"{"n" * 1000}{n}":1' for n in range(size // 1010)) + "}",
+    "wide: one long name": lambda size: f'{{"{"n" * size}":1}}',
+    "repetitive: texts": lambda size: f'{{"a":[{rows(chr(34) + "x" + chr(34), size)}]}}',
+    "repetitive: numbers as texts": lambda size: f'{{"a":[{rows(chr(34) + "5" + chr(34), size)}]}}',
+    "repetitive: objects": lambda size: f'{{"a":[{rows("{" + chr(34) + "b" + chr(34) + ":1}", size)}]}}',
+    "deep: lists": lambda size: f'{{"a":[{rows("[" * 90 + "]" * 90, size)}]}}',
+    "deep: a text below 90 objects": lambda size: '{"a":' * 90 + f'"{"x" * size}"' + "}" * 90,
+}
+SCHEMAS: dict[str, JsonObject] = {
+    "closed": {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": False},
+    "open, all wrong": {"type": "object", "additionalProperties": {"type": "boolean"}},
+    "names": {"type": "object", "propertyNames": {"maxLength": 3}},
+    "integers": {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}},
+    "objects": {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "object", "required": ["z"], "maxProperties": 0}}},
+    },
+    "a union": {
+        "type": "object",
+        "properties": {"a": {"anyOf": [{"type": "array", "items": {"type": "boolean"}}, {"type": "null"}]}},
+    },
+    "recursive": {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["q"]},
+    "missing": {"type": "object", "required": [f"name{n}" for n in range(40)]},
+    "kinds": {"type": "object", "properties": {"a": {"type": "string", "x-kind": "url"}}},
+}
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    with effort() as spent, suppress(ActumError, ValueError):  # it may be refused
+        work()
+    return spent.calls
+
+
+def values_in(value: Json) -> int:
+    count, waiting = 0, [value]
+    while waiting:
+        item = waiting.pop()
+        inner = list(item.values()) if isinstance(item, dict) else item if isinstance(item, list) else []
+        count += 1 + len(inner) * isinstance(item, dict)
+        waiting += inner
+    return count
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_large_arguments_are_checked_with_little_more_work_than_they_are_read(shape: str) -> None:
+    text = SHAPES[shape](SIZE)
+    value = json.loads(text)
+    allowed = 3 * values_in(value) + FIXED
+    for name, schema in SCHEMAS.items():
+        compiled = compile_schema(schema, where="t")
+        assert calls_of(partial(compiled.check, value)) < allowed, name
+        assert calls_of(partial(compiled.check, value, extra="drop")) < allowed, name
+        assert calls_of(partial(compiled.problems, value)) < allowed, name
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_reading_json_and_looking_at_its_depth_is_a_call_for_each_object(shape: str) -> None:
+    text = SHAPES[shape](SIZE // 4)
+    value, wire = json.loads(text), text.encode()
+    allowed = 3 * values_in(value) + 1_000
+    for work in (lambda: parse(text), lambda: read_json(wire), lambda: read_a2a(wire), lambda: is_too_deep(value)):
+        assert calls_of(work) < allowed
+
+
+def test_ever_more_unknown_names_make_no_more_problems_and_no_more_work_to_tell_them() -> None:
+    compiled = compile_schema(SCHEMAS["closed"], where="t")
+    few, many = (dict.fromkeys(map(str, range(count)), 1) for count in (20_000, 200_000))
+    assert calls_of(partial(compiled.problems, many)) < calls_of(partial(compiled.problems, few)) + FIXED
+    checked = compiled.check({f"x{i}": i for i in range(200_000)})
+    assert len(checked.problems) <= 9
+    dropped = compiled.check({f"x{i}": i for i in range(200_000)}, extra="drop")
+    assert len(dropped.repairs) <= 21
+
+
+WORST = ("[", "{", "{}", '"', "'", "\\", "{/*", "-", "a ", '"x"y', "<tool_call>", "```", "data: x\n\n", "%25", "7,")
+
+
+@pytest.mark.parametrize("unit", WORST)
+def test_what_is_read_out_of_broken_text_grows_with_the_text_and_not_faster(unit: str) -> None:
+    def of(size: int) -> dict[str, int]:
+        text = unit * (size // len(unit))
+        said = OriginIndex([UserMessage.of(text)], lambda _: ())
+        result = ToolResult("1", (TextPart(text),))
+        works: dict[str, Callable[[], object]] = {
+            "parse": lambda: parse(text),
+            "mend": lambda: mend(text, close=True),
+            "mend in an object": lambda: mend('{"a": ' + text, close=True),
+            "redaction": lambda: DEFAULT_REDACTION.clean(result, ["hunter22secret", "12345678"]),
+            "origins": lambda: said.of({"a": text, "n": 7}),
+            "events": lambda: SseReader().feed(text.encode()),
+        }
+        for name in ("hermes", "harmony", "react", "llama3_json", "qwen3_coder", "pythonic"):
+            if name in names():
+                works[name] = partial(_whole, name, text)
+        return {name: calls_of(work) for name, work in works.items()}
+
+    once, twice = of(20_000), of(40_000)
+    for name, calls in twice.items():
+        assert calls < 2.2 * once[name] + 2_000, (name, once[name], calls)
+
+
+def _whole(name: str, text: str) -> None:
+    decoder = text_dialect(name).decoder(tools=())
+    decoder.feed(text)
+    decoder.close()
+
+
+def test_the_origins_of_a_large_call_are_looked_for_in_a_bounded_number_of_places() -> None:
+    said = OriginIndex([UserMessage.of("7, " * 100_000)] * 20, lambda _: ())
+    said.of({"n": 1})  # the texts are taken apart
+    spent = calls_of(lambda: said.of({"a": [7] * 200_000}))
+    assert spent < 20 * PLACES_OF_CALL_MAX + 40 * LEAVES_MAX
+    found = said.of({"a": [7] * 200_000})
+    assert len(found) <= LEAVES_MAX + 1
+    assert found["a"][0].source == "model"  # what was not looked at is not trusted
+    assert found["a[0]"][0].source == "user"
+
+
+def test_a_list_with_more_values_than_are_looked_up_is_not_trusted() -> None:
+    said = OriginIndex([UserMessage.of(" ".join(f"id{n}" for n in range(2_000)))], lambda _: ())
+    few: list[Json] = [f"id{n}" for n in range(400)]
+    many: list[Json] = [f"id{n}" for n in range(2_000)]
+    assert comes_from([*few, *few, *few], said.of, is_relied_on, frozenset)
+    assert not comes_from(many, said.of, is_relied_on, frozenset)
+
+
+@pytest.mark.parametrize("key", ["allOf", "anyOf", "oneOf"])
+def test_a_schema_whose_references_double_each_other_is_refused_at_once(key: str) -> None:
+    doubling: JsonObject = {
+        f"d{n}": {key: [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(60)
+    }
+    schema: JsonObject = {"$defs": doubling | {"d60": {"type": "object"}}, "$ref": "#/$defs/d0"}
+    with pytest.raises(BadTool, match="schemas hold for one value"):
+        compile_schema(schema, where="t", foreign=True)
+    circle: JsonObject = {"$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}, "properties": {"b": {"$ref": "#"}}}
+    assert not compile_schema(circle, where="t", foreign=True).check({"b": {}}).problems
+
+
+def test_in_a_large_list_what_mends_the_first_items_mends_all_and_nothing_else() -> None:
+    item: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    compiled = compile_schema(
+        {"properties": {"o": {"anyOf": [{"type": "array", "items": {"$ref": "#/$defs/i"}}, {"type": "null"}]}},
+         "$defs": {"i": item}},
+        where="t",
+    )  # fmt: skip
+    mended = compiled.check({"o": [{"n": str(n)} for n in range(3_000)]})
+    assert mended.arguments == {"o": [{"n": n} for n in range(3_000)]}
+    either: JsonObject = {"oneOf": [item, {"type": "object", "properties": {"n": {"maxLength": 3, "type": "string"}}}]}
+    apart = compile_schema({"properties": {"o": {"type": "array", "items": either}}}, where="t")
+    long: list[Json] = [{"n": "12345"}] * 20
+    short: list[Json] = [{"n": "12"}] * 600
+    left = apart.check({"o": [*long, *short]})
+    assert left.problems or left.arguments["o"][-1] == {"n": "12"}  # type: ignore[index]
+    late = compile_schema(SCHEMAS["integers"], where="t").check({"a": [*range(3_000), "x"]})
+    assert [problem.path for problem in late.problems] == ["a[3000]"]
