@@ -40,6 +40,7 @@ import struct
 import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
@@ -377,7 +378,8 @@ class CallsRequested(Struct, frozen=True, tag="calls_requested", omit_defaults=T
 
 
 def _told(arguments: JsonObject) -> str:
-    return ", ".join(f"{name}={dumps(value)}" for name, value in arguments.items())
+    shown = islice(arguments.items(), TITLE_MAX)  # each is a character long at least
+    return ", ".join(f"{name}={dumps(value)}" for name, value in shown)
 
 
 class Intended(Struct, frozen=True, tag="intended", omit_defaults=True, gc=False):

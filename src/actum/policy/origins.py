@@ -87,11 +87,13 @@ class OriginIndex:
         self._relied_on = _Said(self._places)  # looked in first: results of tools must not push the user's words out
         self._rest = _Said(self._places)
         self._lookups_left = 0
-        for request in requests:
-            self._read_request(request)
+        self._requests = tuple(requests)  # read when they are first needed, which a refused call never does
 
     def of(self, arguments: JsonObject) -> Origins:
         """The origins of each value in the arguments of a call, by its path."""
+        for request in self._requests:
+            self._read_request(request)
+        self._requests = ()
         for message in self._messages[self._seen :]:
             self._read(message)
         self._seen = len(self._messages)
