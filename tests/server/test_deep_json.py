@@ -67,6 +67,7 @@ async def test_json_that_is_nested_deeply_never_breaks_a_door(
 ) -> None:
     wrong: list[str] = []
     async with served(tmp_path) as it:
+        await it.add_keys()
         for method, path in dict.fromkeys(taking_bodies(it.routes)):
             for name, body in BODIES.items():
                 status, text = await asked(it, method, path, nested(body, depth))
@@ -100,6 +101,7 @@ FORMS: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("path", FORMS)
 async def test_json_that_is_nested_a_thousand_deep_is_a_400_in_the_form_of_its_api(tmp_path: Path, path: str) -> None:
     async with served(tmp_path) as it:
+        await it.add_keys()
         for name, body in BODIES.items():
             status, text = await asked(it, "POST", path, nested(body, 1_000))
             told: Any = json.loads(text)
