@@ -42,6 +42,7 @@ PUBLIC = [
     "Video",
     "open_model",
     "read_messages",
+    "redact_logs",
     "tool",
     "transcode",
 ]

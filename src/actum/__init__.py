@@ -22,6 +22,7 @@ from .core.call import ToolCall, ToolResult
 from .core.errors import ActumError, ToolError
 from .core.interfaces import Answer, Context, Toolset
 from .core.model_settings import ModelSettings
+from .core.redacted_log import redact_logs
 from .core.tool import Tool
 from .models.catalog import open_model
 from .policy.file import PolicyFile
@@ -58,6 +59,7 @@ __all__ = [
     "Video",
     "open_model",
     "read_messages",
+    "redact_logs",
     "tool",
     "transcode",
 ]

@@ -33,6 +33,7 @@ from ..core.errors import (
     UsageError,
 )
 from ..core.event import Event, RunResult
+from ..core.given_secrets import GIVEN
 from ..core.holder import Holder
 from ..core.interfaces import (
     Answer,
@@ -715,7 +716,7 @@ class Agent(Generic[Output]):
                 try:
                     summary = await sum_up(earlier.messages, ask, wording)
                 except ModelError as error:
-                    self.journal.append(run_id, Ended("failed", str(error), type(error).__name__, usage))
+                    self.journal.append(run_id, Ended("failed", GIVEN.without(str(error)), type(error).__name__, usage))
                     raise
                 if keep is None:
                     keep = 0 if too_long or summary.in_parts else KEPT_RUNS

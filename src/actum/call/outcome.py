@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import CallError, CallTimeout, InvalidResult, ResourceLimit, ToolBug, Unavailable, tell_problem
+from ..core.given_secrets import GIVEN
 from ..core.json import JsonObject, dumps
 from ..core.record import new_id
 from .http_failure import http_failure
@@ -77,7 +78,9 @@ def translate(bug: BaseException) -> CallError:
 
 
 def where(bug: BaseException) -> str:
-    """The exception's class and the innermost line of code, without its message."""
+    """The exception's class and the innermost line of code, without its message; without secrets, which a class may be
+    called by.
+    """
     frames = traceback.extract_tb(bug.__traceback__)
     place = f" at {frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
-    return f"{type(bug).__name__}{place}"
+    return GIVEN.without(f"{type(bug).__name__}{place}")

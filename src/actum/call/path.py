@@ -38,6 +38,7 @@ from ..core.errors import (
     Unavailable,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted
+from ..core.given_secrets import of_this_call
 from ..core.interfaces import Ancestor, Context, Facts, InputRequired, ProbeResult, Probing, Requirement, Toolset
 from ..core.json import Json, JsonObject, same
 from ..core.pending import Pending
@@ -565,6 +566,7 @@ class CallPath:
         context = self._context(plan, attempt, place, requests)
         detail = ""
         error: CallError
+        known_before = of_this_call.set(scope.told)
         try:
             limits = context.process_limits
             if limits is not NO_PROCESS_LIMITS and limits.given and not tool.jailed:
@@ -594,6 +596,7 @@ class CallPath:
             log.error("tool %s failed: %s (%s)", tool.name, detail, error.reference)
             log.debug("tool %s failed (%s)", tool.name, error.reference, exc_info=bug)
         finally:
+            of_this_call.reset(known_before)
             context.close()
             if context.opened_outside and place is not None:
                 self._outside[place] = tuple(path for path in context.opened_outside if path not in self._told_outside)

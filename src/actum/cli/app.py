@@ -20,6 +20,8 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ..core.errors import ActumError, JournalError, UsageError
+from ..core.given_secrets import GIVEN
+from ..core.redacted_log import redact_logs, traceback_of
 from . import (
     a2a,
     agents,
@@ -182,6 +184,7 @@ def root(
 
 def main() -> None:
     """The entry point of the `actum` script."""
+    redact_logs(os.environ)
     app()
 
 
@@ -201,9 +204,9 @@ def _tell(error: BaseException, *, as_json: bool) -> int:
             pass
         case _:
             message = _bug(error)
-    terminal = Terminal()
+    terminal, message = Terminal(), GIVEN.without(message)
     if as_json:
-        terminal.json({"status": "failed", "error": {"kind": type(error).__name__, "message": message}})
+        terminal.json({"status": "failed", "error": {"kind": GIVEN.without(type(error).__name__), "message": message}})
     terminal.error(" ".join(message.split()))
     return code
 
@@ -211,7 +214,7 @@ def _tell(error: BaseException, *, as_json: bool) -> int:
 def _bug(error: BaseException) -> str:
     """A bug: ours, or one in a model of the user's own."""
     if os.environ.get("ACTUM_DEBUG"):
-        traceback.print_exception(error)
+        sys.stderr.write(traceback_of(error))
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {frame.filename}:{frame.lineno}: {error}. ACTUM_DEBUG=1 shows the way there"
 

@@ -13,6 +13,7 @@ from ..core.errors import UsageError
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, JsonProblem, parse
 from ..core.pending import Pending
+from ..core.visible import visible
 from .language import tr, tr_message
 from .show.coverage import covered
 from .show.form import (
@@ -24,7 +25,6 @@ from .show.form import (
 from .show.terminal import (
     GUTTER,
     Terminal,
-    clean,
     said,
     styled,
     who,
@@ -189,7 +189,7 @@ def show_pending(
     head = styled((pending.call.name, "bold yellow"), (f"  {message}", "dim"))
     terminal.line(label, head, "bold magenta", console=console)
     for name, value in pending.call.arguments.items():
-        text = clean(value_text(value))
+        text = visible(value_text(value))
         rest = ""
         if characters and len(text) > characters:
             rest = tr(" … and {count} characters more", count=f"{len(text) - characters:,}")

@@ -14,6 +14,7 @@ import typer
 
 from ..core.errors import UsageError
 from ..core.json import dumps
+from ..core.visible import visible
 from ..journal.audit import (
     DECISIONS,
     AuditLine,
@@ -25,7 +26,6 @@ from .options import JournalFlag, JsonFlag, TenantFlag
 from .show import moments
 from .show.terminal import (
     Terminal,
-    clean,
     duration,
     shorten,
 )
@@ -112,7 +112,7 @@ async def _write_csv(lines: AsyncIterator[AuditLine]) -> None:
 def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
-    text = clean(value)
+    text = visible(value)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
 
 

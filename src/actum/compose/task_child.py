@@ -23,6 +23,7 @@ from ..core.errors import UnknownName, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.record import Started
+from ..core.redacted_log import redact_logs
 from ..journal.recording import RunState
 from ..runs.run import Stopping
 from ..runs.runner import Begins, Emit, Runner
@@ -249,4 +250,5 @@ def local_dispatcher(
 
 
 if __name__ == "__main__":
+    redact_logs(os.environ)
     main(open_builder, SystemClock())

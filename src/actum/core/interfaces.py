@@ -19,6 +19,7 @@ from .call import MediaPart, ToolCall, ToolResult
 from .counts import Counts
 from .errors import UnknownName, UsageError
 from .event import Delta
+from .given_secrets import GIVEN
 from .holder import Holder
 from .json import Json, JsonObject, dumps
 from .message import Message, Reply, SystemMessage
@@ -456,11 +457,14 @@ class Context(Generic[Deps]):
                 f"there is no secret called {name!r}: pass it with Agent(secrets=...), or set it by `actum secrets set`"
             )
         self._told.add(value)
+        GIVEN.add((value,))
         return value
 
     def conceal(self, *secrets: str) -> None:
         """Keep these out of what this run writes down and tells: keys that a tool has from elsewhere."""
-        self._told.update(secret for secret in secrets if secret)
+        known = [secret for secret in secrets if secret]
+        self._told.update(known)
+        GIVEN.add(known)
 
     def progress(self, value: Json) -> None:
         """Tell whoever watches how far this call is: a share, a sentence, anything JSON. Any thread may."""

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import UNSET, Struct, structs
 
 from .call import TextPart, ToolResult
+from .encoded_text import Span
 from .json import Json
-from .secret_matcher import SecretMatcher, Span, matcher
+from .secret_matcher import SecretMatcher, matcher
 
 FIELDS = frozenset(
     {
@@ -113,6 +114,16 @@ class Redaction(Struct, frozen=True, kw_only=True):
     def value(self, value: Json, known: Collection[str] = ()) -> Json:
         """A value without secrets, as in `clean`."""
         return self._value(value, _if_any(_matcher(known), value))
+
+    def text(self, text: str, known: Collection[str] = (), spans: Sequence[Span] = ()) -> str:
+        """A text without secrets, as in `clean`.
+
+        Args:
+            text: the text.
+            known: secrets that the tool was given.
+            spans: where other secrets stand in the text.
+        """
+        return self._text(_without(text, spans), _matcher(known))
 
     def stream(self, known: Collection[str]) -> RedactedStream:
         """What cleans values that are told one after another.

@@ -1,97 +1,48 @@
-"""Finds known secrets in texts and numbers, as they are and encoded: base64, percent, form, hexadecimal, HTML, JSON.
+"""Finds known secrets in texts and numbers, as they are and encoded.
 
-Two ways, by what an encoding allows:
-
-- Base64 and hexadecimal write the same bytes always alike, but for where the secret begins in a group of three bytes,
-  the alphabet, the case, and white space between. So these forms are written down once for each secret and looked for.
-- Percent, HTML and JSON escapes let the writer choose what to escape. So the text is unescaped, up to four times, and
-  searched anew; what is found there is looked up in the text as it was.
+A text is read in all the ways of `encoded_text`: as it is, with its escapes resolved (percent, HTML, JSON, octal,
+quoted-printable), without its blanks, and decoded from hexadecimal, base64, base32 and octal numbers, one in another.
+In each reading the secrets are looked for in one pass each, whatever the case. What is found is looked up in the text
+as it was. Base85 is the exception: its characters depend on what stands around a secret, so that its whole groups of
+four bytes are looked for as Ascii85 and RFC 1924 write them.
 
 A secret that is a number is also found as a number of JSON: `0123456` may come back as `123456` or `1.23456e5`.
 
-A secret shorter than `ENCODED_LENGTH_MIN` is looked for only as it is: its short forms stand everywhere. What was
-compressed, encrypted, spelled backwards, cut into fields, or encoded twice in base64 or in another way is not found.
+What is not found: see `docs/runs.md`, which lists the limits; a test holds each of them, both ways. A secret shorter
+than `ENCODED_LENGTH_MIN` is looked for only as it is: its short forms stand everywhere.
 
-Linear in the text: a bounded number of plain searches. Pure, and knows nothing of results; see `redaction`.
+Linear in the text. Pure, and knows nothing of results; see `redaction`.
 """
 
 from __future__ import annotations
 
 import base64
-import html
 import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import AnyStr
 
-from msgspec import Struct
-
+from .encoded_text import Kind, Span, TextReading, readings, unescaped
 from .json import dumps, whole_text
 
 VALUE_LENGTH_MIN = 4
 """A known secret shorter than this is not looked for: it would be found everywhere."""
 ENCODED_LENGTH_MIN = 6
 """A known secret shorter than this is looked for only as it is."""
-DEPTH_MAX = 4
-"""A text is unescaped so many times."""
+BEGINNING_LENGTH_MIN = 4
+"""Of a secret that the end of a text cuts, so many characters are known as its beginning."""
 
-_STANDARD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_HEX = "[0-9A-Fa-f]"
-_TAIL = "%[89ABab]" + _HEX
-_PERCENT = (  # a whole character of UTF-8
-    f"%[0-7]{_HEX}|%[CDcd]{_HEX}{_TAIL}|%[Ee]{_HEX}(?:{_TAIL}){{2}}|%[Ff][0-7](?:{_TAIL}){{3}}"
-)
-_HTML = r"&(?:\#[xX][0-9A-Fa-f]{1,6}|\#[0-9]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});?"
-_JSON = (
-    rf"\\(?:u[Dd][89ABab]{_HEX}{{2}}\\u[Dd][C-Fc-f]{_HEX}{{2}}|u{_HEX}{{4}}|x{_HEX}{{2}}"
-    r"""|["'\\/bfnrt])"""
-)
-_ESCAPES = {sign: re.compile(escape) for sign, escape in {"%": _PERCENT, "&": _HTML, "\\": _JSON}.items()}
-_ANY_ESCAPE = re.compile("|".join((_PERCENT, _HTML, _JSON)))
 _CUT_ESCAPE = re.compile(
-    r"(?:(?:%[0-9A-Fa-f]{0,2}){1,4}|&\#?[A-Za-z0-9]{0,32}|\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|\ufffd)\Z"
+    rb"(?:(?:[%=][0-9A-Fa-f]{0,2}){1,4}|&#?[A-Za-z0-9]{0,32}|\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?|[0-3][0-7]?)?)\Z"
 )
 """An escape that goes on behind the end of a text."""
 _NUMBER = re.compile(r"\s*([+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?)\s*", re.ASCII)
 _DIGITS_MAX = 400
 """A number with more digits holds no secret that is looked for among numbers."""
-_LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-
-Span = tuple[int, int]
-
-
-class _Form(Struct, frozen=True):
-    """A secret in base64 or hexadecimal.
-
-    Attributes:
-        core: the characters that depend on the secret alone, to be found in a text without white space.
-        before, after: the characters that may stand for its first and last bits, where it shares them with others.
-        is_hex: which of the two.
-    """
-
-    core: str
-    before: str = ""
-    after: str = ""
-    is_hex: bool = False
-
-    def pattern(self) -> re.Pattern[str]:
-        """Finds the form in a text with white space."""
-        gap = r"[\s:-]*+" if self.is_hex else r"\s*+"
-        core = gap.join(_any_of(each, is_hex=self.is_hex) for each in self.core)
-        before = f"(?:{_any_of(self.before)}{gap})?" if self.before else ""
-        after = f"(?:{gap}{_any_of(self.after)})?(?:{gap}=){{0,2}}" if self.after else ""
-        return re.compile(before + core + after)
-
-    def last(self, text: str, length: int) -> int:
-        """Where so many characters of the core begin that stand at the end of a text with white space."""
-        for at in range(len(text) - 1, -1, -1):
-            if not (text[at].isspace() or (self.is_hex and text[at] in ":-")):
-                length -= 1
-            if not length:
-                is_shared = at and self.before and re.match(_any_of(self.before), text[at - 1])
-                return at - 1 if is_shared else at
-        return 0
+_TOGETHER_BYTES = 200_000
+"""Readings are looked through together up to this size: one look at all of them is cheaper where there are many."""
 
 
 class SecretMatcher:
@@ -106,17 +57,35 @@ class SecretMatcher:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = sorted({secret for secret in secrets if len(secret) >= VALUE_LENGTH_MIN}, key=len, reverse=True)
-        long = [secret for secret in known if len(secret) >= ENCODED_LENGTH_MIN]
-        self._open = list(dict.fromkeys(form for secret in long for form in _unescaped_forms(secret)))
-        plain = [form for secret in known for form in (secret, _in_json(secret))]
-        self._plain = list(dict.fromkeys([*plain, *self._open]))
-        self._coded = list(dict.fromkeys(form for secret in long for form in _coded_forms(secret)))
-        self._patterns: dict[_Form, re.Pattern[str]] = {}
-        self._values = {value for secret in known for value in _values(secret)}
-        self._digits = [digits for secret in long if (digits := secret.strip().lstrip("+-0")).isdecimal()]
+        self._plain: dict[str, None] = {}
+        self._of_kind: dict[Kind, dict[bytes, None]] = {"plain": {}, "packed": {}, "decoded": {}}
+        self._groups: dict[bytes, tuple[bool, bool]] = {}
+        self._values: set[float] = set()
+        self._digits: list[str] = []
+        self.has_numbers = False
+        self.reach = 64
+        for secret in secrets:
+            self.add(secret)
+
+    def add(self, secret: str) -> None:
+        """Look for another secret, too."""
+        if len(secret) < VALUE_LENGTH_MIN:
+            return
+        self._plain |= dict.fromkeys((secret, _in_json(secret)))
+        self._values.update(_values(secret))
         self.has_numbers = bool(self._values)
-        self.reach = 64 + 6 * max((len(secret.encode(errors="replace")) for secret in known), default=0)
+        self.reach = max(self.reach, 64 + 6 * len(_bytes(secret)))
+        if len(secret) < ENCODED_LENGTH_MIN:
+            return
+        forms = list(_forms(secret))
+        packed = (b"".join(form.split()) for form in forms)
+        self._of_kind["plain"] |= dict.fromkeys(forms)
+        self._of_kind["packed"] |= dict.fromkeys(form for form in packed if len(form) >= ENCODED_LENGTH_MIN)
+        self._of_kind["decoded"] |= dict.fromkeys((*forms, *_wide_forms(secret)))
+        self._groups |= _base85_forms(secret)
+        digits = secret.strip().lstrip("+-0")
+        if digits.isdecimal():
+            self._digits.append(digits)
 
     def find(self, text: str, *, beginnings: bool = False) -> list[Span]:
         """Where secrets stand in the text, in order; spans that overlap are one.
@@ -126,11 +95,10 @@ class SecretMatcher:
             beginnings: also the beginning of a secret at the end of the text, which may go on elsewhere.
         """
         found = list(_places(text, self._plain))
-        for view in _views(text) if self._open else ():
-            found += map(view.in_text, self._find_coded(view.text))
-            if view.before is not None:
-                found += map(view.in_text, _places(view.text, self._open))
-        if beginnings and self._open:
+        if self._groups and len(text) >= ENCODED_LENGTH_MIN:
+            spans = list(self._find_read(_bytes(text)))
+            found += spans if text.isascii() else _of_characters(text, spans)
+        if beginnings and self._groups:
             found += ((begin, len(text)) for begin in self._find_beginnings(text))
         return _united(found) if found else found
 
@@ -149,43 +117,42 @@ class SecretMatcher:
         written = str(number)
         return any(len(digits) >= ENCODED_LENGTH_MIN and digits in written for digits in self._digits)
 
-    def _find_coded(self, text: str) -> Iterator[Span]:
-        packed = "".join(text.split())
-        in_base64 = packed.replace("-", "+").replace("_", "/")
-        in_hex = packed.replace(":", "").replace("-", "").lower()
-        for form in self._coded:
-            if form.core in (in_hex if form.is_hex else in_base64):
-                yield from (match.span() for match in self._pattern(form).finditer(text))
+    def _find_read(self, data: bytes) -> Iterator[Span]:
+        for several in _together(readings(data)):
+            for kind, needles in self._of_kind.items():
+                alike = [reading for reading in several if reading.kind == kind]
+                whole = b"\0".join(reading.data for reading in alike).lower()
+                for needle in needles:
+                    if needle in whole:
+                        for reading in alike:
+                            yield from map(reading.in_text, _places(reading.data.lower(), (needle,)))
+                if kind == "packed":
+                    yield from self._find_groups(alike)
+
+    def _find_groups(self, packed: list[TextReading]) -> Iterator[Span]:
+        whole = b"\0".join(reading.data for reading in packed)
+        for group, (before, behind) in self._groups.items():
+            if group in whole:
+                for reading in packed:
+                    for span in _places(reading.data, (group,)):
+                        assert reading.parent is not None
+                        yield reading.parent.in_text(_widened(reading, span, before=before, behind=behind))
 
     def _find_beginnings(self, text: str) -> Iterator[int]:
         """Where a secret begins that the end of the text cuts; at least four of its characters or bytes are there."""
         near = max(0, len(text) - 2 * self.reach)
-        last = text[near:]
+        last = _bytes(text[near:])
         cut = _CUT_ESCAPE.search(last, max(0, len(last) - 40))
         for whole in (last,) if cut is None else (last, last[: cut.start()]):
-            for view in _views(whole):
-                cut = _CUT_ESCAPE.search(view.text, max(0, len(view.text) - 40))
-                for end in {len(view.text), cut.start() if cut is not None else len(view.text)}:
-                    for begin in self._beginnings_before(view.text[:end]):
-                        yield near + view.in_text((begin, begin + 1))[0]
-
-    def _beginnings_before(self, text: str) -> Iterator[int]:
-        packed = "".join(text.split())
-        in_base64 = packed.replace("-", "+").replace("_", "/")
-        in_hex = packed.replace(":", "").replace("-", "").lower()
-        for form in self._open:
-            length = _beginning_at_end(text, form, 4)
-            if length:
-                yield len(text) - length
-        for coded in self._coded:
-            length = _beginning_at_end(*((in_hex, coded.core, 8) if coded.is_hex else (in_base64, coded.core, 6)))
-            if length:
-                yield coded.last(text, length)
-
-    def _pattern(self, form: _Form) -> re.Pattern[str]:
-        if form not in self._patterns:
-            self._patterns[form] = form.pattern()
-        return self._patterns[form]
+            for reading in readings(whole):
+                data = reading.data.lower()
+                cut = _CUT_ESCAPE.search(data, max(0, len(data) - 40)) if reading.kind == "plain" else None
+                for end in {len(data), cut.start() if cut is not None else len(data)}:
+                    for needle in self._of_kind[reading.kind]:
+                        length = _beginning_at_end(data[:end], needle)
+                        if length:
+                            begin = reading.in_text((end - length, end - length + 1))[0]
+                            yield near + len(last[:begin].decode(errors="replace"))
 
 
 @lru_cache(maxsize=32)
@@ -194,82 +161,32 @@ def matcher(secrets: frozenset[str]) -> SecretMatcher:
     return SecretMatcher(secrets)
 
 
-class _View:
-    """A text after some escapes in it were replaced by what they stand for.
-
-    Args:
-        text: the text after.
-        before: the view that the escapes stand in; None for the text itself.
-        escape: the escapes that were replaced.
-    """
-
-    def __init__(self, text: str, before: _View | None = None, escape: re.Pattern[str] = _ANY_ESCAPE) -> None:
-        self.text = text
-        self.before = before
-        self._escape = escape
-        self._begins: list[int] = []
-        self._origins: list[Span] = []
-
-    def in_text(self, span: Span) -> Span:
-        """Where the characters of a span come from in the original text."""
-        if self.before is None:
-            return span
-        if not self._begins:
-            self._look_up(self.before.text)
-        return self.before.in_text((self._origin(span[0])[0], self._origin(span[1] - 1)[1]))
-
-    def _look_up(self, before: str) -> None:
-        """Note where stretches begin in this text and in the one before: by turns what was kept and an escape."""
-        self._begins, self._origins, shift = [0], [(0, 0)], 0
-        for match in self._escape.finditer(before):
-            begin, length = match.start() - shift, len(_meaning(match))
-            self._begins += (begin, begin + length)
-            self._origins += (match.span(), (match.end(), match.end()))
-            shift += match.end() - match.start() - length
-
-    def _origin(self, at: int) -> Span:
-        """What a character of this text stood for: a whole escape, or itself."""
-        place = bisect_right(self._begins, at) - 1
-        if place % 2:
-            return self._origins[place]
-        begin = self._origins[place][1] + at - self._begins[place]
-        return begin, begin + 1
+def _together(each: Iterator[TextReading]) -> Iterator[list[TextReading]]:
+    """The readings, several small ones at a time."""
+    several, size = list[TextReading](), 0
+    for reading in each:
+        several.append(reading)
+        size += len(reading.data)
+        if size > _TOGETHER_BYTES:
+            yield several
+            several, size = [], 0
+    yield several
 
 
-def _views(text: str) -> Iterator[_View]:
-    """The text, then the text with each kind of escape replaced, and with all kinds, again and again."""
-    view = _View(text)
-    yield view
-    kinds = [escape for sign, escape in _ESCAPES.items() if sign in text]
-    for escape in kinds if len(kinds) > 1 else ():
-        one = escape.sub(_meaning, text)
-        if one != text:
-            yield _View(one, view, escape)
-    for _ in range(DEPTH_MAX):
-        if not any(sign in view.text for sign in _ESCAPES):
-            return
-        told = _ANY_ESCAPE.sub(_meaning, view.text)
-        if told == view.text:
-            return
-        view = _View(told, view)
-        yield view
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
 
 
-def _meaning(escape: re.Match[str]) -> str:
-    """The text that an escape stands for."""
-    told = escape[0]
-    if told[0] == "%":
-        return bytes.fromhex(told.replace("%", "")).decode(errors="replace")
-    if told[0] == "&" and told[1] == "#":  # also of what HTML does not allow
-        digits = told[2:].rstrip(";")
-        code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
-        return chr(code) if code < 0xD800 or 0xDFFF < code < 0x110000 else "\ufffd"
-    if told[0] == "&":
-        return html.unescape(told)
-    if told[1] in "ux" and len(told) > 2:
-        codes = [int(code, 16) for code in told.replace("\\x", "\\u").split("\\u")[1:]]
-        return "".join(map(chr, codes)).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _LETTERS.get(told[1], told[1])
+def _of_characters(text: str, spans: list[Span]) -> list[Span]:
+    """Spans of characters, of spans of bytes in UTF-8."""
+    if not spans:
+        return spans
+    begins, at = [], 0
+    for sign in text:
+        begins.append(at)
+        code = ord(sign)
+        at += 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
+    return [(bisect_right(begins, begin) - 1, bisect_right(begins, end - 1)) for begin, end in spans]
 
 
 def _values(secret: str) -> Iterator[float]:
@@ -287,64 +204,70 @@ def _in_json(secret: str) -> str:
     return dumps(whole_text(secret))[1:-1]
 
 
-def _unescaped_forms(secret: str) -> Iterator[str]:
-    """What a text that holds the secret may hold once it was unescaped: a secret may look like an escape itself."""
-    for view in _views(secret):
-        if len(view.text) >= ENCODED_LENGTH_MIN:
-            yield view.text
-            yield view.text.replace(" ", "+")  # of a form
+def _cases(secret: str) -> list[str]:
+    """The secret, and what it is in capitals and in small letters where it has letters that ASCII has not."""
+    return [secret] if secret.isascii() else list(dict.fromkeys((secret, secret.lower(), secret.upper())))
 
 
-def _coded_forms(secret: str) -> Iterator[_Form]:
-    """The secret, in UTF-8 as it is and inside of JSON and in UTF-16, in base64 and in hexadecimal."""
-    for data in {
-        secret.encode(errors="replace"),
-        _in_json(secret).encode(),
-        secret.encode("utf-16-le", errors="replace"),
-    }:
-        yield _Form(data.hex(), is_hex=True)
-        yield from (_in_base64(data, ahead) for ahead in range(3))
+def _forms(secret: str) -> Iterator[bytes]:
+    """What a reading that holds the secret may hold, in small letters: a secret may look like an escape itself."""
+    for case in _cases(secret):
+        yield _in_json(case).encode().lower()
+        yield _in_latin(case).lower()
+        for reading in unescaped(_bytes(case)):
+            if len(reading.data) >= ENCODED_LENGTH_MIN:
+                yield reading.data.lower()
+                yield reading.data.replace(b" ", b"+").lower()  # of a form
 
 
-def _in_base64(data: bytes, ahead: int) -> _Form:
-    """The bytes in base64, with so many unknown bytes ahead of them."""
-    first, end = ahead * 8, (ahead + len(data)) * 8
-    zeros, ones = (base64.b64encode(fill * ahead + data + fill * 2).decode() for fill in (b"\0", b"\xff"))
-    begin, stop = -(-first // 6), end // 6
-    return _Form(
-        zeros[begin:stop],
-        _between(zeros, ones, begin - 1) if first % 6 else "",
-        _between(zeros, ones, stop) if end % 6 else "",
-    )
+def _in_latin(secret: str) -> bytes:
+    """The secret as `\\xfc` and `%fc` write it where they mean characters and not bytes of UTF-8."""
+    return b"".join(bytes([ord(sign)]) if ord(sign) < 256 else _bytes(sign) for sign in secret)
 
 
-def _between(zeros: str, ones: str, at: int) -> str:
-    """The characters whose known bits are those of two, one of them with the unknown bits 0, one with them 1."""
-    low, high = _STANDARD.index(zeros[at]), _STANDARD.index(ones[at])
-    unknown = low ^ high
-    return "".join(each for code, each in enumerate(_STANDARD) if code & ~unknown == low)
+def _wide_forms(secret: str) -> Iterator[bytes]:
+    for case in _cases(secret):
+        yield case.encode("utf-16-le", "surrogatepass").lower()
+        yield case.encode("utf-16-be", "surrogatepass").lower()
 
 
-def _any_of(signs: str, *, is_hex: bool = False) -> str:
-    """A class of characters, with those that stand for the same in the other alphabet or case."""
-    if is_hex:
-        signs += signs.upper()
-    else:
-        signs += "".join({"+": "-", "/": "_"}.get(sign, "") for sign in signs)
-    return f"[{re.escape(signs)}]"
+def _base85_forms(secret: str) -> Iterator[tuple[bytes, tuple[bool, bool]]]:
+    """The whole groups of four bytes in the secret, by where its first byte stands in a group, in both alphabets; each
+    with whether a group before and behind holds more of the secret.
+    """
+    for data in dict.fromkeys((_bytes(secret), _bytes(secret.lower()), _bytes(secret.upper()))):
+        for ahead in range(4):
+            inside = data[ahead : ahead + (len(data) - ahead) // 4 * 4]
+            if inside:
+                ends = ahead > 0, ahead + len(inside) < len(data)
+                yield base64.a85encode(inside), ends
+                yield base64.b85encode(inside), ends
 
 
-def _beginning_at_end(text: str, form: str, least: int) -> int:
-    """How many characters of the form's beginning stand at the end of the text; 0 for fewer than `least`."""
+def _widened(packed: TextReading, span: Span, *, before: bool, behind: bool) -> Span:
+    """Where groups of base85 stand in what was packed, with the groups beside them that hold more of the secret."""
+    assert packed.parent is not None
+    begin, end = packed.in_parent(span)
+    data = packed.parent.data
+    least, most = begin - 5 if before else begin, end + 5 if behind else end
+    while begin > max(0, least) and 32 < data[begin - 1] < 127:
+        begin -= 1
+    while end < min(most, len(data)) and 32 < data[end] < 127:
+        end += 1
+    return begin, end
+
+
+def _beginning_at_end(text: bytes, form: bytes) -> int:
+    """How many bytes of the form's beginning stand at the end of the text; 0 for fewer than the least."""
     at = max(0, len(text) - len(form) + 1)
-    while (at := text.find(form[:least], at)) >= 0:
+    while (at := text.find(form[:BEGINNING_LENGTH_MIN], at)) >= 0:
         if form.startswith(text[at:]):
             return len(text) - at
         at += 1
     return 0
 
 
-def _places(text: str, forms: Iterable[str]) -> Iterator[Span]:
+def _places(text: AnyStr, forms: Iterable[AnyStr]) -> Iterator[Span]:
     for form in forms:
         at = text.find(form)
         while at >= 0:

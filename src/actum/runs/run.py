@@ -23,6 +23,7 @@ from ..core.budget import NOTHING, Used
 from ..core.call import Failure, ToolCall, ToolResult
 from ..core.errors import ActumError, CallError, CanNotBeAsked, JournalError, ReplayDiverged
 from ..core.event import Event, RunFinished, RunResult
+from ..core.given_secrets import GIVEN
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.message import Transcript, Usage
@@ -344,7 +345,8 @@ class Run:
             if not self._stopping.is_interrupted:
                 self._write_end("stopped", self.phrases.stopped("cancelled"), self._stopping.reason or "cancelled")
         else:
-            self._write_end("failed", str(error) if isinstance(error, ActumError) else "", type(error).__name__)
+            text = GIVEN.without(str(error)) if isinstance(error, ActumError) else ""
+            self._write_end("failed", text, GIVEN.without(type(error).__name__))
         await self.context.journal.sync(self.context.run_id)
 
     def _write_end(

@@ -18,6 +18,7 @@ from msgspec import Struct
 from ..core.claim import claim_of_cancel
 from ..core.errors import ActumError, Busy, JournalError, ReplayDiverged, UsageError
 from ..core.event import CallProgress, Event
+from ..core.given_secrets import GIVEN
 from ..core.interfaces import Clock, Journal
 from ..core.record import Ended, Entry, TaskEnded, TaskQueued, TaskRetrying, TaskStarted
 from ..core.task import DEADLINE, TIMED_OUT, UNFIT, WORKER_LOST, TaskLine, TaskState, meaning_of
@@ -103,7 +104,7 @@ async def attempt(
         if not begun:
             if not isinstance(error, ActumError):
                 log.exception("task %s could not be begun", run_id)
-            return LeftTask(str(error) or type(error).__name__)
+            return LeftTask(GIVEN.without(str(error) or type(error).__name__))
         if not isinstance(error, ActumError):
             log.info("task %s: the run failed: %s", run_id, type(error).__name__)
     line = await settle(journal, run_id, clock=clock)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from actum.cli.show.terminal import (
     Terminal,
-    clean,
     said,
     shorten,
 )
@@ -16,18 +15,19 @@ from actum.cli.show.trace import Trace
 from actum.core.call import ToolCall, ToolResult
 from actum.core.event import CallFinished, CallStarted, ReplyFinished, RunStarted, TextDelta, ThoughtEnded
 from actum.core.message import Reply
+from actum.core.visible import visible
 
 
 @given(st.text())
 def test_a_cleaned_text_has_nothing_that_a_terminal_obeys_but_tab_and_line_feed(text: str) -> None:
-    shown = clean(text)
+    shown = visible(text)
     assert not any((ord(char) < 32 and char not in "\t\n") or 127 <= ord(char) < 160 for char in shown)
     assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Zs"])))
 def test_what_is_harmless_is_left_as_it_is(text: str) -> None:
-    assert clean(text) == text
+    assert visible(text) == text
 
 
 @given(st.binary())

@@ -16,9 +16,10 @@ from ...core.json import (
     parse,
 )
 from ...core.pending import Pending
+from ...core.visible import on_one_line, visible
 from ...schema.schema import compile_schema
 from ..language import tr
-from .terminal import GUTTER, Terminal, clean, styled, who
+from .terminal import GUTTER, Terminal, styled, who
 
 INDENT = " " * GUTTER
 
@@ -83,7 +84,7 @@ def let_ask(terminal: Terminal, pending: Pending) -> Answer | None:
     """Show the person what their model would be asked."""
     _head(terminal, pending, "wants")
     for message in _messages(pending.request or {}):
-        terminal.line("", styled((clean(message)[:SHOWN_CHARS], "dim")), console=terminal.err)
+        terminal.line("", styled((visible(message)[:SHOWN_CHARS], "dim")), console=terminal.err)
     typed = terminal.ask(f"{INDENT}{tr('ask your model this?  [y]es  [n]o  [l]ater: ')}")
     match (typed or "later").strip().lower():
         case "y" | "yes":
@@ -97,12 +98,12 @@ def let_ask(terminal: Terminal, pending: Pending) -> Answer | None:
 def show_form(terminal: Terminal, pending: Pending, console: Console) -> None:
     """What is asked for: the fields of a form, the page, or what a model would be asked."""
     for name, field in _fields(pending.schema or {}).items():
-        words = clean(str(field.get("description") or field.get("title") or ""))
+        words = visible(str(field.get("description") or field.get("title") or ""))
         terminal.line("", styled((name, "bold"), (f"  {_kind(field)}", "cyan"), (f"  {words}", "dim")), console=console)
     if pending.url:
         terminal.line(tr("page"), pending.url, console=console)
     for message in _messages(pending.request or {}):
-        terminal.line("", clean(message), "dim", console=console)
+        terminal.line("", visible(message), "dim", console=console)
 
 
 def read_form(schema: JsonObject, given: Mapping[str, str]) -> JsonObject:
@@ -119,7 +120,7 @@ def _head(terminal: Terminal, pending: Pending, verb: str) -> None:
     asker = f"{pending.asker} ({tool})" if pending.asker else tool
     terminal.line(
         tr(verb),
-        styled((clean(asker), "bold yellow"), f"  {clean(pending.message)}"),
+        styled((on_one_line(asker), "bold yellow"), f"  {visible(pending.message)}"),
         "bold magenta",
         console=terminal.err,
     )
@@ -133,8 +134,8 @@ def _field(terminal: Terminal, name: str, field: JsonObject, *, required: bool) 
     """What the person types for one field, asked again until it fits."""
     default = field.get("default")
     told = f" [{_shown(default)}]" if "default" in field else "" if required else f" [{tr('nothing')}]"
-    title = clean(str(field.get("title") or name))
-    words = clean(str(field.get("description") or ""))
+    title = on_one_line(str(field.get("title") or name))
+    words = visible(str(field.get("description") or ""))
     terminal.line(
         "", styled((title, "bold"), (f"  {_kind(field)}", "cyan"), (f"  {words}", "dim")), console=terminal.err
     )
@@ -215,19 +216,19 @@ def _kind(field: JsonObject) -> str:
     items = field.get("items")
     choices = _choices(items if isinstance(items, dict) else field)
     if choices:
-        listed = ", ".join(f"{at} {clean(title)}" for at, (_, title) in enumerate(choices, 1))
+        listed = ", ".join(f"{at} {on_one_line(title)}" for at, (_, title) in enumerate(choices, 1))
         return tr(
             "some of, with commas: {listed}" if field.get("type") == "array" else "one of: {listed}", listed=listed
         )
     kind = tr(_KINDS.get(str(field.get("type")), "text"))
     form = field.get("format")
-    return f"{kind} ({clean(str(form))})" if form else kind
+    return f"{kind} ({visible(str(form))})" if form else kind
 
 
 def _shown(value: Json) -> str:
     if isinstance(value, bool):
         return tr("yes" if value else "no")
-    return clean(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    return visible(", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def _fields(schema: JsonObject) -> dict[str, JsonObject]:

@@ -28,6 +28,7 @@ from ...core.record import (
     ToolsChanged,
     child_id,
 )
+from ...core.visible import visible
 from ...journal.conversations import Family
 from ...journal.timeline import (
     Attempt,
@@ -43,7 +44,7 @@ from ...journal.timeline import (
 )
 from . import moments
 from .page_style import STYLE
-from .terminal import clean, duration, shorten
+from .terminal import duration, shorten
 from .trace import failure_text, requested_by, value_text
 from .tree import ANSWERED, belongings, facts, gone_line, open_line, problems_of, task_line
 
@@ -65,8 +66,8 @@ def element(tag: str, *content: str, **attributes: str) -> Html:
     >>> element("b", "1 < 2", class_="note")
     '<b class="note">1 &lt; 2</b>'
     """
-    said = "".join(f' {name.rstrip("_")}="{html.escape(clean(value))}"' for name, value in attributes.items())
-    inner = "".join(part if isinstance(part, Html) else html.escape(clean(part), quote=False) for part in content)
+    said = "".join(f' {name.rstrip("_")}="{html.escape(visible(value))}"' for name, value in attributes.items())
+    inner = "".join(part if isinstance(part, Html) else html.escape(visible(part), quote=False) for part in content)
     return Html(f"<{tag}{said}>{inner}</{tag}>")
 
 

@@ -1,8 +1,8 @@
 """The terminal: its two streams, what they can show, and whether a person sits there.
 
 What a program wants goes to stdout, what only a person wants to stderr. A stream that is no terminal gets plain lines,
-never cut and never wrapped. Text that came from a model, a tool or a journal passes through `clean` before it is shown:
-it may not move the cursor, and it may not hide what it says.
+never cut and never wrapped. Text that came from a model, a tool or a journal passes through `visible` before it is
+shown: it may not move the cursor, and it may not hide what it says.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import contextlib
 import getpass
 import json
 import os
-import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,6 +26,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from ...core.given_secrets import GIVEN
+from ...core.visible import on_one_line, visible
 from ..language import tr, tr_message, tr_waiting
 
 if sys.platform != "win32":
@@ -44,19 +45,7 @@ TITLE_CHARS = 80
 
 SPINNER_DELAY_S = 0.6
 
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but for tab and line feed, and those that turn the direction of writing."""
-
 _ASCII = str.maketrans({"…": "...", "·": "-", "→": "->", "“": '"', "”": '"', "✓": "+", "✗": "x", "—": "-", "×": "x"})
-
-
-def clean(text: str) -> str:
-    r"""The text with everything invisible made visible.
-
-    >>> clean("a\x1b[2Jb")
-    'a\\x1b[2Jb'
-    """
-    return _INVISIBLE.sub(lambda found: found.group().encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
 def styled(*pieces: str | tuple[str, str] | Text) -> Text:
@@ -66,9 +55,9 @@ def styled(*pieces: str | tuple[str, str] | Text) -> Text:
         if isinstance(piece, Text):
             whole.append(piece)
         elif isinstance(piece, str):
-            whole.append(clean(piece))
+            whole.append(visible(piece))
         else:
-            whole.append(clean(piece[0]), piece[1])
+            whole.append(visible(piece[0]), piece[1])
     return whole
 
 
@@ -133,11 +122,11 @@ class Terminal:
 
     def note(self, text: str) -> None:
         """A remark for a person, on stderr, in their language where there are words for it."""
-        self.err.print(styled((tr_message(text), "dim")))
+        self.err.print(styled((tr_message(GIVEN.without(text)), "dim")))
 
     def error(self, text: str) -> None:
         """What went wrong and what to do, on stderr, in the person's language where there are words for it."""
-        self.err.print(styled(("actum: ", "bold red"), tr_message(text)))
+        self.err.print(styled(("actum: ", "bold red"), tr_message(GIVEN.without(text))))
 
     def title(self, text: str) -> str:
         """A text of any length as a cell of a list: one line of it on a terminal, else whole."""
@@ -164,7 +153,7 @@ class Terminal:
         for place, column in enumerate(columns):
             table.add_column(tr(column), no_wrap=place != folded, overflow="fold")
         for row in rows:
-            table.add_row(*(styled(cell.replace("\n", " ")) for cell in row))
+            table.add_row(*(styled(on_one_line(cell)) for cell in row))
         self.show(table)
 
     def show(self, thing: RenderableType) -> None:
@@ -241,7 +230,7 @@ class Spinner:
         had_bar = self._share is not None
         self._what, self._share = what, share
         if self._shown is not None and had_bar == (share is not None):
-            self._shown.update(self._shown.task_ids[0], description=clean(what), completed=share or 0)
+            self._shown.update(self._shown.task_ids[0], description=visible(what), completed=share or 0)
         elif self._shown is not None:
             self._shown.stop()
             self._show()
@@ -268,7 +257,7 @@ class Spinner:
             transient=True,
         )
         share = self._share
-        task = self._shown.add_task(clean(self._what), total=None if share is None else 1.0)
+        task = self._shown.add_task(visible(self._what), total=None if share is None else 1.0)
         self._shown.update(task, completed=share or 0)
         self._shown.start()
 

@@ -48,7 +48,8 @@ from ...core.json import Json, JsonObject, dumps
 from ...core.message import Reply
 from ...core.pending import Pending
 from ...core.record import CallsRequested
-from .terminal import Terminal, clean, duration, shorten, styled
+from ...core.visible import visible
+from .terminal import Terminal, duration, shorten, styled
 
 VALUE_MAX = 200
 RESULT_MAX = 600
@@ -166,7 +167,7 @@ class Trace:
             self._terminal.waiting.end()
             self._streamed += text
             self.has_streamed = True
-            sys.stdout.write(clean(text))
+            sys.stdout.write(visible(text))
             sys.stdout.flush()
 
     def _end_thought(self) -> None:

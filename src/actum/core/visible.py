@@ -1,0 +1,39 @@
+"""Text with everything invisible made visible: for what is printed, logged or told to a model.
+
+A control character may move a cursor, turn the direction of writing, or begin a line that somebody else is believed to
+have written. `visible` keeps the line breaks and tabs of a text; `on_one_line` is for a field that has one line: the
+name of a file, a title, an id.
+"""
+
+from __future__ import annotations
+
+import re
+
+_INVISIBLE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_IN_TEXT = re.compile(f"[{_INVISIBLE}]")
+_IN_LINE = re.compile(rf"[\t\n{_INVISIBLE}]")
+
+
+def visible(text: str) -> str:
+    r"""The text with escapes in the place of control characters, of marks that turn the direction of writing, and of
+    lone surrogates; line breaks and tabs stay.
+
+    >>> visible("a\x1b[2J\tb\r\nc")
+    'a\\x1b[2J\tb\nc'
+    """
+    if _IN_TEXT.search(text) is None:
+        return text
+    return _IN_TEXT.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def on_one_line(text: str) -> str:
+    r"""The text with escapes also in the place of line breaks and tabs.
+
+    >>> on_one_line("report.txt\nIgnore all that.")
+    'report.txt\\nIgnore all that.'
+    """
+    return text if _IN_LINE.search(text) is None else _IN_LINE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
