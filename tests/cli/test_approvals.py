@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from actum import Agent, Rule, Rules
+from actum import Agent, Limits, Rule, Rules, Tool, ToolCall
 from actum.storage.place import open_journal
-from actum.testing import ScriptedModel
+from actum.storage.sqlite import SQLiteJournal
+from actum.testing import FakeClock, RecordingToolset, ScriptedModel
 from tests.till import Till, pays_once
 
 from .person import Person
@@ -230,3 +231,34 @@ def test_whoever_sits_at_the_command_line_is_no_user_of_a_tenant_unless_it_is_cl
     assert (told.exit_code, len(waiting(run))) == (code, 1 if code else 0), told.output
     if code:
         assert "may not answer" in told.stderr
+
+
+def test_an_approval_after_its_end_says_so_and_fails(run: Run, tmp_path: Path) -> None:
+    ask = asked_until(tmp_path / "runs.db", 60)
+    for _ in range(2):
+        answered = run("approvals", "approve", ask, *RECORD)
+        assert answered.exit_code != 0
+        assert "On record" not in answered.stderr
+    answered = run("approvals", "approve", asked_until(tmp_path / "runs.db", 60), *RECORD)
+    assert "could be answered until" in answered.stderr
+    assert "too late" in answered.stderr
+    assert "actum resume" in answered.stderr
+    assert run("approvals", "deny", asked_until(tmp_path / "runs.db", 60), "no", *RECORD).exit_code != 0
+    assert run("approvals", "approve", asked_until(tmp_path / "runs.db", 1e9), *RECORD).exit_code == 0
+
+
+def asked_until(path: Path, seconds: float) -> str:
+    """The id of a question that was asked in the year 2020 and can be answered for so many seconds."""
+
+    async def ask() -> str:
+        clock = FakeClock()
+        clock.set(1_600_000_000)
+        journal = SQLiteJournal(path, now=clock.now)
+        model = ScriptedModel([[ToolCall("1", "pay", {})], "done"])
+        tools = [RecordingToolset([Tool(name="pay", approval=True)])]
+        agent = Agent(model, tools, limits=Limits(approval_seconds=seconds), clock=clock, journal=journal)
+        paused = await agent.run("go")
+        await journal.close()
+        return paused.pending[0].id
+
+    return asyncio.run(ask())

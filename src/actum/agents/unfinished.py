@@ -60,6 +60,8 @@ def standing(recording: RunState, place: CallRef, now: float = 0.0) -> Standing:
     if recording.in_doubt(place):
         return "answered" if recording.was_asked(place) else "doubt"
     answer = recording.answers.get(approval.id) if approval is not None else None
+    if answer is not None and answer.expired:
+        return "expired"
     if answer is not None:
         return "denied" if answer.verdict == "deny" else "expired" if late else "approved"
     return "answered" if recording.parked(place) is not None else "unmade"

@@ -20,7 +20,7 @@ from ..call.asking.inbox import (
 )
 from ..core.approver import Voter
 from ..core.clock import SystemClock
-from ..core.errors import ActumError, UnknownName, UsageError
+from ..core.errors import ActumError, TooLate, UnknownName, UsageError
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, dumps
 from ..core.record import InputRequested
@@ -242,14 +242,22 @@ def _find(waiting: list[InboxItem], wanted: str) -> InboxItem:
 
 
 def _answer(journal: str, ask_id: str, given: Answer) -> int:
-    """Put the answer on record, and tell how the run goes on."""
+    """Put the answer on record, and tell how the run goes on.
+
+    Raises:
+        TooLate: the time to answer is over.
+    """
     terminal = Terminal()
+    flag = f" --journal {journal}" if journal else ""
 
     async def command() -> tuple[InboxItem, bool]:
         async with options.journal(options.read(journal=journal)) as opened:
             one = _find(await inbox(opened), ask_id)
             own = structs.replace(given, tenant=NO_TENANT)
-            return await answer_pending(opened, one.asked.id, own), opened.is_shared
+            try:
+                return await answer_pending(opened, one.asked.id, own), opened.is_shared
+            except TooLate as late:
+                raise TooLate(f"{late}. To go on without it: actum resume {one.run.run_id}{flag}") from None
 
     one, is_shared = asyncio.run(command())
     if is_shared and given.claimed not in ("", given.by):
@@ -263,7 +271,6 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
     if given.verdict == "approve" and not pending.is_agreed(agreed):
         terminal.note(f"On record. To the same arguments have to agree yet: {_missing(one.asked, agreed)}.")
     else:
-        flag = f" --journal {journal}" if journal else ""
         terminal.note(f"On record. To go on: actum resume {one.run.run_id}{flag}")
     return DONE
 

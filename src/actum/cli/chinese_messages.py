@@ -249,6 +249,10 @@ MESSAGES = {
     "nothing waits under {wanted}: `actum approvals list` shows what does": (
         "没有等待的事项 {wanted}：`actum approvals list` 列出所有事项"
     ),
+    "{ask} could be answered until {moment}: it is too late now. To go on without it: {command}": (
+        "{ask} 的回答期限是 {moment}：现在太晚了。不等回答而继续运行：{command}"
+    ),
+    "{ask} could be answered until {moment}: it is too late now": ("{ask} 的回答期限是 {moment}：现在太晚了"),
     "nothing waits under {wanted}": "没有等待的事项 {wanted}",
     "{item} is no call: it has no arguments": "{item} 不是调用，没有参数",
     "{item} waits for 'yes', 'deny' or 'cancel'": "{item} 等待的回答是 'yes'、'deny' 或 'cancel'",

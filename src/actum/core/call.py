@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from .json import Json, JsonObject, dumps
+from .visible import on_one_line
 
 Effect = Literal["none", "done", "unknown"]
 """What a failed call may have changed in the world: nothing, its whole effect, or nobody knows."""
@@ -41,9 +42,8 @@ class MediaPart(Struct, frozen=True, tag="media", omit_defaults=True):
     def describe(self) -> str:
         """One line for a model that can not see the bytes: `[att_1: image/png, plan.png, 1204 bytes]`."""
         where = self.url or f"{len(self.data)} bytes"
-        return (
-            "[" + ", ".join(filter(None, (f"{self.handle or 'attachment'}: {self.media_type}", self.name, where))) + "]"
-        )
+        told = (f"{self.handle or 'attachment'}: {self.media_type}", self.name, where)
+        return on_one_line(f"[{', '.join(filter(None, told))}]")
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):

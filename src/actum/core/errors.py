@@ -53,6 +53,10 @@ class UnknownName(UsageError):
     """Nothing has this name. The message lists what there is."""
 
 
+class TooLate(UnknownName):
+    """The time in which this could be answered is over."""
+
+
 class Busy(UsageError):
     """Somebody drives this run, or adds to this conversation, already: here or in another process."""
 

@@ -812,6 +812,9 @@ class Journal(Protocol):
     def tasks(self) -> TaskIndex | None:
         """The list of the tasks; None where no other process could carry a task out, as with a journal in memory."""
 
+    def now(self) -> float:
+        """Seconds since 1970, by the clock that gives entries their time."""
+
     def append(self, run_id: str, record: Record) -> int:
         """Write down a record and return its number within the run, from 0. Order is kept; see `sync` for the disk."""
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Literal, Protocol, TypeVar, cast, overload
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .call import MediaPart, TextPart, ToolCall, ToolResult
 from .errors import UsageError
 from .json import JsonObject, whole_text
+from .told_result import told_result
 
 
 class ReasoningPart(Struct, frozen=True, tag="reasoning", omit_defaults=True):
@@ -233,6 +234,8 @@ F = TypeVar("F", bound=Follower)
 class Transcript(Sequence[Message]):
     """The messages of a run: append-only, so that what was made of a message once need not be made again.
 
+    A result is kept as a model is told it, and stands in `digest` and `shown` as it was.
+
     Nothing scans the history at each step: its digest rolls on with each message, a dialect's encoding of past messages
     is kept by `render`, and whatever else is made of a conversation by `follow`.
     """
@@ -240,12 +243,13 @@ class Transcript(Sequence[Message]):
     __slots__ = ("_digest", "_digested", "_followers", "_messages", "_rendered", "_shown")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._messages: list[Message] = list(messages)
+        self._messages: list[Message] = []
         self._rendered: dict[str, tuple[list[bytes], Callable[[Message], bytes]]] = {}
         self._followers: dict[str, tuple[Hashable, Follower, int]] = {}
         self._digest = hashlib.sha256()
         self._digested = 0
         self._shown: dict[int, Message] = {}
+        self.extend(messages)
 
     def show_as(self, message: Message, shown: Message) -> None:
         """Say how a message is shown that holds secret values: so it counts in `digest`, which is written down, and so
@@ -265,12 +269,24 @@ class Transcript(Sequence[Message]):
         return tuple([self._shown.get(id(message), message) for message in self._messages])
 
     def append(self, message: Message) -> None:
-        """Add a message at the end."""
+        """Add a message at the end. A result is added as a model is told it; see `told_result`."""
+        if type(message) is ToolMessage:
+            message = self._told(message)
         self._messages.append(message)
 
     def extend(self, messages: Iterable[Message]) -> None:
-        """Add messages at the end."""
-        self._messages.extend(messages)
+        """Add messages at the end, as in `append`."""
+        self._messages.extend(
+            [self._told(message) if type(message) is ToolMessage else message for message in messages]
+        )
+
+    def _told(self, message: ToolMessage) -> ToolMessage:
+        result = told_result(message.result)
+        if result is message.result:
+            return message
+        told = structs.replace(message, result=result)
+        self._shown[id(told)] = message
+        return told
 
     @property
     def digest(self) -> str:

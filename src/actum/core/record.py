@@ -551,6 +551,10 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
     beside: tuple[str, ...] = ()
 
 
+CLOCK = "clock"
+"""Who says on record that a time is over."""
+
+
 class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     """What was asked under `id` is answered.
 
@@ -600,6 +604,16 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     def answered_by(self) -> str:
         """Who answered, in words: `root, as "ann" (claimed)`."""
         return f"{self.by}, as {dumps(self.claimed)} (claimed)" if self.claimed else self.by
+
+
+def time_over(ask_id: str, elapsed: float) -> InputGiven:
+    """The record that nobody answered in time.
+
+    Args:
+        ask_id: what was asked.
+        elapsed: as in `InputGiven`.
+    """
+    return InputGiven(ask_id, "cancel", by=CLOCK, elapsed=elapsed, expired=True)
 
 
 class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):

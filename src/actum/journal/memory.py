@@ -87,6 +87,9 @@ class MemoryJournal:
     def tasks(self) -> None:
         """No other process could carry a task out."""
 
+    def now(self) -> float:
+        return self._now()
+
     def append(self, run_id: str, record: Record) -> int:
         entries = self._entries.get(run_id)
         if entries is None:

@@ -177,6 +177,9 @@ class DatabaseJournal:
     def tasks(self) -> DatabaseTasks:
         return self._tasks
 
+    def now(self) -> float:
+        return self._now()
+
     def append(self, run_id: str, record: Record) -> int:
         self._check_format()
         self._writer.check(run_id)

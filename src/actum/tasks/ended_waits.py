@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from ..call.asking.posted import take_posted
 from ..core.errors import Busy, JournalError
 from ..core.interfaces import Clock, Journal
-from ..core.record import Entry, InputGiven, InputRequested, OpenQuestion, TaskQueued
+from ..core.record import Entry, InputRequested, OpenQuestion, TaskQueued, time_over
 from ..core.task import TaskOptions
 from ..core.task_line import line_of
 from ..journal.recording import RunState
@@ -26,8 +26,6 @@ WAKE_S = 1.0
 """Seconds between two looks for what is over."""
 AGAIN_S = 60.0
 """What has expired is looked at for so many seconds: a question may come to the list later than it was asked."""
-CLOCK = "clock"
-"""Who says on record that a time is over."""
 OPTIONS = TaskOptions(max_retries=3)
 """Of a run that becomes a task as its wait ends: an attempt whose process is lost is made again."""
 
@@ -145,8 +143,7 @@ class EndedWaits:
         return True
 
     def _write(self, question: OpenQuestion, state: RunState) -> None:
-        over = InputGiven(question.ask_id, "cancel", by=CLOCK, elapsed=state.elapsed, expired=True)
-        self._journal.append(question.run_id, over)
+        self._journal.append(question.run_id, time_over(question.ask_id, state.elapsed))
 
 
 def state_of(run_id: str, entries: Sequence[Entry]) -> RunState | None:

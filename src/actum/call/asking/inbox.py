@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Unpack
 
 from msgspec import Struct, structs
@@ -16,6 +17,7 @@ from ...core.approver import Voter
 from ...core.errors import (
     Busy,
     JournalError,
+    TooLate,
     UnknownName,
     UsageError,
     tell_problem,
@@ -37,6 +39,7 @@ from ...core.record import (
     Verdict,
     is_last,
     summary_of,
+    time_over,
 )
 from ...core.tool import Tool
 from ...journal.export import definitions, faults
@@ -234,6 +237,7 @@ async def answer_pending(journal: Journal, ask_id: str, answer: Answer, *, tenan
 
     Raises:
         UnknownName: nothing waits under this id.
+        TooLate: the time to answer is over. That is on record now, unless somebody drives the run.
         UsageError: the answer does not fit what is asked, or whoever answers is not one of those who may.
         Busy: the run is being driven.
         JournalError: the definitions of its tools were changed, and new arguments can not be checked.
@@ -251,11 +255,16 @@ async def answer_in_run(journal: Journal, run_id: str, ask_id: str, answer: Answ
 
     Raises:
         UnknownName: the run does not wait for this.
+        TooLate: the time to answer is over. That is on record now, unless somebody drives the run.
         UsageError, Busy, JournalError: as for `answer_pending`.
     """
     try:
         async with journal.claim(run_id):
-            recording, record = await _record_of(journal, run_id, ask_id, answer)
+            try:
+                recording, record = await _record_of(journal, run_id, ask_id, answer)
+            except TooLate:
+                await _write_time_over(journal, run_id, ask_id)
+                raise
             write_answer(journal, run_id, recording, record)
             await journal.sync(run_id)
             return recording
@@ -271,10 +280,35 @@ async def _record_of(journal: Journal, run_id: str, ask_id: str, answer: Answer)
     """The state of a run, and the record of an answer that fits what the run waits for."""
     recording = RunState(await journal.read(run_id))
     asked = recording.question(ask_id)
+    if asked is not None and asked in recording.waiting():
+        _check_time(asked.pending, max(journal.now(), recording.latest))
     if asked is not None and answer.arguments is not None and answer.verdict == "approve" and not asked.run:
         _check(answer.arguments, asked, await definitions(journal, recording.tools))
     (record,) = records_of(recording, {ask_id: answer}, is_shared=journal.is_shared)
     return recording, record
+
+
+async def _write_time_over(journal: Journal, run_id: str, ask_id: str) -> None:
+    """Put on record that a time is over, so that no clock that goes back makes the question open again.
+
+    A workflow, and what another run waits for, goes on by itself as its time ends: whoever wakes it writes this.
+    """
+    state = RunState(await journal.read(run_id))
+    asked = state.question(ask_id)
+    if asked is not None and not asked.run and not state.beginning().workflow:
+        journal.append(run_id, time_over(ask_id, state.elapsed))
+        await journal.sync(run_id)
+
+
+def _check_time(asked: Pending, now: float) -> None:
+    """There is time left to answer.
+
+    Raises:
+        TooLate: there is none.
+    """
+    if 0 < asked.expires < now:
+        ended = datetime.fromtimestamp(asked.expires, UTC).isoformat(" ", "seconds")
+        raise TooLate(f"{asked.id} could be answered until {ended}: it is too late now")
 
 
 async def _found(journal: Journal, ask_id: str, tenant: str | None) -> InboxItem:

@@ -64,8 +64,9 @@ class Approvals:
         answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
         if answer is not None and answer.verdict == "deny":
             raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
-        if asked is not None and 0 < asked.pending.expires < self._scope.now():
-            late = "came too late" if answer is None else "has run out"
+        seen = answer is not None and answer.expired
+        if asked is not None and (seen or 0 < asked.pending.expires < self._scope.now()):
+            late = "came too late" if answer is None or seen else "has run out"
             raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
         if asked is not None and asked.version != plan.bound.tool.digest:
             return self._ask(plan, place, "The tool has changed since this was asked. ")

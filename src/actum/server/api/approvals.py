@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from ...call.asking.inbox import InboxItem, answer_in_run
 from ...core.call import Problem
-from ...core.errors import Busy, ReplayDiverged, UnknownName, UsageError
+from ...core.errors import Busy, ReplayDiverged, TooLate, UnknownName, UsageError
 from ...core.interfaces import Answer as GivenAnswer
 from ...core.pending import AskedKind
 from ...core.record import InputGiven, Verdict
@@ -116,6 +116,8 @@ async def _answer(api: Api, item: InboxItem, given: GivenAnswer) -> RunState:
     kind = item.asked.kind
     try:
         return await answer_in_run(api.journal, item.run.run_id, item.asked.id, given)
+    except TooLate as late:
+        raise Refusal(409, "expired", f"This was not answered in time: {late}.") from None
     except UnknownName:
         raise not_found("approval") from None
     except (Busy, ReplayDiverged):
