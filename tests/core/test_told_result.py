@@ -11,7 +11,7 @@ from actum import Agent, Tool, ToolCall, tool
 from actum.core.call import Failure, MediaPart, TextPart, ToolResult
 from actum.core.interfaces import Request
 from actum.core.json import Json
-from actum.core.message import Reply, ToolMessage, Transcript, UserMessage
+from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
 from actum.core.told_result import told_result, told_text
 from actum.core.visible import on_one_line, visible
 from actum.dialects.catalog import listing_of, names, text_dialect
@@ -101,7 +101,11 @@ def test_in_no_dialect_a_result_leaves_its_frame(name: str, frame: str) -> None:
     tools = (Tool(name="look"),)
 
     def told(text: str) -> str:
-        messages = [UserMessage.of("Look"), Reply((call,)), ToolMessage("look", ToolResult("c1", (TextPart(text),)))]
+        messages: list[Message] = [
+            UserMessage.of("Look"),
+            Reply((call,)),
+            ToolMessage("look", ToolResult("c1", (TextPart(text),))),
+        ]
         request = opened.encode_request(Request(messages=Transcript(messages), tools=tools))
         said = [part.text for message in request.messages[-1:] for part in message.content]  # type: ignore[union-attr]
         return "\n".join(said)
@@ -137,7 +141,7 @@ async def test_the_model_is_told_the_escape_and_the_record_and_the_program_have_
 
 def test_the_digest_counts_a_result_as_it_is_on_record() -> None:
     """So that a run that an older version recorded goes on."""
-    before = [UserMessage.of("Look"), Reply((ToolCall("1", "look", {}),))]
+    before: list[Message] = [UserMessage.of("Look"), Reply((ToolCall("1", "look", {}),))]
     message = ToolMessage("look", ToolResult("1", (TextPart(look()),)))
 
     class AsItWas(Transcript):

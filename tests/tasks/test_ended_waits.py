@@ -16,13 +16,13 @@ from actum.core.claim import claim_of_conversation
 from actum.core.errors import Busy, JournalError, UnknownName
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
-from actum.core.record import Ended, InputGiven, NodeLeft, Started, TaskQueued
+from actum.core.record import CLOCK, Ended, InputGiven, NodeLeft, Started, TaskQueued
 from actum.core.task import TaskOptions
 from actum.journal.recording import RunState
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
-from actum.tasks.ended_waits import AGAIN_S, CLOCK, DueQuestions, EndedWaits
+from actum.tasks.ended_waits import AGAIN_S, DueQuestions, EndedWaits
 from actum.tasks.queue import TaskQueue
 from actum.testing import FakeClock, ScriptedModel
 from actum.workflow import Workflow

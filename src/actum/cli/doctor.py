@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from rich.cells import set_cell_size
 
 from ..compose.agents import list_tools, open_agents
@@ -26,6 +26,7 @@ from ..compose.task_worker import broker_depth
 from ..compose.tools import load_tools, problems_of
 from ..compose.workflows import open_workflows
 from ..core.errors import ActumError, ModelError, ModelRejected, UsageError
+from ..core.given_secrets import GIVEN
 from ..core.interfaces import Model, Request, default_max_tokens
 from ..core.json import JsonObject
 from ..core.message import UserMessage
@@ -104,6 +105,8 @@ def doctor(
     findings: list[CheckFinding] = []
 
     def take(finding: CheckFinding) -> None:
+        found, advice = GIVEN.without(finding.found), GIVEN.without(finding.advice)
+        finding = structs.replace(finding, found=found, advice=advice)
         findings.append(finding)
         if not as_json:
             _show(terminal, finding)
