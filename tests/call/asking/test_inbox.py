@@ -13,7 +13,7 @@ from msgspec import structs
 
 from actum import Agent, Answer, Context, Limits, Rule, Rules, Tool, ToolCall, tool
 from actum.call.asking.inbox import answer_pending, inbox, read_inbox
-from actum.core.errors import Busy, JournalError, UnknownName, UsageError
+from actum.core.errors import Busy, JournalError, TooLate, UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Decision, Facts, Policy, Request
 from actum.core.json import JsonObject
@@ -431,6 +431,8 @@ class Approvals(RuleBasedStateMachine):
         for one in waiting:
             try:
                 asyncio.run(answer_pending(self.journal, one.asked.id, Answer(verdict, by=by, arguments=arguments)))  # type: ignore[arg-type]  # one of two
+            except TooLate:
+                assert self.clock.now() > one.asked.pending.expires
             except UsageError:
                 agreed = RunState(asyncio.run(self.journal.read("r"))).agreed(one.asked.id, arguments)
                 assert by not in one.asked.pending.approvers or by in agreed
