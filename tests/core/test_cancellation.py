@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 
 import pytest
 
@@ -98,19 +100,76 @@ async def test_a_generator_exit_is_a_failure_of_the_work_and_of_nothing_around_i
             await cancellable(exits(first), SystemClock(), "exits")
 
 
-async def test_work_whose_awaiter_is_closed_is_closed() -> None:
-    closed = list[bool]()
+async def test_work_whose_awaiter_is_closed_ends() -> None:
+    closed = asyncio.Event()
 
     async def waits() -> None:
         try:
             await asyncio.Event().wait()
         finally:
-            closed.append(True)
+            closed.set()
 
-    async def awaits() -> None:
-        await cancellable(waits(), SystemClock(), "waits")
-
-    outer = awaits()
+    outer = cancellable(waits(), SystemClock(), "waits")
     outer.send(None)
     outer.close()
-    assert closed == [True]
+    async with asyncio.timeout(10):
+        await closed.wait()
+
+
+async def test_work_hears_of_a_cancellation_that_comes_before_its_task_took_a_step() -> None:
+    inner = list[asyncio.Task[None]]()
+
+    async def future() -> None:
+        await asyncio.Event().wait()
+
+    async def pause() -> None:
+        await asyncio.sleep(0)
+        await asyncio.Event().wait()
+
+    async def task() -> None:
+        inner.append(asyncio.create_task(future()))
+        await inner[0]
+
+    async def works(waits_for: Callable[[], Awaitable[None]], told: list[str]) -> None:
+        awaiting.cancel()
+        try:
+            await waits_for()
+        except asyncio.CancelledError:
+            told.append("cancelled")
+            await asyncio.sleep(0)
+            told.append("cleaned up")
+            raise
+
+    for waits_for in (future, pause, task):
+        told = list[str]()
+        awaiting = asyncio.create_task(cancellable(works(waits_for, told), SystemClock(), "works"))
+        async with asyncio.timeout(10):
+            await asyncio.wait([awaiting])
+        assert awaiting.cancelled(), waits_for
+        assert told == ["cancelled", "cleaned up"], waits_for
+    assert inner[0].cancelled()
+
+
+async def test_work_keeps_the_context_variables_that_it_sets_from_its_first_step_to_its_last() -> None:
+    set_by_work = ContextVar("set_by_work", default="")
+
+    async def works() -> str:
+        token = set_by_work.set("by the work")
+        await asyncio.sleep(0)
+        seen = set_by_work.get()
+        set_by_work.reset(token)
+        return seen
+
+    assert await cancellable(works(), SystemClock(), "works") == "by the work"
+    assert set_by_work.get() == ""
+
+
+async def test_work_that_never_waits_leaves_no_task_behind() -> None:
+    async def works() -> None:
+        """Wait for nothing."""
+
+    before = asyncio.all_tasks()
+    for _ in range(10):
+        await cancellable(works(), SystemClock(), "works")
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before

@@ -21,6 +21,7 @@ from ..call.asking.inbox import records_of
 from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import MediaPart, TextPart, ToolResult
+from ..core.cancellation import apart
 from ..core.claim import claim_of_conversation
 from ..core.errors import (
     ContextOverflow,
@@ -708,7 +709,9 @@ class Agent(Generic[Output]):
 
                 async def ask(messages: Sequence[Message]) -> Reply:
                     nonlocal usage
-                    reply = await self.model.reply(self._for_summary().fill(Request(messages=messages)))
+                    reply = await apart(
+                        self.model.reply(self._for_summary().fill(Request(messages=messages))), self.model.name
+                    )
                     self.journal.append(run_id, ModelReplied("", reply))
                     usage += reply.usage
                     return reply
@@ -1082,7 +1085,7 @@ class Agent(Generic[Output]):
 
     def _sampler(self, settings: ModelSettings) -> Callable[[Request], Awaitable[Reply]]:
         """Has the model answer what a tool asks, which has limits of its own for the answer."""
-        return lambda request: self.model.reply(settings.unbounded.fill(request))
+        return lambda request: apart(self.model.reply(settings.unbounded.fill(request)), self.model.name)
 
     def _check_instructions(self, run_id: str, started: Started) -> None:
         """Before a recorded run goes on: it was started with the instructions that this agent has.

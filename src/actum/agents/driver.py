@@ -16,6 +16,7 @@ from ..call.resolve import Catalog
 from ..call.shown import without_secrets
 from ..core.budget import ZERO, Price, Used
 from ..core.call import ToolResult
+from ..core.cancellation import apart
 from ..core.errors import ContextOverflow, ReplayDiverged
 from ..core.event import Delta, ReplyFinished, RunResult, TextDelta
 from ..core.interfaces import Model, Request
@@ -163,7 +164,7 @@ class Driver(Struct, kw_only=True, dict=True):
         while True:
             asked = request if self._shortening == WHOLE else structs.replace(request, messages=self._shorter())
             try:
-                return await self.model.reply(asked, told)
+                return await apart(self.model.reply(asked, told), self.model.name)
             except ContextOverflow as overflow:
                 shorter = self._shortening.next(self.transcript, self.question)
                 if shorter is None or not self.truncates or heard:

@@ -26,7 +26,7 @@ from msgspec import UNSET
 
 from ..core.budget import NOTHING
 from ..core.call import Effect, TextPart, ToolCall, ToolResult
-from ..core.cancellation import Waiting, begin, cancellable, finish, is_being_cancelled
+from ..core.cancellation import Waiting, begin, cancellable, cancellations, finish
 from ..core.errors import (
     CallCancelled,
     CallError,
@@ -564,7 +564,7 @@ class CallPath:
         limit = AttemptLimit(scope.clock, self._seconds(plan))
         requests = self._requests(plan, place, limit) if place is not None else None
         context = self._context(plan, attempt, place, requests)
-        detail = ""
+        detail, before = "", cancellations()
         error: CallError
         known_before = of_this_call.set(scope.told)
         try:
@@ -585,7 +585,7 @@ class CallPath:
             what = "No answer in time" if limit.expired else "The tool waited in vain for something"
             error = CallTimeout(f"{what}; it may have happened all the same.")
         except asyncio.CancelledError as cancelled:
-            if is_being_cancelled() or self._asker.cancelled:
+            if cancellations() > before or self._asker.cancelled:
                 if place is None:
                     raise
                 self._settle_cancelled(plan, place, "none" if tool.reads_only else "unknown")

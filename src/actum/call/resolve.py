@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.call import ToolCall
+from ..core.cancellation import apart
 from ..core.errors import BadTool, CallError, UnknownTool
 from ..core.interfaces import StandsForOthers, Toolset
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
@@ -150,14 +151,18 @@ class Catalog:
 async def _told(toolsets: Sequence[Toolset]) -> Sequence[tuple[Toolset, Sequence[Tool]]]:
     """What each toolset lists."""
     if len(toolsets) == 1:
-        return [(toolsets[0], await toolsets[0].list_tools())]
-    told = await asyncio.gather(*(toolset.list_tools() for toolset in toolsets), return_exceptions=True)
+        return [(toolsets[0], await _listed(toolsets[0]))]
+    told = await asyncio.gather(*map(_listed, toolsets), return_exceptions=True)
     found: list[tuple[Toolset, Sequence[Tool]]] = []
     for toolset, tools in zip(toolsets, told, strict=True):
         if isinstance(tools, BaseException):
             raise tools
         found.append((toolset, tools))
     return found
+
+
+async def _listed(toolset: Toolset) -> Sequence[Tool]:
+    return await apart(toolset.list_tools(), type(toolset).__name__)
 
 
 def bound_tool(tool: Tool) -> ResolvedTool:

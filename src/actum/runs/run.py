@@ -21,6 +21,7 @@ from ..call.path import CallPath
 from ..call.scope import RunContext
 from ..core.budget import NOTHING, Used
 from ..core.call import Failure, ToolCall, ToolResult
+from ..core.cancellation import cancellable, cancellations
 from ..core.errors import ActumError, CallError, CanNotBeAsked, JournalError, ReplayDiverged
 from ..core.event import Event, RunFinished, RunResult
 from ..core.given_secrets import GIVEN
@@ -121,7 +122,7 @@ class Run:
         self._counted = False
         self._under_way = AsyncExitStack()
         self._task = asyncio.current_task()
-        self._cancelled_before = self._task.cancelling() if self._task is not None else 0
+        self._cancelled_before = cancellations()
 
     @property
     def state(self) -> RunState:
@@ -167,7 +168,7 @@ class Run:
         """
         self._watch.add(self)
         try:
-            finish = await work
+            finish = await self._apart(work)
         except Stopped as stopped:
             text = self.phrases.stopped(stopped.reason)
             finish = Finish(status="stopped", text=text, stop_reason=stopped.reason)
@@ -188,6 +189,23 @@ class Run:
         self.is_paused = finish.status == "paused"
         await self.context.journal.sync(self.context.run_id)
         return finish
+
+    async def _apart(self, work: Awaitable[Finish]) -> Finish:
+        """Do the work in a task of its own. So whatever the work and the code that it calls do to their task, the task
+        of the caller is cancelled by nobody but those who have that task: they alone count.
+        """
+        try:
+            return await cancellable(work, None, "the work of a run")
+        except asyncio.CancelledError as error:
+            if self._is_cancelled:
+                raise
+            raise RuntimeError("the run was cancelled by code that it had called itself") from error
+
+    @property
+    def _is_cancelled(self) -> bool:
+        """Somebody outside of the run, or a person who was asked, broke the run off."""
+        task = self._task
+        return self._asker.cancelled or (task is not None and task.cancelling() > self._cancelled_before)
 
     async def check_limits(self) -> None:
         """Whether the limits of the run's user, and of the runs above, let the run go on.
@@ -210,8 +228,7 @@ class Run:
         Raises:
             CancelledError: somebody did.
         """
-        task = self._task
-        if self._asker.cancelled or (task is not None and task.cancelling() > self._cancelled_before):
+        if self._is_cancelled:
             raise asyncio.CancelledError
 
     def count(self, used: Used) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ..core.budget import ZERO, Used
 from ..core.call import MediaPart
+from ..core.cancellation import apart
 from ..core.errors import ModelError
 from ..core.event import Delta, NodeProgress
 from ..core.interfaces import Model, Request
@@ -83,7 +84,7 @@ class ModelAnswers:
         def tell(event: Delta) -> None:
             run.tell(NodeProgress(due.path, event))
 
-        reply = await model.reply(request, tell if context.emit is not None else None)
+        reply = await apart(model.reply(request, tell if context.emit is not None else None), model.name)
         if not reply.usage.is_sound:
             reply = with_sound_usage(reply)
         if context.counts_tokens:

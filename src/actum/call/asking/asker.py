@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import nullcontext
 
-from ...core.cancellation import is_being_cancelled
+from ...core.cancellation import cancellable, cancellations
 from ...core.interfaces import Approver
 from ...core.pending import Pending
 from ...core.record import InputGiven
@@ -56,11 +56,12 @@ class LiveApprover:
         async with self._turn:
             await scope.journal.sync(scope.run_id)
             asked_at = scope.clock.monotonic()
+            before = cancellations()
             with nullcontext() if scope.limit is None else scope.clock.hold(scope.limit):
                 try:
-                    answer = await self._approver.ask(pending)
+                    answer = await cancellable(self._approver.ask(pending), None, "an approver")
                 except asyncio.CancelledError:
-                    self.cancelled = not is_being_cancelled()
+                    self.cancelled = cancellations() == before
                     raise
             if answer is not None:
                 fit(pending, answer)

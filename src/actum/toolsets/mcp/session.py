@@ -31,7 +31,7 @@ from msgspec import Struct
 from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 
-from ...core.cancellation import is_being_cancelled
+from ...core.cancellation import cancellations
 from ...core.errors import CallTimeout, InvalidResult, Unavailable
 from ...core.holder import Holder
 from ...core.interfaces import Clock, InputRequired
@@ -442,6 +442,7 @@ async def ask(caller: Caller, method: str, params: JsonObject) -> JsonObject:
 
 async def ask_live(caller: Caller, method: str, params: JsonObject) -> JsonObject:
     """As `ask`, for a server that waits on the line: what nobody can answer now is put aside, or refused."""
+    before = cancellations()
     try:
         return await ask(caller, method, params)
     except InputRequired:
@@ -449,7 +450,7 @@ async def ask_live(caller: Caller, method: str, params: JsonObject) -> JsonObjec
             return {"action": "cancel"}
         raise McpError(METHOD_NOT_FOUND, f"{method}: nobody can answer that now") from None
     except asyncio.CancelledError:
-        if is_being_cancelled():
+        if cancellations() > before:
             raise
         raise McpError(REFUSED_BY_USER, "It was not agreed to.") from None  # their run ends, and not the connection
 
