@@ -58,7 +58,6 @@ from ..core.record import (
     Compacted,
     Ended,
     Entry,
-    InputGiven,
     InputRequested,
     ModelReplied,
     Started,
@@ -70,10 +69,12 @@ from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
 from ..core.tool import Tool
 from ..core.trace import NO_WAY, checked_traceparent, way_in
+from ..core.under_way import call_under_way
 from ..core.user import User
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
+from ..runs.below import OnBehalf, below, from_agent, handed_down, id_below, is_begun, on_behalf, told_above
 from ..runs.given_tools import Toolish
 from ..runs.recorded import checked_id, checked_roles, checked_text, sound
 from ..runs.run import Stopping
@@ -378,8 +379,42 @@ class Agent(Generic[Output]):
             "door": door,
             "told": told,
         }
+        above = call_under_way()
+        if above is not None:
+            return await self._run_below(above, question, options, emit)
         async with self._beginning(question, options, emit) as (run, started, before, setting):
             return await self._begin(run, started, before, setting)
+
+    async def _run_below(
+        self, above: Context, question: str | UserMessage, options: RunOptions, emit: Emit | None
+    ) -> RunResult[Output]:
+        """Answer a question of the code of a call; or go on with the run that an earlier attempt at the call began.
+
+        Raises:
+            InputRequired: the run waits: the call that began it waits with it.
+        """
+        given = OnBehalf(
+            options.get("principal", ""), options.get("tenant", ""), options.get("roles", ()), options.get("key_id", "")
+        )
+        whose = on_behalf(given, above)
+        said = UserMessage.of(question)
+        run_id = options.get("run_id") or id_below(above, self.name, said, options.get("conversation", ""), whose)
+        options = {
+            **options,
+            "run_id": run_id,
+            "principal": whose.principal,
+            "tenant": whose.tenant,
+            "roles": whose.roles,
+            "key_id": whose.key_id,
+        }
+        if await is_begun(run_id, self.runner.journal_below(above), above):
+            setting = self._setting(options, emit, above)
+            result = await self._go_on(run_id, partial(handed_down, above.answers), setting)
+        else:
+            async with self._beginning(said, options, emit, above) as (run, started, before, setting):
+                result = await self._begin(run, started, before, setting)
+        told_above(result)
+        return result
 
     async def queue(self, question: str | UserMessage, task: TaskQueued, **options: Unpack[RunOptions]) -> str:
         """Put a question on record as a task, to be answered later: by `resume`, in this process or another.
@@ -405,9 +440,12 @@ class Agent(Generic[Output]):
 
     @asynccontextmanager
     async def _beginning(
-        self, question: str | UserMessage, options: RunOptions, emit: Emit | None
+        self, question: str | UserMessage, options: RunOptions, emit: Emit | None, above: Context | None = None
     ) -> AsyncIterator[tuple[str, Started, Sequence[Message], Setting]]:
         """A block that has claimed a new run, with all that the run begins with; the arguments are those of `run`.
+
+        Args:
+            above: the call whose code begins the run; None where the run stands on its own.
 
         Returns:
             The id of the run, its first record, what was said before, and what the run finds around it.
@@ -426,10 +464,12 @@ class Agent(Generic[Output]):
         whose = User(tenant, principal if owner is None else checked_text("owner", owner))
         if messages is not None and (conversation or after):
             raise UsageError("messages= is a conversation that lives elsewhere: leave out conversation= and after=")
-        async with self.journal.claim(run_id), self._talking(whose, conversation):
-            if not drawn and await self.journal.read(run_id):
+        setting = self._setting(options, emit, above)
+        journal = setting.journal
+        async with journal.claim(run_id), self._talking(whose, conversation, journal):
+            if not drawn and await journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-            earlier = await before(self.journal, whose, conversation, after)
+            earlier = await before(journal, whose, conversation, after)
             instructions = self._render_instructions(UserMessage.of(question).text, self._client_schema)
             if messages is not None:
                 given = history_given(
@@ -439,9 +479,9 @@ class Agent(Generic[Output]):
                     secret_paths=(await self.runner.catalog()).secret_paths,
                     redaction=self._redaction,
                 )
-                earlier = Before(messages=given)
+                earlier = Before(messages=given if above is None else from_agent(given))
             asked = with_attachments(UserMessage.of(question), options.get("attachments", ()), earlier.handles())
-            heard = await news(self.journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
+            heard = await news(journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(
                 agent=self.name,
                 model=self.model.name,
@@ -470,17 +510,24 @@ class Agent(Generic[Output]):
                 door=options.get("door") or {},
                 **await self._recorded(),
             )
-            setting = self.runner.setting(
-                deps=options.get("context"),
-                emit=emit,
-                approver=options.get("approver"),
-                peer=options.get("peer"),
-                holder=options.get("holder"),
-                agent=self,
-                model_settings=settings,
-                way=way_in(started.tracestate),
-            )
+            if above is not None:
+                started = below(msgspec.structs.replace(started, said=from_agent(started.said)), above)
             yield run_id, started, earlier.messages, setting
+
+    def _setting(self, options: RunOptions, emit: Emit | None, above: Context | None) -> Setting:
+        """What a new run finds around it; the arguments are those of `_beginning`."""
+        trace = checked_traceparent(options.get("trace", ""))
+        return self.runner.setting(
+            deps=options.get("context"),
+            emit=emit,
+            approver=options.get("approver"),
+            peer=options.get("peer"),
+            holder=options.get("holder"),
+            agent=self,
+            model_settings=options.get("settings"),
+            way=way_in(options.get("tracestate", "")) if trace else NO_WAY,
+            above=above,
+        )
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult[Output]:
         """`run` for programs without an event loop; the options are the same.
@@ -540,8 +587,10 @@ class Agent(Generic[Output]):
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
             UsageError: the policy of an agent above binds this run: resume the run that started it.
         """
-        await self.runner.check_user(run_id, principal, tenant)
-        brought = await self._brought(run_id)
+        above = call_under_way()
+        journal = await self.runner.journal_of(run_id, above)
+        await self.runner.check_user(run_id, principal, tenant, journal)
+        brought = await self._brought(run_id, journal)
         if brought != self.runner.client_tools:
             return await self.with_client_tools(brought).resume(
                 run_id,
@@ -567,9 +616,11 @@ class Agent(Generic[Output]):
             holder=holder,
             agent=self,
             model_settings=settings,
+            above=above,
+            journal=journal,
         )
         setting = msgspec.structs.replace(setting, begins=begins, stopping=stopping)
-        shared = self.journal.is_shared
+        shared = journal.is_shared
         return await self._go_on(
             run_id,
             lambda state: records_of(state, answers or {}, is_shared=shared),
@@ -758,19 +809,14 @@ class Agent(Generic[Output]):
         journal = context.journal
         if journal is None:
             raise UsageError("an agent works as a tool within a run only: this context belongs to none")
-        setting = Setting(
-            journal=journal,
-            budget=self.runner.budget(self, context.budget, context.key),
-            deps=context.deps,
-            peer=context.peer,
-            ancestors=context.ancestors,
-            holder=context.holder,
+        setting = self.runner.setting(
+            deps=context.deps, peer=context.peer, holder=context.holder, agent=self, above=context, journal=journal
         )
         if not self.is_for(context.principal, context.roles):
             raise PermissionDenied(f"This user may not use the agent {self.name}.")
         entries = await journal.read(run_id, tenant=context.tenant)
         if entries:
-            return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
+            return await self._go_on(run_id, partial(handed_down, context.answers), setting)
         if context.attempt > 1:
             await self._check_begun(run_id, context.run_id, journal)
         started = Started(
@@ -785,13 +831,10 @@ class Agent(Generic[Output]):
             tenant=context.tenant,
             roles=context.roles,
             key_id=context.key_id,
-            parent=context.run_id,
-            bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
-            trace=context.traceparent,
             **await self._recorded(),
         )
         async with journal.claim(run_id):
-            return await self._begin(run_id, started, (), setting)
+            return await self._begin(run_id, below(started, context), (), setting)
 
     async def _check_begun(self, run_id: str, parent: str, journal: Journal) -> None:
         """A child run that is not in its caller's journal was not begun before. Earlier versions wrote child runs to
@@ -1011,9 +1054,9 @@ class Agent(Generic[Output]):
             return self._output_schema, self._check
         return started.answer_schema, fitting(started.answer_schema)
 
-    async def _brought(self, run_id: str) -> tuple[Tool, ...]:
+    async def _brought(self, run_id: str, journal: Journal) -> tuple[Tool, ...]:
         """The tools that a client brought for a run."""
-        begun = (await self.journal.read(checked_id(run_id)))[:1]
+        begun = (await journal.read(checked_id(run_id)))[:1]
         try:
             return RunState(begun).beginning().client_tools
         except JournalError:  # told when the run is taken up
@@ -1023,11 +1066,13 @@ class Agent(Generic[Output]):
         """The tools that the model is shown."""
         return await self.runner.list_tools()
 
-    def _talking(self, owner: User, conversation: str) -> AbstractAsyncContextManager[None]:
+    def _talking(
+        self, owner: User, conversation: str, journal: Journal | None = None
+    ) -> AbstractAsyncContextManager[None]:
         """Two who add to one conversation at once would not hear each other."""
         if not conversation:
             return nullcontext()
-        return self.journal.claim(claim_of_conversation(owner.principal, conversation, owner.tenant))
+        return (journal or self.journal).claim(claim_of_conversation(owner.principal, conversation, owner.tenant))
 
     async def _handles_before(self, entries: Sequence[Entry]) -> set[str]:
         """The handles of attachments that were taken when the run of these entries began."""
@@ -1108,13 +1153,3 @@ class Agent(Generic[Output]):
             return instructions
         told = Phrases.for_text(question).output(dumps(schema))
         return "\n\n".join(filter(None, [instructions, told]))
-
-
-def _handed_down(answers: Mapping[str, InputGiven], recording: RunState) -> list[InputGiven]:
-    """What this run waits for and the run that it works for was told."""
-    waiting = {asked.id for asked in recording.waiting()}
-    return [
-        msgspec.structs.replace(answer, elapsed=recording.elapsed, met=True)
-        for ask_id, answer in answers.items()
-        if ask_id in waiting
-    ]

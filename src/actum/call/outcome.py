@@ -15,6 +15,7 @@ from msgspec import UNSET
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import CallError, CallTimeout, InvalidResult, ResourceLimit, ToolBug, Unavailable, tell_problem
 from ..core.given_secrets import GIVEN
+from ..core.interfaces import InputRequired
 from ..core.json import JsonObject, dumps
 from ..core.record import new_id
 from .http_failure import http_failure
@@ -75,6 +76,19 @@ def translate(bug: BaseException) -> CallError:
             return ResourceLimit("The tool ran out of memory.", reference=reference)
         case _:
             return ToolBug(f"The tool failed by an internal error (reference {reference}).", reference=reference)
+
+
+def raise_waiting(bug: Exception) -> None:
+    """A tool may ask in a task group, which tells what the tool waits for among whatever else failed there.
+
+    Raises:
+        InputRequired: the tool waits.
+    """
+    found: Exception | None = bug.subgroup(InputRequired) if isinstance(bug, ExceptionGroup) else None
+    while isinstance(found, ExceptionGroup):
+        found = found.exceptions[0]
+    if found is not None:
+        raise found from None
 
 
 def where(bug: BaseException) -> str:

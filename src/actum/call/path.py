@@ -47,6 +47,7 @@ from ..core.provenance import Origins
 from ..core.record import CallCompleted, CallRefused, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
 from ..core.secret_values import shown_problems, taken_out, texts_of
+from ..core.under_way import inside
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef
@@ -61,7 +62,7 @@ from .limits.breaker import Breakers
 from .limits.limits import Limits
 from .limits.meters import RateLimit, RateLimiters, acquire
 from .limits.retry import delay
-from .outcome import checked, copy_arguments, translate, where, with_note
+from .outcome import checked, copy_arguments, raise_waiting, translate, where, with_note
 from .plan import Plan, PolicyInputs, check_of, decide, denied
 from .resolve import Catalog
 from .scope import RunContext
@@ -389,6 +390,9 @@ class CallPath:
 
     async def _look_up(self, requirement: Requirement, rule: str, key: str) -> tuple[ToolResult, str]:
         """Make a check with the tools of this run, for a call of this run or of a run below; see `Ancestor`."""
+        if asyncio.get_running_loop() is not self._loop:  # the run below is in a thread of its own; these tools are not
+            looking = asyncio.run_coroutine_threadsafe(self._look_up(requirement, rule, key), self._loop)
+            return await asyncio.wrap_future(looking)
         result, fault = ToolResult(""), ""
         try:
             check = check_of(requirement, rule, key, self.catalog, self._terms)
@@ -469,7 +473,8 @@ class CallPath:
         context = self._context(plan, self._scope.recording.attempts(place))
         try:
             async with self._scope.clock.timeout(self._seconds(plan)):
-                found = await cancellable(toolset.probe(plan.call, context), self._scope.clock, tool.name)
+                look = toolset.probe(plan.call, context)
+                found = await cancellable(look, self._scope.clock, tool.name, inside(context))
         except Exception as error:  # noqa: BLE001 - a tool's own code; the log hears of it, the call stays in doubt
             log.error("the probe of tool %s failed: %s", tool.name, where(error))
             return ProbeResult("unknown")
@@ -500,7 +505,8 @@ class CallPath:
             try:
                 result, error, detail = await self._attempt(plan, toolset, place, attempt)
             except InputRequired as waiting:
-                return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
+                used = scope.budget.used_by(plan.key)
+                return self._questions.wait_with(waiting, place, used, repeatable=tool.repeatable)
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
             self._breakers.note(plan.meant or tool.name, error, scope.clock.monotonic(), self._terms.facts.tenant)
@@ -571,7 +577,7 @@ class CallPath:
             limits = context.process_limits
             if limits is not NO_PROCESS_LIMITS and limits.given and not tool.jailed:
                 raise Unavailable(_NOT_JAILED.format(tool.name, ", ".join(limits.given)))
-            result = begin(toolset.execute(context.call, context))
+            result = begin(toolset.execute(context.call, context), inside(context))
             if isinstance(result, Waiting):  # else there is nothing that a time limit could end
                 async with limit:
                     grace = None if getattr(toolset, "ends_when_cancelled", False) else scope.clock
@@ -592,6 +598,7 @@ class CallPath:
                 raise
             error, detail = translate(cancelled), where(cancelled)
         except Exception as bug:  # the one place that hears of a tool's own: the record and the log do
+            raise_waiting(bug)
             error, detail = translate(bug), where(bug)
             log.error("tool %s failed: %s (%s)", tool.name, detail, error.reference)
             log.debug("tool %s failed (%s)", tool.name, error.reference, exc_info=bug)

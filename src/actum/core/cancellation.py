@@ -205,9 +205,9 @@ def _finished(steps: Steps[T], rest: _Rest[T], thrown: BaseException | None) -> 
             return (yield from _in_grace(steps, waits, thrown, rest.clock, rest.name).__await__())
 
 
-async def cancellable(work: Awaitable[T], clock: Clock | None, name: str) -> T:
+async def cancellable(work: Awaitable[T], clock: Clock | None, name: str, context: Context | None = None) -> T:
     """Await work of others from its beginning; see `begin` and `finish`."""
-    begun = begin(work)
+    begun = begin(work, context)
     return await finish(begun, clock, name) if isinstance(begun, Waiting) else begun
 
 

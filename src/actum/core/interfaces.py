@@ -267,6 +267,8 @@ class Context(Generic[Deps]):
         process_limits: what the processes that carry out the call may use up, as the operator limits it.
         opened_outside: files that a program tried to open outside its jail while it carried out the call. They go on
             record.
+        begun: how often the code of the call began a run with the same words, by their digest; see `runs.below`.
+        has_outcome: the call is over; what its code still does is not done for the call.
     """
 
     __slots__ = (
@@ -279,9 +281,11 @@ class Context(Generic[Deps]):
         "answers",
         "attachments",
         "attempt",
+        "begun",
         "budget",
         "call",
         "deps",
+        "has_outcome",
         "holder",
         "journal",
         "key",
@@ -347,6 +351,8 @@ class Context(Generic[Deps]):
         self.holder = holder
         self.process_limits = process_limits
         self.opened_outside: dict[str, None] = {}
+        self.begun: dict[str, int] = {}
+        self.has_outcome = False
 
     @property
     def traceparent(self) -> str:
@@ -479,6 +485,7 @@ class Context(Generic[Deps]):
     def close(self) -> None:
         """The call has its outcome; whatever a thread still tells of it is not heard."""
         self._progress = None
+        self.has_outcome = True
 
 
 @runtime_checkable

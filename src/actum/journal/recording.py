@@ -361,7 +361,7 @@ class RunState:
         """What the tool of this call stopped for and nobody has given yet."""
         if place not in self._parked:
             return None
-        here = [asked for asked in self._midway if CallRef(asked.cause, asked.index) == place]
+        here = [asked for asked in (*self._midway, *self._children) if CallRef(asked.cause, asked.index) == place]
         return next((asked for asked in here if asked.id not in self.answers), None)
 
     def midway(self) -> list[InputRequested]:

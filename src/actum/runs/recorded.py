@@ -89,17 +89,17 @@ async def done_after(journal: Journal, started: Started) -> frozenset[str]:
     return frozenset(used)
 
 
-def check_bound(run_id: str, started: Started, *, is_free: bool) -> None:
+def check_bound(run_id: str, started: Started, *, above: str) -> None:
     """A run that policies from above bind goes on only under them.
 
     Args:
         run_id, started: the run.
-        is_free: no run stands above it now.
+        above: the run whose call goes on with it; empty where there is none.
 
     Raises:
-        UsageError: nobody is above: the run would go on without them.
+        UsageError: another run is above than the one that started it, or none: it would go on without the policies.
     """
-    if started.bound and is_free:
+    if started.bound and above != started.parent:
         raise UsageError(
             f"run {run_id!r} is bound by the policy of {', '.join(map(repr, started.bound))}, which only the run that "
             f"started it knows: resume {started.parent!r}"

@@ -13,6 +13,7 @@ import copy
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -35,7 +36,7 @@ from ..core.clock import SystemClock
 from ..core.errors import JournalError, ReplayDiverged, RunStopped, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.holder import Holder
-from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
+from ..core.interfaces import Ancestor, Answer, Approver, Clock, Context, Facts, Journal, Peer, Policy, Request, Toolset
 from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
@@ -44,6 +45,7 @@ from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource, secrets_for
 from ..core.tool import Tool
 from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
+from ..core.under_way import call_under_way
 from ..core.user import User
 from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
@@ -52,6 +54,7 @@ from ..journal.secrets import write_answer, write_request
 from ..policy.origins import OriginIndex
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
+from .below import OnBehalf, below, handed_down, id_below, is_begun, on_behalf, told_above
 from .cancel_watch import CancelWatch
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
@@ -111,6 +114,7 @@ class Setting(Struct, frozen=True, kw_only=True):
         peer: the program at the other end.
         accept: the run goes on although prompt or tools have changed.
         ancestors: the runs above this run, whose policies bind it.
+        parent: the run whose call this run works for; empty where there is none.
         holder: for whom toolsets keep sessions open, instead of the conversation or the run.
         model_settings: how the model is asked in this run, before what its agent says.
         begins: given the entries of the run, as soon as nobody else can add to them, makes the record by which an
@@ -127,6 +131,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     peer: Peer | None = None
     accept: bool = False
     ancestors: tuple[Ancestor, ...] = ()
+    parent: str = ""
     holder: Holder | None = None
     model_settings: ModelSettings = UNSET
     begins: Begins | None = None
@@ -193,6 +198,7 @@ class Runner:
         self.prices = prices or {}
         self.clock: Clock = clock or SystemClock()
         self.journal: Journal = _opened(journal) or MemoryJournal(self.clock)
+        self._has_own_journal = journal is not None
         self._supervised = supervised if policy is None else ""
         self._policy: Policy = policy if policy is not None else CAREFUL if supervised else DEFAULT
         self._binding = policy is not None
@@ -265,6 +271,7 @@ class Runner:
         other = copy.copy(self)
         other.name = name
         other.journal = journal or self.journal
+        other._has_own_journal = self._has_own_journal or journal is not None
         other._approver = approver or self._approver
         if wrap is not None:
             other._toolsets = [wrap(toolset) for toolset in self._toolsets]
@@ -370,18 +377,42 @@ class Runner:
             UsageError: a run of this id exists.
             BudgetExceeded: agents would stand too deep one under another, those of other programs counted.
         """
-        drawn = drawn or run_id is None
-        run_id = new_id("run") if run_id is None else checked_id(run_id)
-        started = await self._beginning(principal, tenant, roles, key_id, trace, tracestate, request)
+        above = call_under_way()
+        drawn = drawn or (run_id is None and above is None)
+        whose = on_behalf(OnBehalf(principal, tenant, roles, key_id), above)
+        if run_id is not None:
+            run_id = checked_id(run_id)
+        else:
+            run_id = new_id("run") if above is None else id_below(above, self.name, list(calls), whose)
+        started = await self._beginning(
+            whose.principal, whose.tenant, whose.roles, whose.key_id, trace, tracestate, request
+        )
         way = way_in(started.tracestate)
-        setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way)
+        setting = self.setting(
+            deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way, above=above
+        )
         setting = msgspec.structs.replace(setting, stopping=stopping)
-        async with self.journal.claim(run_id):
-            if not drawn and await self.journal.read(run_id):
+        requested = CallsRequested(tuple(calls), by, speaks_for)
+        if above is None:
+            return await self._make(run_id, started, requested, setting, drawn=drawn)
+        if await is_begun(run_id, setting.journal, above):
+            result = await self._resumed(run_id, partial(handed_down, above.answers), setting)
+        else:
+            requested = CallsRequested(tuple(calls), "client" if by == "person" else by)
+            result = await self._make(run_id, below(started, above), requested, setting, drawn=False)
+        told_above(result)
+        return result
+
+    async def _make(
+        self, run_id: str, started: Started, requested: CallsRequested, setting: Setting, *, drawn: bool
+    ) -> RunResult:
+        """Begin a run of direct calls, and make the calls."""
+        journal = setting.journal
+        async with journal.claim(run_id):
+            if not drawn and await journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             state = await self.start(run_id, started, setting)
-            requested = CallsRequested(tuple(calls), by, speaks_for)
-            write_request(self.journal, run_id, state, requested, (await self.catalog()).secret_paths)
+            write_request(journal, run_id, state, requested, (await self.catalog()).secret_paths)
             return await self._make_requested(run_id, state, setting)
 
     async def _beginning(
@@ -495,12 +526,26 @@ class Runner:
             ReplayDiverged: the tools have changed; nothing was done.
             UsageError: the run has a model: only its agent can go on with it.
         """
-        await self.check_user(run_id, principal, tenant)
-        setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder)
+        above = call_under_way()
+        journal = await self.journal_of(run_id, above)
+        await self.check_user(run_id, principal, tenant, journal)
+        setting = self.setting(
+            deps=context,
+            emit=emit,
+            approver=approver,
+            peer=peer,
+            accept=accept,
+            holder=holder,
+            above=above,
+            journal=journal,
+        )
         setting = msgspec.structs.replace(setting, begins=begins, stopping=stopping)
-        async with self.taken_up(
-            run_id, lambda state: records_of(state, answers or {}, is_shared=self.journal.is_shared), setting
-        ) as state:
+        return await self._resumed(
+            run_id, lambda state: records_of(state, answers or {}, is_shared=journal.is_shared), setting
+        )
+
+    async def _resumed(self, run_id: str, answers: Answers, setting: Setting) -> RunResult:
+        async with self.taken_up(run_id, answers, setting) as state:
             return await self.go_on(run_id, state, setting)
 
     async def go_on(self, run_id: str, state: RunState, setting: Setting) -> RunResult:
@@ -531,11 +576,24 @@ class Runner:
         agent: object = None,
         model_settings: ModelSettings | None = None,
         way: Way = NO_WAY,
+        above: Context | None = None,
+        journal: Journal | None = None,
     ) -> Setting:
-        """The setting of a run that stands on its own, and works for no other run of this program."""
+        """The setting of a run.
+
+        Args:
+            above: the call that the run works for; None where the run stands on its own.
+            journal: where the run is written down, instead of where `journal_below` says.
+            others: as in `Setting`, and as for `budget`.
+
+        Raises:
+            LoopDetected, BudgetExceeded: the run may not stand below the call.
+        """
         return Setting(
-            journal=self.journal,
-            budget=self.budget(agent, way=way),
+            journal=journal or self.journal_below(above),
+            budget=self.budget(agent, way=way) if above is None else self.budget(agent, above.budget, above.key),
+            ancestors=above.ancestors if above is not None else (),
+            parent=above.run_id if above is not None else "",
             deps=deps,
             emit=emit,
             approver=approver,
@@ -544,6 +602,18 @@ class Runner:
             holder=holder,
             model_settings=checked_settings(model_settings),
         )
+
+    def journal_below(self, above: Context | None) -> Journal:
+        """Where a run is written down: in the runner's journal, or in the journal of the run above where the runner was
+        given none.
+        """
+        journal = above.journal if above is not None else None
+        return self.journal if journal is None or self._has_own_journal else journal
+
+    async def journal_of(self, run_id: str, above: Context | None) -> Journal:
+        """The journal that has a run: the runner's own, or the one in which a call began the run."""
+        journal = self.journal_below(above)
+        return journal if journal is self.journal or await journal.read(checked_id(run_id)) else self.journal
 
     def budget(self, agent: object = None, above: Budget | None = None, call: str = "", way: Way = NO_WAY) -> Budget:
         """What a run may use.
@@ -602,7 +672,7 @@ class Runner:
             state = RunState(entries)
             if state.hidden:
                 state = RunState(entries, await journal.hidden(run_id))
-            check_bound(run_id, state.beginning(), is_free=not setting.ancestors)
+            check_bound(run_id, state.beginning(), above=setting.parent)
             answered = answers(state)
             check(state)
             other = "" if setting.accept else await self._other_tools(journal, state)
@@ -639,7 +709,9 @@ class Runner:
             await self.journal.sync(run_id)
         return state
 
-    async def check_user(self, run_id: str, principal: str | None, tenant: str | None) -> None:
+    async def check_user(
+        self, run_id: str, principal: str | None, tenant: str | None, journal: Journal | None = None
+    ) -> None:
         """Before anything is said of a run: whoever asks may know of it.
 
         Args:
@@ -647,6 +719,7 @@ class Runner:
             principal: whoever asks; None for every principal of the tenant.
             tenant: the tenant of whoever asks. None where the program itself asks; but a principal without a tenant is
                 one of the tenant `""`, so that a program which forgets the tenant reaches no other tenant's run.
+            journal: which has the run; this runner's own where it is left out.
 
         Raises:
             UnknownName: the run is on behalf of another user, or not there.
@@ -654,7 +727,7 @@ class Runner:
         if principal is None and tenant is None:
             return
         tenant = tenant or ""
-        first = (await self.journal.read(checked_id(run_id), tenant=tenant))[:1]
+        first = (await (journal or self.journal).read(checked_id(run_id), tenant=tenant))[:1]
         try:
             known = RunState(first).beginning().user
         except JournalError:

@@ -23,6 +23,7 @@ from ..core.interfaces import Clock, Journal
 from ..core.record import Ended, Entry, TaskEnded, TaskQueued, TaskRetrying, TaskStarted
 from ..core.task import DEADLINE, TIMED_OUT, UNFIT, WORKER_LOST, TaskLine, TaskState, meaning_of
 from ..core.task_line import line_of, task_line
+from ..core.under_way import outside
 from ..journal.recording import CallRef, RunState
 from ..runs.run import Stopping
 from .builder import Builder, Unfit
@@ -93,7 +94,8 @@ async def attempt(
         next_start(run_id, entries, clock.now(), worker)  # or nothing is built
         resumable = await builder.build(RunState(entries[:1]).beginning())
         progress = TaskReporter(journal, run_id, clock)
-        await resumable.resume(run_id, emit=progress.hear, begins=begins, stopping=stopping)
+        with outside():  # a call that queued the task does not wait for it
+            await resumable.resume(run_id, emit=progress.hear, begins=begins, stopping=stopping)
     except (Unfit, ReplayDiverged) as error:
         return await leave_unfit(journal, run_id, str(error), clock=clock)
     except asyncio.CancelledError:

@@ -32,13 +32,15 @@ from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, 
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, UserMessage
 from ..core.provenance import Origin, Source
-from ..core.record import NODE_VALUE_BYTES_MAX, InputGiven, NodeLeft, Started, TaskQueued, new_id
+from ..core.record import NODE_VALUE_BYTES_MAX, NodeLeft, Started, TaskQueued, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
 from ..core.trace import checked_traceparent
+from ..core.under_way import call_under_way
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
+from ..runs.below import OnBehalf, below, handed_down, id_below, is_begun, on_behalf, told_above
 from ..runs.given_tools import Toolish
 from ..runs.recorded import checked_id, checked_roles, checked_text, sound
 from ..runs.run import Stopping
@@ -256,9 +258,12 @@ class Workflow:
             UsageError: a run of this id exists.
             Busy: another run of this conversation is under way.
         """
-        given = options.get("run_id")
-        run_id = new_id("run") if given is None else checked_id(given)
-        started = await self._started(inputs, options)
+        above, given = call_under_way(), options.get("run_id")
+        options = _below(options, above)
+        if given is not None:
+            run_id = checked_id(given)
+        else:
+            run_id = new_id("run") if above is None else id_below(above, self.name, inputs, options.get("principal"))
         told = WholeRun(emit) if emit is not None else None
         setting = self.runner.setting(
             deps=options.get("context"),
@@ -267,12 +272,23 @@ class Workflow:
             peer=options.get("peer"),
             holder=options.get("holder"),
             agent=self,
+            above=above,
         )
-        async with self.journal.claim(run_id), conversation_held(started, self.journal):
-            if given is not None and await self.journal.read(run_id):
-                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-            result = await self._begin(run_id, await with_variables(started, self.journal), setting)
-        return await self._waited_along(result, setting, wait_s, told)
+        journal = setting.journal
+        started = await self._started(inputs, options, journal)
+        if above is not None and await is_begun(run_id, journal, above):
+            result = await self._go_on(run_id, partial(handed_down, above.answers), setting)
+        else:
+            started = started if above is None else below(started, above)
+            is_new = given is None and above is None
+            async with journal.claim(run_id), conversation_held(started, journal):
+                if not is_new and await journal.read(run_id):
+                    raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+                result = await self._begin(run_id, await with_variables(started, journal), setting)
+        result = await self._waited_along(result, setting, wait_s, told)
+        if above is not None:
+            told_above(result)
+        return result
 
     async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
         """Put a run on record as a task, to be carried out later: by `resume`, in this process or another. The run sees
@@ -358,7 +374,9 @@ class Workflow:
             UnknownName: there is no such run (of this user), or nothing pending under such an id.
             ReplayDiverged: the tools have changed, or the record does not fit the definition; nothing was done.
         """
-        await self.runner.check_user(run_id, principal, tenant)
+        above = call_under_way()
+        journal = await self.runner.journal_of(run_id, above)
+        await self.runner.check_user(run_id, principal, tenant, journal)
         told = WholeRun(emit) if emit is not None else None
         setting = self.runner.setting(
             deps=context,
@@ -368,9 +386,11 @@ class Workflow:
             accept=accept,
             holder=holder,
             agent=self,
+            above=above,
+            journal=journal,
         )
         setting = structs.replace(setting, begins=begins, stopping=stopping)
-        shared = self.journal.is_shared
+        shared = journal.is_shared
         result = await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
         return await self._waited_along(result, setting, wait_s, told)
 
@@ -498,29 +518,19 @@ class Workflow:
         journal = context.journal
         if journal is None:
             raise UsageError("a workflow works as a tool within a run only: this context belongs to none")
-        setting = Setting(
-            journal=journal,
-            budget=self.runner.budget(self, context.budget, context.key),
-            deps=context.deps,
-            peer=context.peer,
-            ancestors=context.ancestors,
-            holder=context.holder,
+        setting = self.runner.setting(
+            deps=context.deps, peer=context.peer, holder=context.holder, agent=self, above=context, journal=journal
         )
         if await journal.read(run_id, tenant=context.tenant):
-            return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
+            return await self._go_on(run_id, partial(handed_down, context.answers), setting)
         options: WorkflowOptions = {
             "given_by": given_by,
             "principal": context.principal,
             "tenant": context.tenant,
             "roles": context.roles,
             "key_id": context.key_id,
-            "trace": context.traceparent,
         }
-        started = structs.replace(
-            await self._started(inputs, options, journal),
-            parent=context.run_id,
-            bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
-        )
+        started = below(await self._started(inputs, options, journal), context)
         if answers and (self.definition.conversation or _has_memory(self.definition)):
             started = await for_caller(started, context, journal)
         async with journal.claim(run_id), conversation_held(started, journal):
@@ -579,10 +589,11 @@ class Workflow:
         """Wait along with a run as `waiting.waited_along` says, and tell `told` the end."""
 
         async def go_on() -> RunResult[JsonObject]:
-            fresh = structs.replace(setting, budget=self.runner.budget(self), begins=unless_stopped)
+            budget = self.runner.budget(self, setting.budget.above, setting.budget.call)
+            fresh = structs.replace(setting, budget=budget, begins=unless_stopped)
             return await self._go_on(result.run_id, lambda state: [], fresh)
 
-        result = await waited_along(result, go_on, self.journal, self.runner.clock, wait_s)
+        result = await waited_along(result, go_on, setting.journal, self.runner.clock, wait_s)
         if told is not None:
             told.end(result)
         return result
@@ -668,11 +679,21 @@ def _has_memory(definition: Definition) -> bool:
     return any(isinstance(node.settings, ModelNode) and node.settings.memory is not None for node in nodes)
 
 
-def _handed_down(answers: Mapping[str, InputGiven], state: RunState) -> list[InputGiven]:
-    """What this run waits for and the run that it works for was told."""
-    waiting = {asked.id for asked in state.waiting()}
-    return [
-        structs.replace(answer, elapsed=state.elapsed, met=True)
-        for ask_id, answer in answers.items()
-        if ask_id in waiting
-    ]
+def _below(options: WorkflowOptions, above: Context | None) -> WorkflowOptions:
+    """The options of a run: where the code of a call begins the run, it acts for the user of the call, and nothing that
+    it is given counts as the user's words."""
+    if above is None:
+        return options
+    given = OnBehalf(
+        options.get("principal", ""), options.get("tenant", ""), options.get("roles", ()), options.get("key_id", "")
+    )
+    whose = on_behalf(given, above)
+    given_by = options.get("given_by", "user")
+    return {
+        **options,
+        "principal": whose.principal,
+        "tenant": whose.tenant,
+        "roles": whose.roles,
+        "key_id": whose.key_id,
+        "given_by": "agent" if given_by == "user" else given_by,
+    }

@@ -127,10 +127,12 @@ class Approvals:
         self._scope.write(asked)
         return asked
 
-    def wait_with(self, waiting: InputRequired, place: CallRef, used: Used) -> Pending:
-        """The tool can not go on without an answer: its call waits for it, on record with what it used."""
+    def wait_with(self, waiting: InputRequired, place: CallRef, used: Used, *, repeatable: bool) -> Pending:
+        """The tool can not go on without an answer: its call waits for it, on record with what it used. A call that may
+        be repeated, and waits for the run that it began, is simply made again.
+        """
         pending = waiting.pending
-        if not waiting.run_id:
+        if not (waiting.run_id and repeatable):
             self._scope.write(CallParked(place.cause, place.index, waiting.state, used))
         if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
             self._scope.write(InputRequested(pending, place.cause, place.index, run=waiting.run_id))

@@ -1,0 +1,107 @@
+"""A run that a call of another run begins: what it takes over from there.
+
+Either an agent or a workflow is the tool that is called, or the code of a tool begins a run itself (`core.under_way`).
+For both the policies and limits above hold. The run acts for the same user, and is in the same trace and journal. A
+call that is made again goes on with the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from ..core.event import RunResult
+from ..core.interfaces import Context, InputRequired, Journal
+from ..core.message import Message, UserMessage
+from ..core.record import InputGiven, Started, child_id
+from ..journal.recording import RunState
+
+
+class OnBehalf(Struct, frozen=True):
+    """On whose behalf a run is begun; the fields are those of `Started`."""
+
+    principal: str = ""
+    tenant: str = ""
+    roles: Sequence[str] = ()
+    key_id: str = ""
+
+
+def on_behalf(given: OnBehalf, above: Context | None) -> OnBehalf:
+    """On whose behalf a run acts: whom its beginning names, else the user of the call that begins it.
+
+    Args:
+        given: what was said where the run is begun.
+        above: the call; None where no call begins the run.
+    """
+    if above is None or (given.tenant and given.tenant != above.tenant):
+        return given
+    if given.principal and given.principal != above.principal:
+        return msgspec.structs.replace(given, tenant=above.tenant)
+    return OnBehalf(above.principal, above.tenant, given.roles or above.roles, given.key_id or above.key_id)
+
+
+def below(started: Started, above: Context) -> Started:
+    """The first record of a run that a call begins."""
+    return msgspec.structs.replace(
+        started,
+        parent=above.run_id,
+        bound=tuple(each.agent for each in above.ancestors if each.policy is not None),
+        trace=started.trace or above.traceparent,
+    )
+
+
+def from_agent(said: Sequence[Message]) -> tuple[Message, ...]:
+    """Messages that the code of a call gives to a run below, in the place of the user's words. The code may have them
+    from a model, so that they are no origin of values.
+    """
+    return tuple(map(_from_agent, said))
+
+
+def _from_agent(said: Message) -> Message:
+    if isinstance(said, UserMessage) and said.source == "user":
+        return msgspec.structs.replace(said, source="agent")
+    return said
+
+
+def id_below(above: Context, *words: object) -> str:
+    """The id of a run that the code of a call begins: the same when the call is made again, so that the run is found
+    which was begun. The same words once more, in one attempt, are another run.
+
+    Args:
+        above: the call.
+        words: what the run is begun with.
+    """
+    digest = hashlib.sha256(above.key.encode() + msgspec.json.encode(words)).hexdigest()
+    times = above.begun[digest] = above.begun.get(digest, 0) + 1
+    return child_id(hashlib.sha256(f"{digest} {times}".encode()).hexdigest())
+
+
+def handed_down(answers: Mapping[str, InputGiven], state: RunState) -> list[InputGiven]:
+    """What a run waits for and the run that it works for was told."""
+    waiting = {asked.id for asked in state.waiting()}
+    return [
+        msgspec.structs.replace(answer, elapsed=state.elapsed, met=True)
+        for ask_id, answer in answers.items()
+        if ask_id in waiting
+    ]
+
+
+async def is_begun(run_id: str, journal: Journal, above: Context) -> bool:
+    """Whether an earlier attempt at a call began this run."""
+    if above.attempt == 1:
+        return False
+    entries = (await journal.read(run_id))[:1]
+    return bool(entries and entries[0].payload) and RunState(entries).beginning().parent == above.run_id
+
+
+def told_above(result: RunResult) -> None:
+    """A run that works for another waits by that one: nobody would see its question, or could go on with it alone.
+
+    Raises:
+        InputRequired: the run waits.
+    """
+    if result.status == "paused":
+        raise InputRequired(result.pending[0], result.run_id)
