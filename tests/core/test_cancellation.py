@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from actum.core.cancellation import GRACE_S, cancellable
+from actum.core.cancellation import GRACE_S, Waiting, begin, cancellable, finish
 from actum.core.clock import SystemClock
 from actum.testing import FakeClock
 
@@ -171,5 +171,29 @@ async def test_work_that_never_waits_leaves_no_task_behind() -> None:
     before = asyncio.all_tasks()
     for _ in range(10):
         await cancellable(works(), SystemClock(), "works")
+    assert len(asyncio.all_tasks() - before) == 1  # the next work gets the task of the one before
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == before
+
+
+async def test_a_task_that_work_has_kept_is_given_to_no_other_work() -> None:
+    async def keeps() -> asyncio.Task[object]:
+        task = asyncio.current_task()
+        assert task is not None
+        return task
+
+    async def waits() -> str:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return "done"
+
+    kept = await cancellable(keeps(), SystemClock(), "keeps")
+    other = asyncio.create_task(cancellable(waits(), SystemClock(), "waits"))
+    await asyncio.sleep(0)
+    kept.cancel()
+    assert await other == "done"
+    kept = await cancellable(keeps(), SystemClock(), "keeps")
+    begun = begin(waits())  # in the same turn of the event loop
+    kept.cancel()
+    assert isinstance(begun, Waiting)
+    assert await finish(begun, None, "waits") == "done"

@@ -26,7 +26,7 @@ from msgspec import UNSET
 
 from ..core.budget import NOTHING
 from ..core.call import Effect, TextPart, ToolCall, ToolResult
-from ..core.cancellation import Waiting, begin, cancellable, cancellations, finish
+from ..core.cancellation import Waiting, begin, cancellable, finish
 from ..core.errors import (
     CallCancelled,
     CallError,
@@ -570,19 +570,20 @@ class CallPath:
         limit = AttemptLimit(scope.clock, self._seconds(plan))
         requests = self._requests(plan, place, limit) if place is not None else None
         context = self._context(plan, attempt, place, requests)
-        detail, before = "", cancellations()
+        detail = ""
         error: CallError
         known_before = of_this_call.set(scope.told)
+        begun: ToolResult | Waiting[ToolResult] | None = None
         try:
             limits = context.process_limits
             if limits is not NO_PROCESS_LIMITS and limits.given and not tool.jailed:
                 raise Unavailable(_NOT_JAILED.format(tool.name, ", ".join(limits.given)))
-            result = begin(toolset.execute(context.call, context), inside(context))
-            if isinstance(result, Waiting):  # else there is nothing that a time limit could end
-                async with limit:
-                    grace = None if getattr(toolset, "ends_when_cancelled", False) else scope.clock
-                    result = await finish(result, grace, tool.name)
-            return checked(result, plan), None, ""
+            begun = begin(toolset.execute(context.call, context), inside(context))
+            if not isinstance(begun, Waiting):  # there is nothing that a time limit could end
+                return checked(begun, plan), None, ""
+            async with limit:
+                grace = None if getattr(toolset, "ends_when_cancelled", False) else scope.clock
+                return checked(await finish(begun, grace, tool.name), plan), None, ""
         except CallError as known:
             error = self._told_of(plan.call, known)
         except InputRequired:
@@ -591,7 +592,7 @@ class CallPath:
             what = "No answer in time" if limit.expired else "The tool waited in vain for something"
             error = CallTimeout(f"{what}; it may have happened all the same.")
         except asyncio.CancelledError as cancelled:
-            if cancellations() > before or self._asker.cancelled:
+            if self._asker.cancelled or (isinstance(begun, Waiting) and begun.is_unwanted):
                 if place is None:
                     raise
                 self._settle_cancelled(plan, place, "none" if tool.reads_only else "unknown")
