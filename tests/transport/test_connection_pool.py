@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -14,12 +15,14 @@ import httpx
 import httpx2
 import pytest
 
-from actum.transport.connection import HEAD_BYTES_MAX, Patience, WireFailure
+from actum.core.tenant import acting_for, current_tenant
+from actum.testing import FakeClock
+from actum.transport.connection import HEAD_BYTES_MAX, Patience
 from actum.transport.connection_pool import CONNECTIONS_MAX, ConnectionPool
-from actum.transport.egress import Egress, EgressRules
+from actum.transport.egress import Destination, Egress, EgressRules
 from actum.transport.fetcher import Fetcher
 from actum.transport.guard import AddressRefused, Guard
-from actum.transport.http import HttpFailure
+from actum.transport.http import HttpFailure, WireFailure
 from actum.transport.httpx2_transport import GuardedTransport
 from actum.transport.httpx_transport import GuardedHttpxTransport
 from tests.transport.wire_servers import always, certificate, first, listening, name_server, proxy, said, wire_server
@@ -130,7 +133,198 @@ async def test_bytes_that_come_while_a_connection_is_idle_end_it() -> None:
         await writers[0].drain()
         for _ in range(5):
             assert await asked(pool, url) == (200, b"mine")
-        assert len(writers) == 2
+        assert len(writers) == 6, "such a server is used without kept connections"
+
+
+UNASKED: dict[str, tuple[bytes, bytes]] = {
+    # What the server says to the first request, and to the second.
+    "one byte": (said(b"true") + b"X", said(b"mine")),
+    "a line break": (said(b"true") + b"\r\n", said(b"mine")),
+    "a whole answer": (said(b"true") + said(b"forged"), said(b"mine")),
+    "an interim answer": (said(b"true") + b"HTTP/1.1 103 Early Hints\r\n\r\n", said(b"mine")),
+    "a length that is too short": (b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ntrueforged", said(b"mine")),
+    "a chunk behind the last": (
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\ntrue\r\n0\r\n\r\n6\r\nforged\r\n0\r\n\r\n",
+        said(b"mine"),
+    ),
+    "an answer behind one that ends its connection": (
+        said(b"true", "200 OK", "connection: close") + said(b"forged"),
+        said(b"mine"),
+    ),
+}
+
+
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("case", UNASKED)
+async def test_after_bytes_that_nobody_asked_for_no_connection_is_kept_for_ten_minutes(
+    tmp_path: Path, case: str, tls: bool
+) -> None:
+    server_side, client_side = certificate(tmp_path, "localhost") if tls else (None, None)
+    true, mine = UNASKED[case]
+    clock = FakeClock()
+    guard = Guard("http://localhost", egress=Egress(EgressRules(private=("https://localhost:*",))))
+    async with (
+        wire_server(first(true, mine), server_side) as server,
+        ConnectionPool(guard, context=client_side, clock=clock) as pool,
+        ConnectionPool(None, context=client_side, clock=clock) as other,
+    ):
+        url = f"{'https' if tls else 'http'}://localhost:{server.port}"
+        assert await asked(other, f"{url}/before") == (200, b"mine")
+        assert await asked(pool, f"{url}/first") == (200, b"true")
+        for each in (pool, other, pool):
+            assert await asked(each, f"{url}/second") == (200, b"mine")
+        assert [len(heads) for heads in server.connections] == [1, 1, 1, 1, 1], "in no pool of this event loop"
+        assert all("connection: close" in head.lower() for head in server.heads[2:])
+        clock.advance(599)
+        assert await asked(pool, f"{url}/second") == (200, b"mine")
+        clock.advance(1)
+        for _ in range(3):
+            assert await asked(pool, f"{url}/third") == (200, b"mine")
+        assert [len(heads) for heads in server.connections][5:] == [1, 3]
+
+
+async def test_what_stands_there_before_the_first_request_is_no_answer() -> None:
+    came, over = list[bytes](), asyncio.Event()
+
+    async def speaks_first(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(said(b"forged"))
+        await writer.drain()
+        came.append(await reader.read(1))
+        over.set()
+
+    async def dial(address: str, port: int) -> socket.socket:
+        made = socket.socket()
+        made.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(made, (address, port))
+        looking = loop.create_future()
+        loop.add_reader(made, looking.set_result, None)
+        await looking
+        loop.remove_reader(made)
+        return made
+
+    async with listening(speaks_first) as port, ConnectionPool(here(), dial=dial) as pool:
+        with pytest.raises(WireFailure) as raised:
+            await asked(pool, f"http://localhost:{port}/")
+        assert raised.value.kind == "RemoteProtocolError"
+        await over.wait()
+    assert came == [b""], "nothing was sent"
+
+
+async def test_an_answer_that_comes_before_its_request_was_wholly_sent_ends_the_connection() -> None:
+    async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            if b"/whole" in head:
+                writer.write(said(b"mine"))
+                continue
+            writer.write(said(b"early", "413 Content Too Large"))
+            await writer.drain()
+            await reader.read()
+            return
+
+    async with listening(hasty) as port, ConnectionPool(here(), clock=FakeClock()) as pool:
+        url = f"http://localhost:{port}"
+        long = b"x" * 30_000_000
+        sized = [(b"content-length", b"%d" % len(long))]
+        # On a fresh connection it can only be an answer to this request: the sender is told, and does not wait.
+        answer = await pool.send("POST", f"{url}/long", sized, long)
+        assert (answer.status, await answer.piece()) == (413, b"early")
+        await answer.aclose()
+        assert await asked(pool, f"{url}/whole") == (200, b"mine")
+        assert not (await pool._pool()).may_keep(Destination("http", "localhost", port))
+
+
+async def test_on_a_kept_connection_an_early_answer_is_nobodys() -> None:
+    heads: list[list[bytes]] = []
+
+    async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        mine: list[bytes] = []
+        heads.append(mine)
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            mine.append(head)
+            writer.write(said(b"mine" if b"/whole" in head or len(heads) > 1 else b"forged"))
+            await writer.drain()
+            if b"/long" in head:
+                await reader.read()  # the rest, so far as it comes
+
+    long = b"x" * 30_000_000
+    sized = [(b"content-length", b"%d" % len(long))]
+    async with listening(hasty) as port, ConnectionPool(here(), clock=FakeClock()) as pool:
+        url = f"http://localhost:{port}"
+        assert await asked(pool, f"{url}/whole") == (200, b"mine")
+        with pytest.raises(WireFailure) as raised:
+            await pool.send("POST", f"{url}/long", sized, long)
+        assert raised.value.kind in ("RemoteProtocolError", "WriteError")
+        assert [len(each) for each in heads] == [2]
+        assert not (await pool._pool()).may_keep(Destination("http", "localhost", port))
+
+
+async def test_connections_are_not_shared_by_tenants() -> None:
+    async with wire_server(lambda head, body: said(b"mine")) as server, ConnectionPool(here()) as pool:
+        url = f"http://localhost:{server.port}/"
+
+        async def ask(tenant: str) -> None:
+            with acting_for(tenant):
+                assert await asked(pool, url, X_Tenant=tenant) == (200, b"mine")
+
+        for tenant in ("north", "south", "", "north", "south", ""):
+            await asyncio.create_task(ask(tenant))
+        assert current_tenant() == ""
+        said_by = [[re.findall("X-Tenant: (.*)\r\n", head) for head in each] for each in server.connections]
+        assert said_by == [[["north"]] * 2, [["south"]] * 2, [[""]] * 2]
+
+
+async def test_the_oldest_kept_connection_makes_room_and_no_tenant_keeps_the_others_from_theirs() -> None:
+    async with wire_server(lambda head, body: said(b"mine")) as server, ConnectionPool(here(), idle_max=2) as pool:
+        url = f"http://localhost:{server.port}/"
+        for tenant in ("a", "b", "c", "c", "b", "a"):
+            with acting_for(tenant):
+                assert await asked(pool, url) == (200, b"mine")
+        assert [len(heads) for heads in server.connections] == [1, 2, 2, 1]
+
+
+async def test_a_body_that_nobody_reads_does_not_cost_its_connection_where_it_is_short() -> None:
+    bodies = {"/none": b"", "/short": b"ok" * 100, "/long": b"x" * 5_000_000}
+
+    def answer(head: bytes, body: bytes) -> bytes:
+        return said(bodies[head.split(b" ")[1].decode()])
+
+    for path, connections in {"/none": 1, "/short": 1, "/long": 5}.items():
+        async with wire_server(answer) as server:
+            fetcher = Fetcher(here())
+            for _ in range(5):
+                fetched = await fetcher.send("POST", f"http://localhost:{server.port}{path}", head_only=True)
+                assert (fetched.status, fetched.body) == (200, b"")
+            await fetcher.aclose()
+            assert len(server.connections) == connections, path
+
+
+async def test_a_host_with_an_address_that_does_not_answer_is_reached_at_the_next() -> None:
+    dialled: list[str] = []
+    given_up: list[str] = []
+
+    async def dial(address: str, port: int) -> socket.socket:
+        dialled.append(address)
+        try:
+            if address == "93.184.216.34":
+                await asyncio.Event().wait()
+            if address == "93.184.216.35":
+                raise ConnectionRefusedError
+        except asyncio.CancelledError:
+            given_up.append(address)
+            raise
+        made = socket.socket()
+        made.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(made, ("127.0.0.1", port))
+        return made
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["93.184.216.34", "93.184.216.35", "93.184.216.36"]
+
+    guard = Guard(resolve=resolve, egress=Egress(EgressRules(allow=("http://a.example:*",))))
+    async with wire_server(lambda head, body: said(b"mine")) as server, ConnectionPool(guard, dial=dial) as pool:
+        assert await asked(pool, f"http://a.example:{server.port}/") == (200, b"mine")
+    assert (dialled, given_up) == (["93.184.216.34", "93.184.216.35", "93.184.216.36"], ["93.184.216.34"])
 
 
 async def test_a_length_that_lies_breaks_the_answer_off() -> None:

@@ -16,11 +16,10 @@ from actum.compose.settings import read_settings
 from actum.core.errors import UsageError
 from actum.schema.canonical import is_public
 from actum.testing import FakeClock
-from actum.transport.connection import WireFailure
 from actum.transport.connection_pool import ConnectionPool
 from actum.transport.egress import REFUSALS_MAX, Egress, EgressRules
 from actum.transport.guard import AddressRefused, Guard, Resolve
-from actum.transport.http import HttpFailure
+from actum.transport.http import HttpFailure, WireFailure
 
 PUBLIC = "93.184.216.34"
 
@@ -242,7 +241,9 @@ def test_a_rule_that_can_not_be_read_is_told_with_its_list(tmp_path: Path) -> No
         'private = ["*.10.0.0.1"]': "a * stands only at the beginning",
         'deny = ["a.*.example"]': "deny: 'a.*.example'",
         'deny = ["example.org/33"]': "deny: 'example.org/33' is no network",
-        'proxy = "socks5://ann:hunter2@p:1"': "proxy: an address such as http://proxy.corp:3128 was expected",
+        'proxy = "socks5://ann:hunter2@p:1"': "proxy: socks5:// was named, and a proxy is spoken to by plain http://",
+        'proxy = "https://ann:hunter2@p:1"': "proxy: https:// was named, and a proxy is spoken to by plain http://",
+        'proxy = "ftp://ann:hunter2@p:1"': "proxy: an address such as http://proxy.corp:3128 was expected",
         'allow = ["ann:hunter2@x.example"]': "allow: 'x.example' was expected",
         "alow = []": "unknown field `alow`",
     }.items():

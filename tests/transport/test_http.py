@@ -12,22 +12,18 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from actum.transport.http import HttpFailure, HttpResponse, post, retry_after
+from actum.transport.http import HttpFailure, retry_after
+from actum.transport.upstream_client import UpstreamAnswer, post
 from tests.chat_server import ChatServer, Raw
 
 SECRET = "Bearer sk-0123456789abcdef"
 
 
 @asynccontextmanager
-async def posted(url: str, **more: float) -> AsyncIterator[HttpResponse]:
+async def posted(url: str, **more: float) -> AsyncIterator[UpstreamAnswer]:
     headers = {"authorization": SECRET}
-    bytes_max = int(more.get("bytes_max", 1_000_000))
     async with post(
-        f"{url}/chat/completions",
-        headers=headers,
-        body=b"{}",
-        timeout_s=more.get("timeout_s", 5.0),
-        bytes_max=bytes_max,
+        f"{url}/chat/completions", headers=headers, body=b"{}", timeout_s=more.get("timeout_s", 5.0)
     ) as answer:
         yield answer
 
@@ -35,7 +31,7 @@ async def posted(url: str, **more: float) -> AsyncIterator[HttpResponse]:
 async def failure(url: str, **more: float) -> HttpFailure:
     with pytest.raises(HttpFailure) as raised:
         async with posted(url, **more) as answer:
-            await answer.read()
+            await answer.read(int(more.get("bytes_max", 1_000_000)))
     return raised.value
 
 
@@ -43,7 +39,7 @@ async def test_an_answer_is_read_in_pieces_or_whole() -> None:
     raw = Raw((b"one ", b"two"), status=418, headers={"x-a": "b"})
     with ChatServer([raw, raw]) as server:
         async with posted(server.url) as answer:
-            assert (answer.status, answer.headers["X-A"]) == (418, "b")
+            assert (answer.status, answer.headers["x-a"]) == (418, "b")
             assert b"".join([chunk async for chunk in answer.chunks()]) == b"one two"
         async with posted(server.url) as answer:
             assert await answer.read() == b"one two"

@@ -25,7 +25,8 @@ from ..core.interfaces import Answer
 from ..core.json import JsonObject, dumps
 from ..core.record import InputRequested
 from ..journal.recording import MIDWAY
-from ..transport.http import HttpFailure, post
+from ..transport.http import HttpFailure
+from ..transport.upstream_client import post
 from . import options
 from .approve import NO_TENANT, read_pairs, show_pending
 from .language import tr

@@ -18,7 +18,7 @@ from ..server.models.executor import Executor
 from ..server.models.names import ModelNames
 from ..server.models.passing import PassingThrough
 from ..server.models.upstream import ModelRoute, ModelUpstream
-from ..transport.hop import Hop
+from ..transport.upstream_client import UpstreamClient
 from .mcp import secrets_of
 from .settings import ModelTable, Settings, UpstreamTable
 
@@ -59,7 +59,7 @@ def open_models_door(
             executing[name] = table.agent
         else:
             passing[name] = _route(name, table, settings.prices, environment)
-    passer = PassingThrough(Hop(), kept=passed_of(journal))
+    passer = PassingThrough(UpstreamClient(), kept=passed_of(journal))
     return ModelsDoor(ModelNames(passing, executing), passer=passer, executor=executor, scopes=(MODELS_SCOPE,))
 
 

@@ -35,7 +35,9 @@ from ..core.tool import Tool
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ..dialects.base import ApiDecoder, ApiDialect
 from ..dialects.loose import Loose
-from ..transport.http import HttpFailure, HttpResponse, post, retry_after
+from ..transport.http import HttpFailure, retry_after
+from ..transport.open_route import check_proxy
+from ..transport.upstream_client import UpstreamAnswer, post
 from .answer_schema import AnswerSchema, SendSchema
 from .probe_memory import PROBES, Asked, SharedProbes
 from .result_pictures import refuses_pictures, without_pictures
@@ -438,7 +440,7 @@ class Endpoint:
         wanted = error.status in (401, 403) and self._key_variable and not self._key
         return f". No key was sent: set {self._key_variable}" if wanted else ""
 
-    async def _listen(self, answer: HttpResponse, request: Request, ear: _Ear) -> Reply:
+    async def _listen(self, answer: UpstreamAnswer, request: Request, ear: _Ear) -> Reply:
         decoder = self.dialect.decoder(tools=request.tools)
         async with aclosing(answer.chunks()) as chunks:
             while True:
@@ -520,4 +522,5 @@ def _checked(url: str) -> SplitResult:
         raise UsageError("the address of an endpoint must not hold a name or password: pass key=, or set its variable")
     if address.scheme not in ("http", "https") or not address.hostname:
         raise UsageError(f"{url.split('@')[-1][:80]!r} is no address of an endpoint, such as http://host:8000/v1")
+    check_proxy(url)
     return address

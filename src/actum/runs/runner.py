@@ -43,6 +43,7 @@ from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.record import CallsRequested, Ended, Entry, InputGiven, Requester, Started, TaskQueued, TaskStarted, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource, secrets_for
+from ..core.tenant import acting_for
 from ..core.tool import Tool
 from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
 from ..core.under_way import call_under_way
@@ -821,7 +822,8 @@ class Runner:
         run = Run(context, path, asker, phrases, self.limits.seconds, account, self._watch, setting.stopping)
         run.tell(RunStarted(run_id))
         try:
-            yield run
+            with acting_for(started.tenant):
+                yield run
         finally:
             if setting.holder is None:
                 assert context.holder is not None

@@ -23,6 +23,7 @@ from ..core.errors import Busy, JournalError, UnknownName, UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.json import Json, JsonObject
 from ..core.task import Backoff
+from ..core.tenant import acting_for
 from ..core.user import User
 from ..core.webhook import WebhookMessage, WebhookOutbox, signature
 from ..transport.fetcher import Fetcher
@@ -161,9 +162,10 @@ class WebhookSender:
             "webhook-signature": signature(secrets, message.id, at, body),
         }
         try:
-            answer = await self._fetcher.send(
-                "POST", message.address, headers=headers, body=body, redirects="none", head_only=True
-            )
+            with acting_for(message.tenant):
+                answer = await self._fetcher.send(
+                    "POST", message.address, headers=headers, body=body, redirects="none", head_only=True
+                )
         except (HttpFailure, UsageError, ValueError) as failure:
             return f"{type(failure).__name__}: {failure}"[:300], False
         if 200 <= answer.status < 300:

@@ -1,7 +1,8 @@
 """One connection: its bytes, which asyncio brings, and the protocol on them, which is h11's.
 
 This file knows nothing of addresses and of who may connect where: `transport.connection_pool` hands it a socket that
-stands. A connection carries one request at a time, and says afterwards whether it is fit for another.
+stands. A connection carries one request at a time, and says afterwards whether it is fit for another, and whether bytes
+came that nobody had asked for: after the end of an answer, or before a request was wholly sent.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import asyncio
 import select
 import ssl
 import sys
-from collections.abc import AsyncGenerator, AsyncIterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Literal, NamedTuple, cast
 
 import h11
 
-from .http import CONNECT_S_MAX
+from .http import CONNECT_S_MAX, MALFORMED, NOT_HTTP, UNASKED, WireFailure
 
 HEAD_BYTES_MAX = 64 * 1024
 """The longest head of an answer, and the longest line between the chunks of a body."""
@@ -25,32 +27,12 @@ _PIECE_BYTES = 256 * 1024
 """When so much has come that nobody read, the sender is made to wait."""
 
 
+_JOINED_BYTES_MAX = 64 * 1024
+"""A request with a longer body is written in two pieces: to join head and body would copy the body."""
+_LOOKS_MAX = 4
+"""So many turns the event loop is given to read what the system holds, before a connection is used again."""
+
 Headers = Sequence[tuple[bytes, bytes]]
-Kind = Literal[
-    "ConnectError",
-    "ConnectTimeout",
-    "PoolTimeout",
-    "ProxyError",
-    "ReadError",
-    "ReadTimeout",
-    "WriteError",
-    "WriteTimeout",
-    "LocalProtocolError",
-    "RemoteProtocolError",
-]
-
-
-class WireFailure(Exception):
-    """There is no answer, or not all of it.
-
-    Args:
-        kind: how httpx and httpx2 call this failure.
-        message: what happened, in words of ours.
-    """
-
-    def __init__(self, kind: Kind, message: str) -> None:
-        super().__init__(message)
-        self.kind: Kind = kind
 
 
 class Patience(NamedTuple):
@@ -77,7 +59,14 @@ class Patience(NamedTuple):
 
 
 class WireBytes(asyncio.Protocol):
-    """The bytes of one connection."""
+    """The bytes of one connection.
+
+    Attributes:
+        received: what came and was not read yet.
+        has_ended: nothing more comes.
+        came_early: bytes came before the request was wholly sent.
+        unasked: is called when bytes come; set while nobody uses the connection.
+    """
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
@@ -87,6 +76,9 @@ class WireBytes(asyncio.Protocol):
         self._reads: asyncio.Future[None] | None = None
         self._writes: asyncio.Future[None] | None = None
         self._is_paused = False
+        self.came_early = False
+        self.unasked: Callable[[], None] | None = None
+        self._request: Literal["", "written", "flushed"] = ""
 
     @property
     def is_quiet(self) -> bool:
@@ -95,7 +87,7 @@ class WireBytes(asyncio.Protocol):
 
     @property
     def has_unread(self) -> bool:
-        """The system holds bytes, or the end, that the event loop did not hand on yet."""
+        """The system holds bytes, or the end, that the event loop did not hand on yet. Only of a quiet connection."""
         made = self.transport.get_extra_info("socket") if self.transport is not None else None
         if made is None:
             return False
@@ -104,6 +96,14 @@ class WireBytes(asyncio.Protocol):
         looking = select.poll()  # select.select takes no file with a number above 1024
         looking.register(made.fileno(), select.POLLIN)
         return bool(looking.poll(0))
+
+    def begin_request(self) -> None:
+        """A request is being written."""
+        self.came_early, self._request = False, "written"
+
+    def end_request(self) -> None:
+        """The request was written to its end; the system may not have taken all of it yet."""
+        self._request = "flushed" if self._request else ""
 
     async def read(self) -> bytes:
         """What has come; empty at the end.
@@ -118,6 +118,10 @@ class WireBytes(asyncio.Protocol):
                 return b""
             self._reads = asyncio.get_running_loop().create_future()
             await self._reads
+        return self.taken()
+
+    def taken(self) -> bytes:
+        """What has come, without waiting."""
         data = bytes(self.received)
         self.received.clear()
         if self._is_paused and self.transport is not None and not self.transport.is_closing():
@@ -148,6 +152,13 @@ class WireBytes(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.received += data
+        if self._request and self.transport is not None:
+            if self._request == "written" or self.transport.get_write_buffer_size():
+                self.came_early = True
+                self.resume_writing()  # the other side may not take the rest
+            self._request = ""
+        if self.unasked is not None:
+            self.unasked()
         if len(self.received) > _PIECE_BYTES and self.transport is not None and not self._is_paused:
             self._is_paused = True
             self.transport.pause_reading()
@@ -186,13 +197,22 @@ class AnswerHead(NamedTuple):
 
 
 class WireConnection:
-    """One connection, at one request at a time."""
+    """One connection, at one request at a time.
+
+    Attributes:
+        wire: its bytes.
+        address: the IP address at its other end.
+        born, idle_since: monotonic seconds.
+        is_kept: it has carried a request before this one.
+        has_answered: something came since the request began.
+    """
 
     def __init__(self, wire: WireBytes, address: str, born: float) -> None:
         self.wire = wire
         self.address = address
         self.born = born
         self.idle_since = born
+        self.is_kept = False
         self.has_answered = False
         self._may_be_kept = True
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES_MAX)
@@ -203,10 +223,29 @@ class WireConnection:
         both = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
         return both and self._may_be_kept and not self._http.trailing_data[0] and self.wire.is_quiet
 
+    @property
+    def has_leftover(self) -> bool:
+        """Bytes came after the end of the answer, or before there was any request."""
+        is_over = self._http.their_state in (h11.IDLE, h11.DONE, h11.MUST_CLOSE, h11.CLOSED)
+        return is_over and bool(self._http.trailing_data[0] or self.wire.received)
+
+    async def is_settled(self) -> bool:
+        """Whether the connection stands and nothing came. What the system holds is read first: a part of TLS, such as
+        a ticket for the next connection, says nothing to us.
+        """
+        for _ in range(_LOOKS_MAX):
+            if not self.wire.is_quiet:
+                return False
+            if not self.wire.has_unread:
+                return True
+            await asyncio.sleep(0)
+        return False
+
     def begin_anew(self) -> None:
         """Make ready for the next request of a connection that is done."""
         self._http.start_next_cycle()
         self.has_answered = False
+        self.is_kept = True
 
     def keep_never(self) -> None:
         """Close the connection after this request."""
@@ -220,19 +259,27 @@ class WireConnection:
         Raises:
             WireFailure: the request is not one that HTTP can carry, or the connection broke.
         """
+        self.wire.begin_request()
         try:
-            said = self._http.send(h11.Request(method=method, target=target, headers=list(headers)))
+            head = self._http.send(h11.Request(method=method, target=target, headers=list(headers))) or b""
             if isinstance(body, bytes):
-                rest = self._http.send(h11.Data(data=body)) if body else b""
-                end = self._http.send(h11.EndOfMessage())
-                await self._write((said or b"") + (rest or b"") + (end or b""), patience)
-                return
-            await self._write(said or b"", patience)
-            async for piece in body:
-                await self._write(self._http.send(h11.Data(data=piece)) or b"", patience)
-            await self._write(self._http.send(h11.EndOfMessage()) or b"", patience)
+                rest = (self._http.send(h11.Data(data=body)) or b"") if body else b""
+                rest += self._http.send(h11.EndOfMessage()) or b""
+                if len(rest) > _JOINED_BYTES_MAX:
+                    await self._write(head, patience)
+                    await self._write(rest, patience)
+                else:
+                    await self._write(head + rest, patience)
+            else:
+                await self._write(head, patience)
+                async for piece in body:
+                    if self.wire.came_early:
+                        return  # whatever came, the other side did not wait for the rest
+                    await self._write(self._http.send(h11.Data(data=piece)) or b"", patience)
+                await self._write(self._http.send(h11.EndOfMessage()) or b"", patience)
         except h11.LocalProtocolError:
             raise WireFailure("LocalProtocolError", "the request is not one that HTTP can carry") from None
+        self.wire.end_request()
 
     async def head(self, patience: Patience) -> AnswerHead:
         """The head of the answer, all of which has to come in the time for reading.
@@ -243,31 +290,45 @@ class WireConnection:
         try:
             async with asyncio.timeout(patience.read):
                 for _ in range(INTERIM_MAX + 1):
-                    event = await self._next()
+                    while (event := self._event()) is h11.NEED_DATA:
+                        await self._receive()
+                        self._check_is_asked_for()
                     if isinstance(event, h11.Response):
-                        self.has_answered = True
                         return self._head(event)
                     if not isinstance(event, h11.InformationalResponse) or event.status_code == 101:
                         break
         except TimeoutError:
             raise WireFailure("ReadTimeout", "it did not answer in time") from None
-        raise WireFailure("RemoteProtocolError", "its answer is not HTTP")
+        raise WireFailure("RemoteProtocolError", MALFORMED)
 
-    async def body(self, patience: Patience) -> AsyncGenerator[bytes]:
-        """The pieces of the body.
+    async def piece(self, patience: Patience) -> bytes:
+        """The next piece of the body; empty at its end, and not to be asked for again after that.
 
         Raises:
             WireFailure: the body broke off, or stalled.
         """
         while True:
-            try:
-                async with asyncio.timeout(patience.read):
-                    event = await self._next()
-            except TimeoutError:
-                raise WireFailure("ReadTimeout", "it did not answer in time") from None
-            if not isinstance(event, h11.Data):
-                return
-            yield bytes(event.data)
+            event = self._event()
+            if isinstance(event, h11.Data):
+                if event.data:
+                    return bytes(event.data)
+            elif event is not h11.NEED_DATA:
+                return b""
+            elif self.wire.received:
+                await self._receive()
+            else:
+                try:
+                    async with asyncio.timeout(patience.read):
+                        await self._receive()
+                except TimeoutError:
+                    raise WireFailure("ReadTimeout", "it did not answer in time") from None
+
+    def skip(self) -> None:
+        """Read past what is here of the answer, without waiting."""
+        with suppress(WireFailure):
+            while isinstance(event := self._event(), h11.Data) or (event is h11.NEED_DATA and self.wire.received):
+                if event is h11.NEED_DATA:
+                    self._http.receive_data(self.wire.taken())
 
     async def secure(self, context: ssl.SSLContext, host: str) -> None:
         """Begin TLS on a connection that a proxy made.
@@ -291,20 +352,31 @@ class WireConnection:
             self._may_be_kept = False  # two readers could find two ends (RFC 9112 section 6.3)
         return AnswerHead(response.status_code, bytes(response.reason), list(response.headers.raw_items()))
 
-    async def _next(self) -> h11.Event | type[h11.PAUSED]:
-        while True:
-            try:
-                event = self._http.next_event()
-            except h11.RemoteProtocolError:
-                raise WireFailure("RemoteProtocolError", "its answer is not HTTP, or broke off") from None
-            if event is not h11.NEED_DATA:
-                return event  # type: ignore[return-value] # NEED_DATA is the only other one
-            try:
-                data = await self.wire.read()
-            except OSError as error:
-                raise WireFailure("ReadError", "the connection was lost") from error
-            self.has_answered = self.has_answered or bool(data)
-            self._http.receive_data(data)
+    def _check_is_asked_for(self) -> None:
+        """On a kept connection, what comes before a request was wholly sent is no answer to the request.
+
+        Raises:
+            WireFailure: such bytes came.
+        """
+        if self.is_kept and self.wire.came_early:
+            raise WireFailure("RemoteProtocolError", UNASKED)
+
+    def _event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
+        try:
+            return self._http.next_event()
+        except h11.RemoteProtocolError as error:
+            is_foreign = "illegal" in str(error)  # a first line that is none of HTTP
+            broke_off = self._http.trailing_data[1]
+            told = "it broke off" if broke_off else UNASKED if self.is_kept else NOT_HTTP if is_foreign else MALFORMED
+            raise WireFailure("RemoteProtocolError", told) from None
+
+    async def _receive(self) -> None:
+        try:
+            data = await self.wire.read()
+        except OSError as error:
+            raise WireFailure("ReadError", "the connection was lost") from error
+        self.has_answered = self.has_answered or bool(data)
+        self._http.receive_data(data)
 
     async def _write(self, data: bytes, patience: Patience) -> None:
         try:

@@ -305,6 +305,11 @@ def proxy_of(text: str) -> Proxy:
         host, port = canonical.host_name(parts.hostname or ""), parts.port or 80
     except ValueError:
         raise wrong from None
+    if parts.scheme == "https" or parts.scheme.startswith("socks"):
+        raise ValueError(
+            f"proxy: {parts.scheme}:// was named, and a proxy is spoken to by plain http:// alone, without SOCKS and "
+            "without TLS. Name an address such as http://proxy.corp:3128"
+        )
     if parts.scheme != "http" or parts.path not in ("", "/") or parts.query or parts.fragment:
         raise wrong
     pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"

@@ -13,7 +13,7 @@ import asyncio
 import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, quote_plus, unquote_plus, urlencode, urljoin, urlsplit, urlunsplit
 
@@ -24,14 +24,17 @@ from ..schema import canonical
 from ..schema.canonical import Unclear
 from .body import ACCEPTED, bounded
 from .client_certificate import context_with
-from .connection import Patience, WireFailure
+from .connection import Patience
 from .connection_pool import ConnectionPool, WireAnswer
 from .guard import AddressRefused, Guard, origin
-from .http import CONNECT_S_MAX, HttpFailure, translated
+from .http import CONNECT_S_MAX, HttpFailure, WireFailure, translated
 
 FETCH_BYTES_MAX = 1024 * 1024
 FETCH_S_MAX = 20.0
 REDIRECTS_MAX = 3
+UNREAD_BYTES_MAX = 16 * 1024
+UNREAD_S_MAX = 1.0
+"""A body that nobody wants is read past up to this length, for so long. A longer one costs the connection."""
 SECRET_CHARS_MIN = 6
 """What is shorter can not be told from other words of an address."""
 
@@ -133,6 +136,7 @@ class Fetcher:
         bytes_max: int = FETCH_BYTES_MAX,
         seconds_max: float = FETCH_S_MAX,
     ) -> None:
+        self._guard = guard
         self._pool = ConnectionPool(guard, context=context)
         self._context = context
         self._bytes_max = bytes_max
@@ -148,7 +152,7 @@ class Fetcher:
             BadCertificate: the certificate can not be used.
         """
         context = context_with(certificate, self._context)
-        return Fetcher(self._pool.guard, context=context, bytes_max=self._bytes_max, seconds_max=self._seconds_max)
+        return Fetcher(self._guard, context=context, bytes_max=self._bytes_max, seconds_max=self._seconds_max)
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Fetched:
         """Get a document; redirects are followed within its origin.
@@ -238,7 +242,7 @@ class Fetcher:
         try:
             answer = await self._pool.send(hop.method, address, dressed, content, patience=patience)
         except WireFailure as failure:
-            raise _told(failure) from None
+            raise translated(failure) from None
         told = httpx2.Headers(answer.headers)
         try:
             async with aclosing(self._pieces(answer, told.get("content-encoding", ""))) as pieces:
@@ -252,7 +256,7 @@ class Fetcher:
                 async for piece in pieces:
                     yield piece
         except WireFailure as failure:
-            raise _told(failure) from None
+            raise translated(failure) from None
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
@@ -267,11 +271,15 @@ class Fetcher:
             try:
                 told = httpx2.Headers(answer.headers)
                 following = _following(hop, answer.status, told, wanted.redirects)
-                body = b"" if following or wanted.head_only else await self._body(answer, wanted.types)
+                if following or wanted.head_only:
+                    body = b""
+                    await _read_past(answer, told)
+                else:
+                    body = await self._body(answer, wanted.types)
             finally:
                 await answer.aclose()
         except WireFailure as failure:
-            raise _told(failure) from None
+            raise translated(failure) from None
         return Fetched(answer.status, told, body, hop.url), following
 
     async def _body(self, answer: WireAnswer, types: Sequence[str]) -> bytes:
@@ -283,6 +291,16 @@ class Fetcher:
         encoding = headers.get("content-encoding", "")
         async with aclosing(bounded(answer.chunks(), encoding, self._bytes_max)) as pieces:
             return b"".join([piece async for piece in pieces])
+
+
+async def _read_past(answer: WireAnswer, headers: httpx2.Headers) -> None:
+    """Read past a short body that nobody wants, so that its connection can be kept."""
+    length = headers.get("content-length", "")
+    if length.isdecimal() and int(length) <= UNREAD_BYTES_MAX:
+        with suppress(TimeoutError, WireFailure):
+            async with asyncio.timeout(UNREAD_S_MAX):
+                while await answer.piece():
+                    pass
 
 
 def _following(hop: _Hop, status: int, headers: httpx2.Headers, redirects: Redirects) -> _Hop | None:
@@ -398,12 +416,3 @@ def _fits(kind: str, pattern: str) -> bool:
 
 def _unfit(what: str) -> HttpFailure:
     return HttpFailure(f"{what} is not one that HTTP can carry", sent=False, lasting=True)
-
-
-def _told(failure: WireFailure) -> HttpFailure:
-    """A failure of the network in words of ours."""
-    if failure.kind == "ProxyError":
-        return HttpFailure(str(failure), sent=False)
-    error = getattr(httpx2, failure.kind)(str(failure))
-    error.__cause__ = failure.__cause__
-    return translated(error)

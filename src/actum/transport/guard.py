@@ -16,9 +16,7 @@ Limit: a public address that forwards to a private one can not be seen from here
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import socket
 from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -27,6 +25,7 @@ from ..schema import address_space, canonical
 from ..schema.canonical import Unclear
 from .egress import Address, Destination, Egress, Proxy, ip_of
 from .http import HttpFailure, translated
+from .open_route import look_up
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _KEPT_CHARS_MAX = 512
@@ -65,7 +64,7 @@ class Guard:
         egress: Egress | None = None,
     ) -> None:
         self.egress = egress or Egress()
-        self._resolve = resolve or _look_up
+        self._resolve = resolve or look_up
         people = [to for to in map(_named_by_person, (own, *named)) if to is not None]
         self._named_hosts = frozenset(each.host for each in people)
         self._named = frozenset(people)
@@ -292,8 +291,3 @@ def _unicode(host: str) -> str:
         return host.encode().decode("idna")
     except UnicodeError:
         return host
-
-
-async def _look_up(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(place[0]).partition("%")[0] for *_, place in found))

@@ -10,11 +10,10 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
-from .connection import WireFailure
 from .connection_pool import WireAnswer
 from .guard import Guard
 from .guarded_sender import KINDS, GuardedSender
-from .http import HttpFailure
+from .http import HttpFailure, WireFailure
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):

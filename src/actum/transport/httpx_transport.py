@@ -12,11 +12,10 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx
 
-from .connection import WireFailure
 from .connection_pool import WireAnswer
 from .guard import Guard
 from .guarded_sender import KINDS, GuardedSender
-from .http import HttpFailure
+from .http import HttpFailure, WireFailure
 
 
 class GuardedHttpxTransport(httpx.AsyncBaseTransport):

@@ -30,7 +30,7 @@ from actum.server.models.passing import PassingThrough
 from actum.server.models.upstream import ModelRoute
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
-from actum.transport.hop import Hop
+from actum.transport.upstream_client import UpstreamClient
 from tests.web import serving
 
 
@@ -98,7 +98,9 @@ async def desk(
         "ann-2": new_key("ann-2", principal="ann", tenant="other", scopes=["runs", "approve"]),
     }
     doors: list[Door] = [
-        ModelsDoor(ModelNames(passing or {}, {"desk": "desk"}), passer=PassingThrough(Hop()), executor=executor),
+        ModelsDoor(
+            ModelNames(passing or {}, {"desk": "desk"}), passer=PassingThrough(UpstreamClient()), executor=executor
+        ),
         ApiDoor(runner, GivenAgents({"desk": agent})),
     ]
     house = House(doors, HouseSettings(access=Access(verifier=Keys(key for _, key in made.values()))))

@@ -23,7 +23,7 @@ from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
 from actum.server.models.passing import PassingThrough
 from actum.server.models.upstream import ModelRoute, ModelUpstream
-from actum.transport.hop import Hop
+from actum.transport.upstream_client import UpstreamClient
 from tests.web import serving
 
 KEY = "upstream-secret-1234567890"
@@ -90,7 +90,8 @@ async def gateway(
     lines = KeptLines()
     made = {name: route if isinstance(route, ModelRoute) else ModelRoute([route]) for name, route in routes.items()}
     door = ModelsDoor(
-        ModelNames(made, {}), passer=PassingThrough(Hop(), kept=lines, clock=clock, failures_max=failures_max)
+        ModelNames(made, {}),
+        passer=PassingThrough(UpstreamClient(), kept=lines, clock=clock, failures_max=failures_max),
     )
     house = House([door], HouseSettings(access=access or Access()))
     async with (

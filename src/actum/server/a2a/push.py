@@ -31,6 +31,7 @@ from ...core.json import JsonObject
 from ...core.kept_object import KeptObject, objects_of
 from ...core.record import Entry, new_id
 from ...core.secret_store import SecretStore, SecretValue
+from ...core.tenant import acting_for
 from ...core.user import User
 from ...protocols.a2a.legacy import encode_task
 from ...protocols.a2a.model import A2AEvent, A2APushTarget
@@ -378,9 +379,10 @@ class PushSender:
         credentials = self._targets.credentials(kept)
         headers["authorization"] = f"{scheme} {credentials}" if scheme and credentials else f"Bearer {signed}"
         try:
-            answer = await self._fetcher.send(
-                "POST", kept.target.url, headers=headers, body=content, redirects="none", head_only=True
-            )
+            with acting_for(kept.tenant):
+                answer = await self._fetcher.send(
+                    "POST", kept.target.url, headers=headers, body=content, redirects="none", head_only=True
+                )
         except (HttpFailure, UsageError, ValueError):
             return False
         return 200 <= answer.status < 300

@@ -35,12 +35,13 @@ from ...core.errors import (
 from ...core.interfaces import Clock
 from ...core.message import Reply, Usage
 from ...core.passed import PassedEnd, PassedRequest, PassedRequests
+from ...core.tenant import acting_for
 from ...core.token_estimate import with_usage
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
 from ...dialects.transcode.transcode import Transcoder, transcode
-from ...transport.hop import Hop, HopAnswer
 from ...transport.http import HttpFailure
+from ...transport.upstream_client import UpstreamAnswer, UpstreamClient
 from ..door import REQUEST_ID
 from .client_watch import ClientWatch
 from .event_watch import EventWatch, usage_of_answer
@@ -69,7 +70,7 @@ class PassingThrough:
     """Passes requests on.
 
     Args:
-        hop: sends them.
+        client: sends them.
         kept: keeps a line of each request; None to keep none.
         clock: the time.
         failures_max, rest_s: after so many failures in a row an upstream is left alone for so many seconds.
@@ -77,14 +78,14 @@ class PassingThrough:
 
     def __init__(
         self,
-        hop: Hop,
+        client: UpstreamClient,
         *,
         kept: PassedRequests | None = None,
         clock: Clock | None = None,
         failures_max: int = FAILURES_MAX,
         rest_s: float = REST_S,
     ) -> None:
-        self._hop = hop
+        self._client = client
         self._kept = kept
         self._clock = clock or SystemClock()
         self._breakers = Breakers(failures_max, rest_s)
@@ -93,7 +94,7 @@ class PassingThrough:
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Connections are kept open within this block."""
-        async with self._hop:
+        async with self._client:
             yield
 
     async def answer(self, asked: ModelRequest, name: str, route: ModelRoute) -> Response:
@@ -102,7 +103,8 @@ class PassingThrough:
         await line.check()
         watch = ClientWatch(asked.http.receive)
         try:
-            response = await self._answer(asked, name, route, line, watch)
+            with acting_for(asked.identity.tenant):
+                response = await self._answer(asked, name, route, line, watch)
         except asyncio.CancelledError:
             line.end("client_left" if watch.has_left else "broke_off", 0)
             watch.stop()
@@ -214,7 +216,7 @@ class PassingThrough:
         target = upstream.target(said.surface, upstream.model(asked.model), stream=asked.stream)
         line.ask(upstream)
         try:
-            answer = await self._hop.send(target, upstream.headers(forwarded), said.body, upstream.timeout_s)
+            answer = await self._client.send(target, upstream.headers(forwarded), said.body, upstream.timeout_s)
         except HttpFailure as failure:
             raise failure_of_network(failure) from None
         try:
@@ -226,14 +228,16 @@ class PassingThrough:
             await answer.close()
             raise
 
-    async def _opened(self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, answer: HopAnswer) -> _Opened:
+    async def _opened(
+        self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, answer: UpstreamAnswer
+    ) -> _Opened:
         dialect = _DIALECTS[said.surface] if said.surface else upstream.place.dialect
         if answer.status != 200:
             body = await answer.read(ERROR_BYTES_MAX)
             raise failure_of_status(
                 answer, body, upstream, self._clock.now(), dialect=dialect, same_api=bool(said.surface)
             )
-        if answer.header(b"content-encoding") not in (b"", b"identity"):
+        if answer.headers.get("content-encoding", "identity") not in ("", "identity"):
             raise _garbled()
         if not asked.stream:
             body = await answer.read()
@@ -275,7 +279,7 @@ class _Opened:
         self,
         upstream: ModelUpstream,
         said: Outgoing,
-        answer: HopAnswer,
+        answer: UpstreamAnswer,
         dialect: ApiDialect,
         *,
         body: bytes | None = None,

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from ...core.errors import ContextOverflow, ModelError, ModelGarbled, ModelUnavailable
 from ...core.passed import Trouble
 from ...dialects.base import ApiDialect
-from ...transport.hop import HopAnswer
 from ...transport.http import HttpFailure, retry_after
+from ...transport.upstream_client import UpstreamAnswer
 from .upstream import ModelUpstream
 
 ERROR_BYTES_MAX = 1024 * 1024
@@ -55,7 +55,7 @@ class UpstreamFailure(Exception):
 
 
 def failure_of_status(
-    answer: HopAnswer, body: bytes, upstream: ModelUpstream, now: float, *, dialect: ApiDialect, same_api: bool
+    answer: UpstreamAnswer, body: bytes, upstream: ModelUpstream, now: float, *, dialect: ApiDialect, same_api: bool
 ) -> UpstreamFailure:
     """What an answer means that is none.
 
@@ -67,8 +67,7 @@ def failure_of_status(
         dialect: of the upstream.
         same_api: the client speaks the API of the upstream.
     """
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
-    error = dialect.decode_error(answer.status, retry_after(headers, now), body)
+    error = dialect.decode_error(answer.status, retry_after(answer.headers, now), body)
     trouble, provoked = _trouble(answer.status, error), answer.status in _PROVOKED
     if trouble == "key":
         refused = ModelUnavailable("The model's own server refuses this server.", status=502)
@@ -81,9 +80,9 @@ def failure_of_status(
     error.args = (words.replace(key, "[key]") if len(key) >= _KEY_BYTES_MIN else words,)
     told = None
     if same_api and _is_object(body) and not (len(key) >= _KEY_BYTES_MIN and key.encode() in body):
-        passed = {name: value for name, value in headers.items() if name in _ABOUT_RETRIES}
+        passed = {name: value for name, value in answer.headers.items() if name in _ABOUT_RETRIES}
         told = Response(body, answer.status, passed, "application/json")
-    is_final = headers.get("x-should-retry", "").lower() == "false"
+    is_final = answer.headers.get("x-should-retry", "").lower() == "false"
     return UpstreamFailure(trouble, error, told, provoked=provoked, is_final=is_final)
 
 

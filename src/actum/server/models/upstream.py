@@ -19,7 +19,10 @@ from ...core.user import User
 from ...models.catalog import SILENCE_S, ModelPlace
 from ...models.endpoint import CHAT as CHAT_WIRE
 from ...models.endpoint import WIRES
-from ...transport.hop import Headers, HopTarget
+from ...transport.connection import Headers
+from ...transport.http import HttpFailure
+from ...transport.open_route import check_proxy
+from ...transport.upstream_client import UpstreamTarget
 from .surface import SURFACES, Surface
 
 AS_ASKED = "*"
@@ -80,7 +83,8 @@ class ModelUpstream:
         self._wire = wire
         self._plain = _encoded(sent)
         self._address = _address_in_words(place.url)
-        self._targets: dict[tuple[str, str], HopTarget] = {}
+        check_proxy(place.url)
+        self._targets: dict[tuple[str, str], UpstreamTarget] = {}
         self.target("chat" if "chat" in self.surfaces else next(iter(self.surfaces), ""), "any", stream=False)
 
     def __repr__(self) -> str:
@@ -99,7 +103,7 @@ class ModelUpstream:
         """Whether a request to a surface is passed on byte for byte."""
         return surface.name in self.surfaces
 
-    def target(self, surface: str, model: str, *, stream: bool) -> HopTarget:
+    def target(self, surface: str, model: str, *, stream: bool) -> UpstreamTarget:
         """Where a request goes.
 
         Args:
@@ -120,8 +124,8 @@ class ModelUpstream:
         known = self._targets.get((path, named if "{model}" in path else ""))
         if known is None:
             try:
-                known = HopTarget(self.place.url.rstrip("/") + path.replace("{model}", named))
-            except ValueError:
+                known = UpstreamTarget(self.place.url.rstrip("/") + path.replace("{model}", named))
+            except HttpFailure:
                 raise UsageError("an upstream has no address that requests can go to") from None
             if len(self._targets) < 100:  # a client chooses the name of the model
                 self._targets[path, named if "{model}" in path else ""] = known
