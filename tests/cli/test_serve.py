@@ -322,3 +322,24 @@ def test_what_can_not_be_meant_is_told_in_a_line(run: Run, home: Path) -> None:
         done = run("serve", "--journal", "memory", "--tools", "none", *flags)
         assert done.exit_code == 2, (flags, settings, done.stderr)
         assert told in " ".join(done.stderr.split()), (flags, settings, done.stderr)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://ann:hunter2@proxy.corp:1080", "https://ann:hunter2@proxy.corp:3129"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '[models.fast]\nupstreams = ["https://api.example/v1#m"]\n',
+        '[agents.desk]\nmodel = "https://api.example/v1#m"\n',
+        '[egress]\nproxy = "PROXY"\n',
+    ],
+)
+def test_a_proxy_that_is_not_spoken_to_is_refused_at_the_start(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, settings: str, proxy: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    (home / "actum.toml").write_text(settings.replace("PROXY", proxy), "utf-8")
+    done = run("serve", "--journal", "memory", "--tools", "none")
+    assert done.exit_code == 2, done.stderr
+    told = " ".join(done.stderr.split())
+    assert f"{proxy.partition(':')[0]}:// was named, and a proxy is spoken to by plain http:// alone" in told
+    assert "hunter2" not in told

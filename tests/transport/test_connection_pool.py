@@ -19,7 +19,7 @@ from actum.core.tenant import acting_for, current_tenant
 from actum.testing import FakeClock
 from actum.transport.connection import HEAD_BYTES_MAX, Patience
 from actum.transport.connection_pool import CONNECTIONS_MAX, ConnectionPool
-from actum.transport.egress import Destination, Egress, EgressRules
+from actum.transport.egress import Egress, EgressRules
 from actum.transport.fetcher import Fetcher
 from actum.transport.guard import AddressRefused, Guard
 from actum.transport.http import HttpFailure, WireFailure
@@ -211,52 +211,62 @@ async def test_what_stands_there_before_the_first_request_is_no_answer() -> None
     assert came == [b""], "nothing was sent"
 
 
-async def test_an_answer_that_comes_before_its_request_was_wholly_sent_ends_the_connection() -> None:
-    async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while head := await reader.readuntil(b"\r\n\r\n"):
-            if b"/whole" in head:
-                writer.write(said(b"mine"))
-                continue
-            writer.write(said(b"early", "413 Content Too Large"))
-            await writer.drain()
-            await reader.read()
-            return
-
-    async with listening(hasty) as port, ConnectionPool(here(), clock=FakeClock()) as pool:
-        url = f"http://localhost:{port}"
-        long = b"x" * 30_000_000
-        sized = [(b"content-length", b"%d" % len(long))]
-        # On a fresh connection it can only be an answer to this request: the sender is told, and does not wait.
-        answer = await pool.send("POST", f"{url}/long", sized, long)
-        assert (answer.status, await answer.piece()) == (413, b"early")
-        await answer.aclose()
-        assert await asked(pool, f"{url}/whole") == (200, b"mine")
-        assert not (await pool._pool()).may_keep(Destination("http", "localhost", port))
-
-
-async def test_on_a_kept_connection_an_early_answer_is_nobodys() -> None:
+@contextlib.asynccontextmanager
+async def hasty() -> AsyncIterator[tuple[str, list[list[bytes]]]]:
+    """A server that answers a long request before the request has come; its address, and the heads by connection."""
     heads: list[list[bytes]] = []
 
-    async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         mine: list[bytes] = []
         heads.append(mine)
-        while head := await reader.readuntil(b"\r\n\r\n"):
-            mine.append(head)
-            writer.write(said(b"mine" if b"/whole" in head or len(heads) > 1 else b"forged"))
-            await writer.drain()
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            mine.append(head.split(b" ")[1])
             if b"/long" in head:
-                await reader.read()  # the rest, so far as it comes
+                writer.write(said(b"early", "413 Content Too Large"))
+                await reader.read(1)
+                await asyncio.Event().wait()
+            writer.write(said(b"mine"))
 
-    long = b"x" * 30_000_000
-    sized = [(b"content-length", b"%d" % len(long))]
-    async with listening(hasty) as port, ConnectionPool(here(), clock=FakeClock()) as pool:
-        url = f"http://localhost:{port}"
+    async with listening(handle) as port:
+        yield f"http://localhost:{port}", heads
+
+
+LONG = b"x" * 30_000_000
+SIZED = [(b"content-length", b"%d" % len(LONG))]
+
+
+async def test_an_answer_that_comes_before_its_request_was_wholly_sent_ends_the_connection() -> None:
+    async with hasty() as (url, heads), ConnectionPool(here(), clock=FakeClock()) as pool:
+        # On a fresh connection it can only be an answer to this request: the sender is told, and does not wait.
+        with acting_for("north"):
+            answer = await pool.send("POST", f"{url}/long", SIZED, LONG)
+            assert (answer.status, await answer.piece()) == (413, b"early")
+            await answer.aclose()
+        for tenant in ("north", "north", "south", "south"):
+            with acting_for(tenant):
+                assert await asked(pool, f"{url}/whole") == (200, b"mine")
+        assert [len(each) for each in heads] == [1, 1, 1, 2], (
+            "a request may provoke it: it costs its tenant alone"
+        )
+
+
+@pytest.mark.parametrize("may_repeat", [False, True])
+async def test_on_a_kept_connection_an_early_answer_is_nobodys(may_repeat: bool) -> None:
+    async with hasty() as (url, heads), ConnectionPool(here(), clock=FakeClock()) as pool:
         assert await asked(pool, f"{url}/whole") == (200, b"mine")
-        with pytest.raises(WireFailure) as raised:
-            await pool.send("POST", f"{url}/long", sized, long)
-        assert raised.value.kind in ("RemoteProtocolError", "WriteError")
-        assert [len(each) for each in heads] == [2]
-        assert not (await pool._pool()).may_keep(Destination("http", "localhost", port))
+        sending = pool.send("POST", f"{url}/long", SIZED, LONG, may_repeat=may_repeat)
+        if may_repeat:
+            answer = await sending
+            assert (answer.status, heads) == (413, [[b"/whole", b"/long"], [b"/long"]])
+            await answer.aclose()
+        else:
+            with pytest.raises(WireFailure) as raised:
+                await sending
+            assert raised.value.kind in ("RemoteProtocolError", "WriteError")
+        for _ in range(2):
+            assert await asked(pool, f"{url}/whole") == (200, b"mine")
+        assert [len(each) for each in heads[-2:]] == [1, 1]
 
 
 async def test_connections_are_not_shared_by_tenants() -> None:

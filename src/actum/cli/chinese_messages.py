@@ -57,6 +57,18 @@ REASONS = {
     "proxy: an address such as http://proxy.corp:3128 was expected - at `$.egress`": (
         "proxy：应为地址，例如 http://proxy.corp:3128"
     ),
+    "proxy: {scheme}:// was named, and a proxy is spoken to by plain http:// alone, without SOCKS and without TLS. "
+    "Name an address such as http://proxy.corp:3128 - at `$.egress`": (
+        "proxy：写的是 {scheme}://，而连接代理只能用普通的 http://，不支持 SOCKS 和 TLS。"
+        "请写地址，例如 http://proxy.corp:3128"
+    ),
+    "{scheme}:// was named, and a proxy is spoken to by plain http:// alone, without SOCKS and without TLS. "
+    "Name an address such as http://proxy.corp:3128": (
+        "写的是 {scheme}://，而连接代理只能用普通的 http://，不支持 SOCKS 和 TLS。请写地址，例如 http://proxy.corp:3128"
+    ),
+    "an address such as http://proxy.corp:3128 was expected": "应为地址，例如 http://proxy.corp:3128",
+    "{variable}_PROXY for {address}: {proxy_why}": "访问 {address} 的 {variable}_PROXY：{proxy_why}",
+    "its address holds a name or password": "地址里有用户名或密码",
     "unknown field `{field}`": "没有 `{field}` 这一项",
     "`{field}` beside `python`": "`python` 旁边不能有 `{field}`",
     "The agent stands in code, with its own {field}. Beside python: {known}": (

@@ -41,6 +41,7 @@ from ..core.clock import SystemClock
 from ..core.errors import ActumError, JournalError, UsageError
 from ..core.interfaces import Clock
 from ..core.json import JsonObject
+from ..core.tenant import acting_for
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
@@ -335,7 +336,7 @@ class House:
                 scope[IDENTITY], caller = Identity(), address
             else:
                 raise looks.unauthorized(needed)
-        with self._place(looks.settings, caller):
+        with self._place(looks.settings, caller), acting_for(scope[IDENTITY].tenant):
             if self._streams is not None:
                 await self._streams.serve(self._inner, scope[IDENTITY], scope, receive, send, keyless=keyless)
             else:

@@ -15,7 +15,8 @@ requests here; `transport.fetcher` and `transport.upstream_client` send their ow
 libraries give them.
 
 Limits: no HTTP/2, no upgrade to another protocol, no TLS between here and a proxy, no SOCKS. Bytes that come while a
-request is under way, after it was wholly sent, can not be told from its answer: HTTP/1.1 gives an answer no name.
+request is under way, after it was wholly sent, can not be told from its answer: HTTP/1.1 gives an answer no name. See
+`docs/egress.md`.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class _Place:
         if connection is None:
             return
         if connection.has_leftover:
-            pool.distrust(self._owner.to, "it sent more than its answer")
+            pool.distrust(self._owner, "it sent more than its answer")
         if connection.is_done:
             pool.keep(self._owner, connection)
         else:
@@ -158,19 +159,19 @@ class _LoopPool:
         self._count = 0
         self._clean_at = 0.0
 
-    def may_keep(self, to: Destination) -> bool:
-        """Whether connections to a destination are kept."""
-        return not self._distrust.holds(to, self._clock.monotonic())
+    def may_keep(self, owner: _Owner) -> bool:
+        """Whether connections of an owner are kept."""
+        return not self._distrust.holds(owner.to, self._clock.monotonic(), owner.tenant)
 
-    def distrust(self, to: Destination, why: str) -> None:
+    def distrust(self, owner: _Owner, why: str, *, is_provoked: bool = False) -> None:
         """Keep no connection to a destination for a while."""
-        self._distrust.begin(to, why, self._clock.monotonic())
-        for owner in [each for each in self._idle if each.to == to]:
-            self._drop(owner)
+        self._distrust.begin(owner.to, why, self._clock.monotonic(), tenant=owner.tenant if is_provoked else None)
+        for each in [each for each in self._idle if each.to == owner.to and not self.may_keep(each)]:
+            self._drop(each)
 
     async def take(self, owner: _Owner) -> WireConnection | None:
         """A kept connection, on which nothing came since."""
-        if not self.may_keep(owner.to):
+        if not self.may_keep(owner):
             self._drop(owner)
             return None
         while kept := self._idle.get(owner):
@@ -183,8 +184,8 @@ class _LoopPool:
                 connection.wire.close()
                 raise
             if connection.has_leftover:
-                self.distrust(owner.to, UNASKED)
-            if is_good and self.may_keep(owner.to):
+                self.distrust(owner, UNASKED)
+            if is_good and self.may_keep(owner):
                 connection.begin_anew()
                 return connection
             connection.wire.close()
@@ -194,7 +195,7 @@ class _LoopPool:
         now = connection.idle_since = self._clock.monotonic()
         if now >= self._clean_at or self._count >= self._idle_max:
             self._clean(now)
-        if self.is_closed or not self.may_keep(owner.to):
+        if self.is_closed or not self.may_keep(owner):
             connection.wire.close()
             return
         if self._count >= self._idle_max:
@@ -213,7 +214,7 @@ class _LoopPool:
         """Bytes came on a connection that nobody uses."""
         self._idle[owner].remove(connection)
         self._close(connection)
-        self.distrust(owner.to, UNASKED)
+        self.distrust(owner, UNASKED)
 
     def _drop(self, owner: _Owner) -> None:
         for connection in self._idle.pop(owner, []):
@@ -303,7 +304,8 @@ class ConnectionPool:
         to = self._route.judge(url)
         proxy = self._route.proxy(to)
         pool = await self._pool()
-        dressed = _headers(to, headers, is_kept=pool.may_keep(to))
+        owner = _Owner(current_tenant(), to, proxy)
+        dressed = _headers(to, headers, is_kept=pool.may_keep(owner))
         sent = _Sent(method.encode("ascii", "replace"), target or _target(url), dressed, body)
         if proxy is not None and to.scheme == "http":
             line = [(b"Proxy-Authorization", proxy.authorization.encode())] if proxy.authorization else []
@@ -316,7 +318,6 @@ class ConnectionPool:
                 raise WireFailure("PoolTimeout", "no connection was free in time") from None
         else:
             await pool.room.acquire()  # at once
-        owner = _Owner(current_tenant(), to, proxy)
         exchange = _Exchange(pool, owner, sent, patience)
         try:
             kept = await pool.take(owner)
@@ -421,7 +422,7 @@ class _Exchange:
     def __init__(self, pool: _LoopPool, owner: _Owner, sent: _Sent, patience: Patience) -> None:
         self.place = _Place(pool, owner)
         self._pool = pool
-        self._to = owner.to
+        self._owner = owner
         self._sent = sent
         self._patience = patience
 
@@ -450,14 +451,16 @@ class _Exchange:
             return WireAnswer(await self._head(connection), connection, self._patience, self.place)
         except BaseException as error:
             is_garbled = isinstance(error, WireFailure) and error.kind == "RemoteProtocolError"
-            if connection.has_leftover or (is_garbled and connection.is_kept and connection.has_answered):
-                self._pool.distrust(self._to, UNASKED)
+            is_unasked = connection.has_leftover or (is_garbled and connection.is_kept and connection.has_answered)
+            if is_unasked and not connection.wire.came_early:
+                self._pool.distrust(self._owner, UNASKED)
             connection.wire.close()
             raise
         finally:
             if connection.wire.came_early:
                 connection.keep_never()
-                self._pool.distrust(self._to, "it answered before it had the whole request")
+                why = "it answered before it had the whole request"
+                self._pool.distrust(self._owner, why, is_provoked=True)
 
     async def _head(self, connection: WireConnection) -> AnswerHead:
         try:

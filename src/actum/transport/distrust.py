@@ -23,37 +23,35 @@ class Distrust:
     """What is known to one event loop."""
 
     def __init__(self) -> None:
-        self._until: dict[Destination, float] = {}
+        self._until: dict[tuple[Destination, str | None], float] = {}
 
-    def begin(self, to: Destination, why: str, now: float) -> None:
+    def begin(self, to: Destination, why: str, now: float, *, tenant: str | None = None) -> None:
         """From now on no connection to a destination is kept, for ten minutes.
 
         Args:
             to: the destination.
             why: what it did, for the log.
             now: monotonic seconds.
+            tenant: for whom alone, where a request may have provoked it: nobody can cost others their connections.
         """
-        if not self.holds(to, now):
+        if not self.holds(to, now, tenant or ""):
             log.warning("%s: %s. Connections to it are not kept for the next %g minutes", to, why, DISTRUSTED_S / 60)
-        self._until.pop(to, None)
-        self._until[to] = now + DISTRUSTED_S
+        self._until.pop((to, tenant), None)
+        self._until[to, tenant] = now + DISTRUSTED_S
         if len(self._until) > DESTINATIONS_MAX:
             del self._until[next(iter(self._until))]  # the one whose time is over first
 
-    def holds(self, to: Destination, now: float) -> bool:
-        """Whether connections to a destination are not kept now.
+    def holds(self, to: Destination, now: float, tenant: str) -> bool:
+        """Whether connections of a tenant to a destination are not kept now.
 
         Args:
             to: the destination.
             now: monotonic seconds.
+            tenant: the tenant.
         """
         if not self._until:
             return False
-        until = self._until.get(to)
-        if until is not None and until <= now:
-            del self._until[to]
-            until = None
-        return until is not None
+        return any(self._until.get((to, each), 0.0) > now for each in (None, tenant))
 
 
 _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Distrust] = WeakKeyDictionary()

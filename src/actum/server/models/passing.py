@@ -35,7 +35,6 @@ from ...core.errors import (
 from ...core.interfaces import Clock
 from ...core.message import Reply, Usage
 from ...core.passed import PassedEnd, PassedRequest, PassedRequests
-from ...core.tenant import acting_for
 from ...core.token_estimate import with_usage
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
@@ -103,8 +102,7 @@ class PassingThrough:
         await line.check()
         watch = ClientWatch(asked.http.receive)
         try:
-            with acting_for(asked.identity.tenant):
-                response = await self._answer(asked, name, route, line, watch)
+            response = await self._answer(asked, name, route, line, watch)
         except asyncio.CancelledError:
             line.end("client_left" if watch.has_left else "broke_off", 0)
             watch.stop()
