@@ -246,9 +246,7 @@ async def test_an_answer_that_comes_before_its_request_was_wholly_sent_ends_the_
         for tenant in ("north", "north", "south", "south"):
             with acting_for(tenant):
                 assert await asked(pool, f"{url}/whole") == (200, b"mine")
-        assert [len(each) for each in heads] == [1, 1, 1, 2], (
-            "a request may provoke it: it costs its tenant alone"
-        )
+        assert [len(each) for each in heads] == [1, 1, 1, 2], "a request may provoke it: it costs its tenant alone"
 
 
 @pytest.mark.parametrize("may_repeat", [False, True])
