@@ -375,6 +375,7 @@ MESSAGES = {
     "there is no home folder to keep the journal in": "没有主目录，无法保存日志",
     "there is no home folder to keep anything in": "没有主目录，无法保存任何内容",
     "{path} can not be read: {why}": "无法读取 {path}：{why}",
+    "{path} is gone": "{path} 不见了",
     "{path} can not be written: {why}": "无法写入 {path}：{why}",
     "{path}: another process is writing it": "{path}：另一个进程正在写入",
     "{word} is no length of time: write 30m, 24h, 90d or 2w": "{word} 不是时长：请写 30m、24h、90d 或 2w",
