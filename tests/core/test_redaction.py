@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from urllib.parse import quote
 
 import pytest
@@ -14,7 +15,7 @@ from actum.core.call import TextPart, ToolResult
 from actum.core.errors import ToolError
 from actum.core.event import CallProgress, RunFinished
 from actum.core.json import Json, dumps
-from actum.core.redaction import DEFAULT_REDACTION, NO_REDACTION
+from actum.core.redaction import DEFAULT_REDACTION, LOOKING, NAMED, NO_REDACTION
 from actum.testing import ScriptedModel
 
 pytestmark = pytest.mark.row("C7")
@@ -180,3 +181,65 @@ async def test_a_secret_that_nobody_gave_fails_the_call_and_not_the_run() -> Non
     error = result.calls[0][1].error
     assert error is not None
     assert error.code == "tool_bug"
+
+
+FILLED = [
+    f"{KEY}",
+    "sk_live_" + "a1" * 10,
+    "AIza" + "b" * 35,
+    "ASIA" + "Z9" * 8,
+    "AKIA" + "Z9" * 8,
+    TOKEN,
+    "github_pat_" + "c" * 40,
+    "glpat-" + "d" * 22,
+    "xoxb-" + "1" * 12,
+    JWT,
+    "ftp://ada:hunter22@host",
+    "BeaReR " + "t" * 30,
+    "-----BEGIN EC PRIVATE KEY-----\nMIIB\n-----END EC PRIVATE KEY-----",
+    *(
+        f"{name}: hunter22"
+        for name in (
+            *(
+                "PassWord",
+                "passwd",
+                "PASSPHRASE",
+                "client_secret",
+                "Client-Secret",
+                "clientsecret",
+                "apiKey",
+                "API-key",
+            ),
+            *("api_key", "secretKey", "secret-key", "secret_key", "accessToken", "access-token", "ACCESS_TOKEN"),
+            *("refreshtoken", "refresh-token", "refresh_token", "密码", "口令"),
+            *("paſſword", "apı_key", "APİ-KEY", "api_\u212aey", "acceſs_token", "clıent_ſecret"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("filling", ["", "x " * 40, "字" * 60, "Straße ﬆ İı " * 9])
+@pytest.mark.parametrize("secret", FILLED)
+def test_words_that_are_looked_for_first_hide_no_secret_from_the_patterns(secret: str, filling: str) -> None:
+    text = f"{filling}\n{secret}\n{filling}"
+    assert (LOOKING.search(text) or NAMED.search(text)) is not None
+    assert "[redacted: " in cleaned(text)
+    assert secret.split(": ")[-1] not in cleaned(text)
+
+
+def test_every_letter_that_a_pattern_takes_for_another_is_folded_to_it() -> None:
+    for letter in "abcdefghijklmnopqrstuvwxyz":
+        alike = re.compile(letter, re.IGNORECASE)
+        for code in range(0x30000):
+            if alike.match(chr(code)):
+                filled = f"{'-' * 40}{SPELLED[letter].replace(letter, chr(code))}: hunter22"
+                assert NAMED.search(filled) is None or "hunter22" not in cleaned(filled), hex(code)
+
+
+SPELLED = dict.fromkeys("abcdefghijklmnopqrstuvwxyz", "client_secret") | {
+    **dict.fromkeys("pasword", "password"),
+    **dict.fromkeys("ikyv", "api_key"),
+    "h": "passphrase",
+    "f": "refresh_token",
+    "n": "access_token",
+}

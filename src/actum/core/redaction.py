@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import UNSET, Struct, structs
 
@@ -54,6 +55,22 @@ _SEPARATORS = re.compile(r"[\s_-]+")
 LOOKING = re.compile("|".join(f"(?P<l{number}>{look})" for number, look in enumerate(LOOKS.values())))
 """Finds a secret by its looks."""
 _KINDS = list(LOOKS)
+_WORDS_OF_LOOKS: dict[str, tuple[str, ...]] = {
+    "private key": ("private key-----",),
+    "json web token": ("eyj",),
+    "api key": ("sk-", "sk_", "aiza", "akia", "asia"),
+    "access token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox"),
+    "bearer token": ("bearer",),
+    "password": ("://",),
+}
+"""Each text that one of `LOOKS` finds holds one of these words, as `_folded` writes it."""
+_WORDS_OF_NAMED = (
+    *("passw", "passphrase", "clients", "client_s", "client-s", "apik", "api_k", "api-k", "secretk", "secret_k"),
+    *("secret-k", "accesst", "access_t", "access-t", "refresht", "refresh_t", "refresh-t", "密码", "口令"),
+)
+"""Each text that `NAMED` finds holds one of these, as `_folded` writes it."""
+_SHORT = 40
+"""In a text of fewer characters the words are not looked for first, which would take longer than the patterns."""
 NAMED = re.compile(
     r"""(?i:\b(?P<name>pass(?:word|wd|phrase)|client[_-]?secret|api[_-]?key|secret[_-]?key|access[_-]?token"""
     r"""|refresh[_-]?token)|(?P<han>密码|口令))["']?\s{0,4}[:=：]\s{0,4}["']?(?P<value>[^\s"',;}，；]{1,500})"""
@@ -160,8 +177,13 @@ class Redaction(Struct, frozen=True, kw_only=True):
     def _without_looks(self, text: str) -> str:
         if not self.looks:
             return text
-        text = LOOKING.sub(lambda found: f"[redacted: {_KINDS[int((found.lastgroup or 'l0')[1:])]}]", text)
-        return NAMED.sub(_named, text)
+        if len(text) < _SHORT:
+            return NAMED.sub(_named, LOOKING.sub(_looked, text))
+        folded = _folded(text)
+        looks = [any(word in folded for word in words) for words in _WORDS_OF_LOOKS.values()]
+        if any(looks):
+            text = _looking(tuple(looks)).sub(_looked, text)
+        return NAMED.sub(_named, text) if any(word in folded for word in _WORDS_OF_NAMED) else text
 
 
 class RedactedStream:
@@ -203,6 +225,21 @@ class RedactedStream:
         if isinstance(value, list):
             return [self._joined(item, secrets, (*place, str(index))) for index, item in enumerate(value)]
         return value
+
+
+def _folded(text: str) -> str:
+    """The text in small letters, as the patterns see it: to them `ſ`, `ı` and the sign of kelvin are s, i and k."""
+    return text.lower() if text.isascii() else text.replace("ı", "i").replace("İ", "i").casefold()
+
+
+@lru_cache(1 << len(LOOKS))
+def _looking(looks: tuple[bool, ...]) -> re.Pattern[str]:
+    """`LOOKING` without the looks that a text can not hold: it is searched many times faster."""
+    return re.compile("|".join(f"(?P<l{number}>{look})" for number, look in enumerate(LOOKS.values()) if looks[number]))
+
+
+def _looked(found: re.Match[str]) -> str:
+    return f"[redacted: {_KINDS[int((found.lastgroup or 'l0')[1:])]}]"
 
 
 def _named(found: re.Match[str]) -> str:
