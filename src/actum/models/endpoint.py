@@ -32,6 +32,7 @@ from ..core.json import JsonObject
 from ..core.message import Reply, UserMessage
 from ..core.model_settings import check_headers
 from ..core.tool import Tool
+from ..core.worker_thread import off_loop
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ..dialects.base import ApiDecoder, ApiDialect
 from ..dialects.loose import Loose
@@ -413,7 +414,8 @@ class Endpoint:
                         raise ModelRejected(str(error), status=error.status)  # the tools of an agent may have run
                     raise error
                 if ear is None:
-                    return self.dialect.decode(await answer.read(), tools=request.tools)
+                    wire = await answer.read()
+                    return await off_loop(len(wire), self.dialect.decode, wire, tools=request.tools)
                 return await self._listen(answer, request, ear)
         except HttpFailure as failure:
             if failure.silent:
@@ -441,7 +443,7 @@ class Endpoint:
         return f". No key was sent: set {self._key_variable}" if wanted else ""
 
     async def _listen(self, answer: UpstreamAnswer, request: Request, ear: _Ear) -> Reply:
-        decoder = self.dialect.decoder(tools=request.tools)
+        decoder = _Fed(self.dialect.decoder(tools=request.tools))
         async with aclosing(answer.chunks()) as chunks:
             while True:
                 try:
@@ -453,16 +455,25 @@ class Endpoint:
                 if not said:
                     break
                 ear.tell(said)
-        ear.tell(decoder.close())
-        if not decoder.ended:
+        ear.tell(await off_loop(decoder.size, decoder.decoder.close))
+        if not decoder.decoder.ended:
             raise ModelUnavailable("the answer broke off")
-        return decoder.reply
+        return decoder.decoder.reply
 
 
-async def _next_said(chunks: AsyncIterator[bytes], decoder: ApiDecoder) -> Sequence[Delta]:
+class _Fed:
+    """A decoder, and how many bytes it was given."""
+
+    def __init__(self, decoder: ApiDecoder) -> None:
+        self.decoder = decoder
+        self.size = 0
+
+
+async def _next_said(chunks: AsyncIterator[bytes], fed: _Fed) -> Sequence[Delta]:
     """The next deltas of a stream; none at its end. What only keeps the connection open is read past."""
     async for chunk in chunks:
-        if said := decoder.feed(chunk):
+        fed.size += len(chunk)
+        if said := await off_loop(len(chunk), fed.decoder.feed, chunk):
             return said
     return ()
 

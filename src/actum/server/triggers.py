@@ -28,6 +28,7 @@ from starlette.types import Scope
 
 from ..core.errors import Busy, CallError, InvalidArguments, JournalError, TaskRefused, UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse
+from ..core.worker_thread import off_loop
 from ..triggers.desk import TakenEvent, TargetAway, TooManyEvents, TriggerDesk
 from ..triggers.event import TriggerEvent, event_id, kind_of
 from ..triggers.watch import Watcher
@@ -98,7 +99,7 @@ class TriggerDoor:
         body = await _body(request)
         headers = self._senders.headers_of(request)
         await self._senders.check(name, table, headers, body, request)
-        data = await asyncio.to_thread(_data, headers.get("content-type", ""), body)
+        data = await off_loop(len(body), _data, headers.get("content-type", ""), body)
         try:
             event = TriggerEvent(
                 trigger=name,

@@ -30,6 +30,7 @@ from google.protobuf.message import DecodeError
 from msgspec import Struct
 
 from ...core.errors import JournalError, UsageError
+from ...core.worker_thread import off_loop
 from ..admission import Admission, TooManyRequests
 from ..attempts import TooManyAttempts
 from ..identity import Identity, LetsIn, Verifier, wants_token
@@ -224,7 +225,7 @@ class _Request:
 
     async def _carry_out(self, body: bytes, who: Identity, *, keyless: bool) -> Any:  # noqa: ANN401  # no types
         try:
-            message = self._inner.request_deserializer(body)
+            message = await off_loop(len(body), self._inner.request_deserializer, body)
         except (DecodeError, RecursionError):
             words = "The message can not be read: it is damaged, or nested too deeply."
             raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, words) from None

@@ -19,7 +19,9 @@ from a2a.utils.errors import (
 from a2a.utils.proto_utils import validate_proto_required_fields
 from google.protobuf.message import Message as ProtoMessage
 
+from ...core.worker_thread import off_loop
 from ...protocols.a2a.model import A2APushTarget
+from .asking import PARTS_MAX, TOO_MANY_PARTS
 from .follow import Told
 from .push import PushTargets
 from .service import PAGE, PAGE_MAX, A2ARequest, TaskService, plain_answer
@@ -74,7 +76,7 @@ class RunHandler(RequestHandler):
         """See `RequestHandler`."""
         asked = _asked(context)
         target = _check_message(params, self.push)
-        message = message_of(params.message)
+        message = await off_loop(params.ByteSize(), message_of, params.message)
         sent = await self.tasks.send(asked, message)
         if target is not None and self.push is not None:
             await self.push.set(asked, sent.run_id, target)
@@ -97,7 +99,8 @@ class RunHandler(RequestHandler):
         """As `on_message_send_stream`, with the numbers of the entries."""
         asked = _asked(context)
         target = _check_message(params, self.push)
-        sent = await self.tasks.send(asked, message_of(params.message))
+        message = await off_loop(params.ByteSize(), message_of, params.message)
+        sent = await self.tasks.send(asked, message)
         if target is not None and self.push is not None:
             await self.push.set(asked, sent.run_id, target)
         async with aclosing(self.tasks.stream(asked, sent)) as stream:
@@ -228,6 +231,8 @@ def _check_message(params: pb.SendMessageRequest, push: PushTargets | None) -> A
         PushNotificationNotSupportedError: no news are pushed here.
     """
     validate_proto_required_fields(params)
+    if len(params.message.parts) > PARTS_MAX:
+        raise InvalidParamsError(TOO_MANY_PARTS)
     for index, part in enumerate(params.message.parts):
         if is_empty(part):
             raise InvalidParamsError(f"message.parts[{index}]: a part holds text, raw, url or data")

@@ -33,8 +33,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...core.json import Json, JsonObject
+from ...core.worker_thread import off_loop
 from ..refusal import HttpRefusal
-from .asking import asked_by, check_version, event_stream, is_json, version_of
+from .asking import PARTS_MAX, TOO_MANY_PARTS, asked_by, check_version, event_stream, is_json, version_of
 from .failures import failure_of
 from .follow import Told
 from .handler import RunHandler, context_of
@@ -126,11 +127,13 @@ class RpcCall(NamedTuple):
         id: what the answer is known by.
         method: its name.
         params: its parameters.
+        size: of the whole request, in bytes.
     """
 
     id: RpcId
     method: str
     params: JsonObject
+    size: int = 0
 
 
 class JsonRpc:
@@ -172,7 +175,8 @@ class JsonRpc:
             if call.method in STREAMS:
                 return await self._stream(call, context)
             method = METHODS[call.method]
-            result = await getattr(self._handler, method.name)(parsed(method.params, call.params), context)
+            params = await parsed(method.params, call.params, call.size)
+            result = await getattr(self._handler, method.name)(params, context)
             if call.method == "SendMessage":
                 result = sent(result)
             return told_result(call.id, _told(result))
@@ -182,13 +186,14 @@ class JsonRpc:
             if call.method in OLD_STREAMS:
                 return await self._old_stream(call, context)
             kind, name = OLD_METHODS[call.method]
-            result = await getattr(self._old, name)(_old_request(kind, call), context)
+            result = await getattr(self._old, name)(await _old_request(kind, call), context)
             return told_result(call.id, _old_told(result))
         raise MethodNotFoundError("This method is not known here.")
 
     async def _stream(self, call: RpcCall, context: ServerCallContext) -> Response:
         method = STREAMS[call.method]
-        events = getattr(self._handler, method.name)(parsed(method.params, call.params), context)
+        params = await parsed(method.params, call.params, call.size)
+        events = getattr(self._handler, method.name)(params, context)
         first = await _first(events)
 
         def tell(told: Told) -> Json:
@@ -197,7 +202,7 @@ class JsonRpc:
         return event_stream(_events(first, events, tell, call.id, is_old=False), self._handler.tasks.api.clock)
 
     async def _old_stream(self, call: RpcCall, context: ServerCallContext) -> Response:
-        asked = _old_request(OLD_STREAMS[call.method], call)
+        asked = await _old_request(OLD_STREAMS[call.method], call)
         if call.method == "message/stream":
             params = v03_conversions.to_core_send_message_request(asked)
             events = self._handler.stream(params, context)
@@ -222,7 +227,8 @@ async def read_call(request: Request) -> RpcCall:
     if not is_json(request):
         raise ContentTypeNotSupportedError("The body has to be JSON: send Content-Type application/json.")
     try:
-        body = read_json(await request.body())
+        content = await request.body()
+        body = await off_loop(len(content), read_json, content)
     except TooDeep:
         raise InvalidRequestError("The JSON is nested too deeply.") from None
     except ValueError:
@@ -232,7 +238,8 @@ async def read_call(request: Request) -> RpcCall:
     id_, method, params = body.get("id"), body.get("method"), body.get("params")
     if isinstance(id_, bool) or not (id_ is None or isinstance(id_, str | int)):
         raise InvalidRequestError("id: a text or an integer is expected.")
-    call = RpcCall(id_, method if isinstance(method, str) else "", params if isinstance(params, dict) else {})
+    name, given = method if isinstance(method, str) else "", params if isinstance(params, dict) else {}
+    call = RpcCall(id_, name, given, len(content))
     if body.get("jsonrpc") != "2.0" or not isinstance(method, str):
         raise BadCall(call, InvalidRequestError('A request has jsonrpc "2.0" and the name of a method.'))
     if params is not None and not isinstance(params, dict):
@@ -254,14 +261,20 @@ class BadCall(Exception):
         self.error = error
 
 
-def parsed(kind: type[ProtoMessage], params: JsonObject) -> ProtoMessage:
+async def parsed(kind: type[ProtoMessage], params: JsonObject, size: int) -> ProtoMessage:
     """Parameters of a method of 1.0.
+
+    Args:
+        kind: of the parameters.
+        params: as JSON.
+        size: of the JSON text, in bytes.
 
     Raises:
         InvalidParamsError: they do not fit.
     """
+    _check_parts(params)
     try:
-        return ParseDict(params, kind(), ignore_unknown_fields=True)
+        return await off_loop(size, ParseDict, params, kind(), ignore_unknown_fields=True)
     except (ParseError, ValueError, TypeError):
         raise InvalidParamsError(f"The parameters do not fit {kind.DESCRIPTOR.name}.") from None
 
@@ -324,11 +337,24 @@ def list_to_json(response: pb.ListTasksResponse) -> JsonObject:
     return fields | told
 
 
-def _old_request(kind: type[Any], call: RpcCall) -> Any:  # noqa: ANN401  # pydantic models of the SDK
+def _check_parts(params: JsonObject) -> None:
+    """Refuse a message with very many parts before they are looked at: the SDK takes long for each of them.
+
+    Raises:
+        InvalidParamsError: it has too many.
+    """
+    message = params.get("message")
+    parts = message.get("parts") if isinstance(message, dict) else None
+    if isinstance(parts, list) and len(parts) > PARTS_MAX:
+        raise InvalidParamsError(TOO_MANY_PARTS)
+
+
+async def _old_request(kind: type[Any], call: RpcCall) -> Any:  # noqa: ANN401  # pydantic models of the SDK
+    _check_parts(call.params)
+    id_ = "" if call.id is None else call.id
+    request = {"jsonrpc": "2.0", "id": id_, "method": call.method, "params": call.params}
     try:
-        return kind.model_validate(
-            {"jsonrpc": "2.0", "id": "" if call.id is None else call.id, "method": call.method, "params": call.params}
-        )
+        return await off_loop(call.size, kind.model_validate, request)
     except ValueError:
         raise InvalidParamsError("The parameters do not fit this method of 0.3.") from None
 

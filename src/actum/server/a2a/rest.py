@@ -24,6 +24,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ...core.json import Json, JsonObject
+from ...core.worker_thread import off_loop
 from ..refusal import HttpRefusal
 from .asking import asked_by, check_version, event_stream, is_json, parameters, version_of
 from .failures import NotAllowed, ServerStops, failure_of
@@ -233,7 +234,7 @@ async def _check_body(request: Request) -> Json:
     if content and not is_json(request):
         raise ContentTypeNotSupportedError("The body has to be JSON: send Content-Type application/a2a+json.")
     try:
-        return read_json(content) if content else {}
+        return await off_loop(len(content), read_json, content) if content else {}
     except TooDeep:
         raise InvalidRequestError("The JSON is nested too deeply.") from None
     except ValueError:
@@ -241,7 +242,8 @@ async def _check_body(request: Request) -> Json:
 
 
 async def _body(request: Request, kind: type[ProtoMessage]) -> Any:  # noqa: ANN401  # a message of this kind
-    return parsed(kind, parameters(await _check_body(request)))
+    params = parameters(await _check_body(request))
+    return await parsed(kind, params, len(await request.body()))
 
 
 def _query(request: Request, params: Any) -> Any:  # noqa: ANN401  # a message of the given kind

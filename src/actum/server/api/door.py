@@ -26,6 +26,7 @@ from ...core.errors import ActumError, Busy, JournalError, ReplayDiverged, Unkno
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonProblem, parse
 from ...core.record import new_id
+from ...core.worker_thread import off_loop
 from ...runs.runner import Runner
 from ..door import identity_of
 from ..identity import Identity
@@ -196,7 +197,8 @@ class _Place:
             return
         raw = b"" if operation.body is None else await _bytes(receive)  # what the house says against it passes through
         try:
-            answer = await operation.handler(self.api, _read(operation, who, scope, raw))
+            asked = await off_loop(len(raw), _read, operation, who, scope, raw)
+            answer = await operation.handler(self.api, asked)
         except Exception as error:  # noqa: BLE001  # the client hears of it, and the log of what nobody expected
             await _refuse(send, _refusal(error))
             return

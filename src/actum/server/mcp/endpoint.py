@@ -35,6 +35,7 @@ from msgspec import UNSET
 from starlette import datastructures
 from starlette.types import Receive, Scope, Send
 
+from ...core.worker_thread import off_loop
 from ..door import identity_of
 from .answer import PING_S, Headers, HttpAnswer, Outbox
 from .exchange import (
@@ -101,8 +102,7 @@ class Incoming:
         """
         body = await self._body()
         try:
-            body.decode()  # msgspec passes over the names of fields that it does not know, whatever bytes they are
-            message = decode(body)
+            message = await off_loop(len(body), _decoded, body)
         except msgspec.ValidationError:
             raise RequestRefused(400, _NO_MESSAGE) from None
         except (ValueError, RecursionError):
@@ -286,6 +286,11 @@ class McpEndpoint:
         if session.listens:
             raise RequestRefused(409, "Conflict: a session has one stream")
         await session.listen(incoming.answer())
+
+
+def _decoded(body: bytearray) -> JsonRpcMessage:
+    body.decode()  # msgspec passes over the names of fields that it does not know, whatever bytes they are
+    return decode(body)
 
 
 def _check(rejection: InboundLadderRejection | None, number: Id | None) -> None:

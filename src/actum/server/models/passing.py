@@ -36,6 +36,7 @@ from ...core.interfaces import Clock
 from ...core.message import Reply, Usage
 from ...core.passed import PassedEnd, PassedRequest, PassedRequests
 from ...core.token_estimate import with_usage
+from ...core.worker_thread import off_loop
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
 from ...dialects.transcode.transcode import Transcoder, transcode
@@ -125,20 +126,21 @@ class PassingThrough:
         self, asked: ModelRequest, name: str, route: ModelRoute, line: _Line, watch: ClientWatch
     ) -> Response:
         if asked.surface.does == "count_tokens" and not any(each.takes(asked.surface) for each in route.upstreams):
-            return _estimated(asked, line)
+            return await off_loop(len(asked.body), _estimated, asked, line)
         opened = await self._ask_in_order(asked, name, route, line)
         if isinstance(opened, Response):
             line.end("refused", opened.status_code)
             return opened
+        if not opened.said.surface:  # the answer is told in another API, by the tools of the request
+            await off_loop(len(asked.body), lambda: asked.request)
         if opened.body is None:
             return _PassedStream(asked, opened, line, watch)
         lost = opened.said.lost
         body = opened.body
         line.heard(usage_of_answer(body) or Usage())
         if not opened.said.surface:
-            told = transcode(
-                body, opened.upstream.place.dialect, asked.dialect, kind="response", tools=asked.request.tools
-            )
+            dialect, tools = opened.upstream.place.dialect, asked.request.tools
+            told = await off_loop(len(body), transcode, body, dialect, asked.dialect, kind="response", tools=tools)
             body, lost = told.wire, (*lost, *told.lost)
         line.keep(body)
         line.end("answered", 200)
@@ -200,14 +202,16 @@ class PassingThrough:
             UpstreamFailure: it gave none.
             UsageError, ModelError: it can not be asked this.
         """
-        said = outgoing(asked, upstream, may_ask_usage=upstream.name not in self._refuse_usage)
+        may_ask_usage = upstream.name not in self._refuse_usage
+        said = await off_loop(len(asked.body), outgoing, asked, upstream, may_ask_usage=may_ask_usage)
         try:
             return await self._send(asked, upstream, said, line)
         except UpstreamFailure as failure:
             if not (said.asks_usage and failure.error.status in (400, 422) and "stream_options" in str(failure.error)):
                 raise
         self._refuse_usage.add(upstream.name)
-        return await self._send(asked, upstream, outgoing(asked, upstream, may_ask_usage=False), line)
+        said = await off_loop(len(asked.body), outgoing, asked, upstream, may_ask_usage=False)
+        return await self._send(asked, upstream, said, line)
 
     async def _send(self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, line: _Line) -> _Opened:
         forwarded = _forwarded(asked) if said.surface else {}

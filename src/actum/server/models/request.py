@@ -15,6 +15,7 @@ from starlette.requests import Request as HttpRequest
 from ...core.errors import UsageError
 from ...core.interfaces import Request
 from ...core.json import JsonObject
+from ...core.worker_thread import off_loop
 from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ...dialects.api.openai_fields import read_body
 from ...dialects.api.raw_json import NOT_DECODED
@@ -106,7 +107,12 @@ async def read_request(surface: Surface, http: HttpRequest) -> ModelRequest:
     Raises:
         UsageError: the body is no JSON object, or names no model.
     """
-    body = _with_one_meaning(await http.body())
+    body = await http.body()
+    return await off_loop(len(body), _read, surface, http, body)
+
+
+def _read(surface: Surface, http: HttpRequest, body: bytes) -> ModelRequest:
+    body = _with_one_meaning(body)
     try:
         head = _read_head(body)
     except NOT_DECODED:  # rare: the slow reader says what is wrong, and where

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from ....core.errors import Busy, ModelError, UnknownName, UsageError
 from ....core.json import Json, JsonObject
+from ....core.worker_thread import off_loop
 from ....dialects.api.openai_fields import read_body
 from ...api.api import Api
 from ...api.problem import Refusal
@@ -66,7 +67,7 @@ async def fields_of_body(http: HttpRequest) -> JsonObject:
         UsageError: it is no JSON object.
     """
     body = await http.body()
-    return read_body(body) if body.strip() else {}
+    return await off_loop(len(body), read_body, body) if body.strip() else {}
 
 
 def json_response(body: JsonObject) -> Response:

@@ -28,6 +28,7 @@ from ....core.json import JsonObject
 from ....core.record import Ended
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
+from ....core.worker_thread import off_loop
 from ....runs.runner import Emit, unless_stopped
 from ...api.api import Api
 from ...api.problem import Refusal
@@ -182,10 +183,10 @@ class AgentExecutor:
     async def answer(self, asked: ModelRequest, agent: str) -> Response:
         """See `Executor`."""
         if asked.surface.does == "count_tokens":
-            return count_tokens(asked)
+            return await off_loop(len(asked.body), count_tokens, asked)
         if asked.surface.does != "answer":
             raise UsageError(f"an agent gives no {asked.surface.does}: ask for a model that does")
-        turn = read_turn(asked)
+        turn = await off_loop(len(asked.body), read_turn, asked)
         try:
             place = await self._placing.place(asked, turn, agent)
             return await self._answer(asked, turn, agent, place)
