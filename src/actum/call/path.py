@@ -48,6 +48,7 @@ from ..core.record import CallCompleted, CallRefused, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
 from ..core.secret_values import shown_problems, taken_out, texts_of
 from ..core.under_way import inside
+from ..core.worker_thread import LARGE, off_loop
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef
@@ -62,7 +63,7 @@ from .limits.breaker import Breakers
 from .limits.limits import Limits
 from .limits.meters import RateLimit, RateLimiters, acquire
 from .limits.retry import delay
-from .outcome import checked, copy_arguments, raise_waiting, translate, where, with_note
+from .outcome import checked, copy_arguments, raise_waiting, size_of, translate, where, with_note
 from .plan import Plan, PolicyInputs, check_of, decide, denied
 from .resolve import Catalog
 from .scope import RunContext
@@ -211,6 +212,8 @@ class CallPath:
             if refusal is not None:
                 raise refusal
             self._count(place)
+            if self._origins.said.unread > LARGE and not self.reads(call.name):
+                await off_loop(self._origins.said.unread, self._origins.said.take_apart)
             plan = self._plan(call, place)
             if not plan.required or plan.bound.tool.reads_only:
                 return await self._carry_out(call, place, plan)
@@ -380,7 +383,7 @@ class CallPath:
             place.index,
             requirement.tool,
             self._shown_check(requirement),
-            self._scope.redaction.clean(result, self._scope.told),
+            await self._cleaned(result),
             fault,
             required.rule,
             self._scope.elapsed(),
@@ -407,7 +410,12 @@ class CallPath:
             fault = f"the check can not be made: {error}"
         except InputRequired:
             fault = f"{requirement.tool} waits for a person"
-        return self._scope.redaction.clean(result, self._scope.told), fault
+        return await self._cleaned(result), fault
+
+    async def _cleaned(self, result: ToolResult) -> ToolResult:
+        """A result without secrets; a large one is looked through in a worker thread."""
+        scope = self._scope
+        return await off_loop(size_of(result), scope.redaction.clean, result, frozenset(scope.told))
 
     def _shown_check(self, requirement: Requirement) -> JsonObject:
         """The arguments of a check without secret values: those of the tool that is asked, and those of the call."""
@@ -514,7 +522,15 @@ class CallPath:
                 result = with_note(result, plan.shown)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
             seconds = scope.clock.monotonic() - began
-            result = self._settle(plan.said, place, result, seconds, detail, final=wait is None, plan=plan)
+            settle = partial(self._settle, plan.said, place, result, seconds, detail, final=wait is None, plan=plan)
+            try:
+                cleaned = await self._cleaned(result) if wait is None and size_of(result) > LARGE else None
+            except (TypeError, ValueError, RuntimeError):  # it is no value, or its tool still writes it
+                cleaned = None
+            except asyncio.CancelledError:  # the call was made, and how it ended belongs on record
+                settle()
+                raise
+            result = settle(cleaned=cleaned)
             if wait is None:
                 return result
             try:
@@ -676,13 +692,18 @@ class CallPath:
         *,
         final: bool = True,
         plan: Plan | None = None,
+        cleaned: ToolResult | None = None,
     ) -> ToolResult:
-        """Write down how an attempt ended, without secrets. What the journal can not hold is no result."""
+        """Write down how an attempt ended, without secrets. What the journal can not hold is no result.
+
+        Args:
+            cleaned: the result without secrets, where that is known.
+        """
         scope = self._scope
         used = scope.budget.used_by(plan.key) if plan is not None else NOTHING
         elapsed, outside = scope.elapsed(), self._outside.pop(place, ())
         try:
-            result = scope.redaction.clean(result, scope.told)
+            result = cleaned or scope.redaction.clean(result, scope.told)
             if final and result.content:
                 result = scope.keep_media(result)
             shown = self._shown(call, result, plan)

@@ -22,6 +22,8 @@ class Origin(Struct, frozen=True, omit_defaults=True):
         trusted: the tool is declared to be trusted with what stands there.
         part: only a part of the value came from there. A value of several parts has the origins of all of them, and
             says nothing of the value as a whole.
+        unsearched: the value was not looked for everywhere, since the call holds too much: it may have come from
+            anywhere. A condition that reads `origins` has no value then, so its rule denies.
     """
 
     source: Source
@@ -29,10 +31,12 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     field: str = ""
     trusted: bool = False
     part: bool = False
+    unsearched: bool = False
 
     def __str__(self) -> str:
         where = self.tool + (f".{self.field}" if self.field else "")
         notes = (" (trusted)" if self.trusted else "") + (" (in part)" if self.part else "")
+        notes += " (not looked for everywhere)" if self.unsearched else ""
         return f"{self.source} {where}".rstrip() + notes
 
 

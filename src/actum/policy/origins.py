@@ -16,13 +16,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
+from threading import Lock
 
 import msgspec
 from msgspec import UNSET
 
 from ..core.call import TextPart
 from ..core.errors import ToolError
-from ..core.json import Json, JsonObject
+from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ..core.provenance import Origin, Origins
 from ..core.record import CallsRequested, HandedOver
@@ -43,6 +44,8 @@ LOOKUPS_MAX = 500
 """So many parts of the values of one call are looked for; what is behind them counts as the model's."""
 PLACES_OF_CALL_MAX = 20_000
 """For all values of one call so many places are looked at; what is not found by then counts as the model's."""
+CHARACTERS_OF_PLACE = 4_096
+"""So many characters that are gone through count as one more place."""
 LEAVES_MAX = 5_000
 """Of one call so many values are looked for and listed. An argument with more of them is the model's, too."""
 NUMBER_LENGTH_MAX = 40
@@ -57,6 +60,7 @@ _PIECE = re.compile(rf"[{_HAN}]+|[^\s,，、;{_HAN}]+")
 _AROUND = "\"'`()[]{}<>“”‘’«»「」《》（）【】.,:;!?，。；：！？、*"
 _GROUPED_NUMBER = re.compile(r"(?<![\w.,'])\d+(?:[.,']\d+)+")
 _MODEL = (Origin("model"),)
+_UNSEARCHED = (Origin("model", unsearched=True),)
 _NESTED = (dict, list)
 
 
@@ -83,36 +87,54 @@ class OriginIndex:
         self._messages = messages
         self.trust = trust
         self._seen = 0
+        self._sized = 0
+        self._reading = Lock()
         self._places = _Places()
         self._relied_on = _Said(self._places)  # looked in first: results of tools must not push the user's words out
         self._rest = _Said(self._places)
         self._lookups_left = 0
+        self._unread = sum([len(dumps(call.arguments)) for request in requests for call in request.calls])
         self._requests = tuple(requests)  # read when they are first needed, which a refused call never does
+
+    @property
+    def unread(self) -> int:
+        """How much was said that was not taken apart yet, in characters."""
+        new = self._messages[self._sized :]
+        self._sized += len(new)
+        self._unread += sum(map(_size_of, new))
+        return self._unread
+
+    def take_apart(self) -> None:
+        """Take apart what was said since the last call. May be called in a thread, while more is being said."""
+        with self._reading:
+            requests, self._requests = self._requests, ()
+            for request in requests:
+                self._read_request(request)
+            new = self._messages[self._seen :]
+            for message in new:
+                self._read(message)
+            self._seen += len(new)
+            self._unread = 0
 
     def of(self, arguments: JsonObject) -> Origins:
         """The origins of each value in the arguments of a call, by its path."""
-        for request in self._requests:
-            self._read_request(request)
-        self._requests = ()
-        for message in self._messages[self._seen :]:
-            self._read(message)
-        self._seen = len(self._messages)
+        self.take_apart()
         self._lookups_left = LOOKUPS_MAX
         self._places.left = PLACES_OF_CALL_MAX
         found: Origins = {}
         leaves_left = LEAVES_MAX
         for name, value in arguments.items():
             if leaves_left <= 0:
-                _add(found, name, _MODEL)
+                _add(found, name, _UNSEARCHED)
             elif isinstance(value, _NESTED):
                 for path, inner in leaves(value, name):
                     if leaves_left <= 0:
-                        _add(found, name, _MODEL)
+                        _add(found, name, _UNSEARCHED)
                         break
-                    _add(found, path, self._of_value(inner))
+                    _add(found, path, self._looked_for(inner))
                     leaves_left -= 1
             else:
-                _add(found, name, self._of_value(value))
+                _add(found, name, self._looked_for(value))
                 leaves_left -= 1
         return found
 
@@ -170,6 +192,11 @@ class OriginIndex:
 
     def _add_text(self, text: str, origin: Origin) -> None:
         (self._relied_on if is_relied_on(origin) else self._rest).add_text(spaced(text), origin)
+
+    def _looked_for(self, value: Json) -> tuple[Origin, ...]:
+        """The origins of a value, and whether it was looked for everywhere."""
+        found = self._of_value(value)
+        return found if self._places.left > 0 else (*(each for each in found if each.source != "model"), *_UNSEARCHED)
 
     def _of_value(self, value: Json) -> tuple[Origin, ...]:
         if value is None or isinstance(value, bool):
@@ -342,7 +369,8 @@ class _Said:
         at = -1
         for _ in range(min(PLACES_MAX, self._places.left)):
             self._places.left -= 1
-            at = text.find(plain, at + 1)
+            before, at = at, text.find(plain, at + 1)
+            self._places.left -= ((at if at >= 0 else len(text)) - before) // CHARACTERS_OF_PLACE
             if at < 0:
                 break
             end = at + len(plain)
@@ -471,6 +499,23 @@ def _walk(value: Json, path: str, names: tuple[str, ...]) -> Iterator[tuple[str,
             yield from _walk(item, f"{path}[{index}]", names)
     else:
         yield path, names, value
+
+
+def _size_of(message: Message) -> int:
+    """How many characters of a message are taken apart."""
+    match message:
+        case SystemMessage(text):
+            return len(text)
+        case UserMessage():
+            return sum([len(part.text) for part in message.content if isinstance(part, TextPart)])
+        case ToolMessage():
+            result = message.result
+            texts = sum([len(part.text) for part in result.content if isinstance(part, TextPart)])
+            return texts + (len(dumps(result.structured)) if result.structured is not UNSET else 0)
+        case Reply(claimed=True):
+            return len(message.text)
+        case _:
+            return 0
 
 
 def _words(text: str) -> tuple[list[str], list[bool]]:

@@ -375,7 +375,7 @@ class _Case:
         """What a condition speaks of. Origins are looked up only for a condition that speaks of them.
 
         Raises:
-            ConditionFailed: the arguments hold too many values.
+            ConditionFailed: the arguments hold too many values, or origins are not known of all of them.
         """
         if "origins" not in condition.names and not condition.tests:
             return self._plain
@@ -383,6 +383,8 @@ class _Case:
         found: dict[str, object] = {name: self._passes(test) for name, test in condition.tests.items()}
         if "origins" in condition.names:
             origins = self.facts.origins(self.call.arguments)
+            if any(origin.unsearched for some in origins.values() for origin in some):
+                raise ConditionFailed("the arguments hold too much to find out where each value came from")
             found["origins"] = {
                 path: [msgspec.structs.asdict(origin) for origin in some] for path, some in origins.items()
             }
