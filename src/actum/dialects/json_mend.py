@@ -9,8 +9,10 @@
 
 A repair mends writing and never chooses between two meanings: a key with two values is refused, and so is a string
 that may have ended at the end of a quotation in it (`"say "no", "b": 1`). Nor is a string completed that breaks off, a
-missing comma or colon guessed, or `NaN` taken for a number. Repairs are for the record, and what was repaired is still
-to be validated by the tool's schema.
+missing comma or colon guessed, or `NaN` taken for a number. A value with more than `STEPS_MAX` parts is left as it is:
+reading a part takes many times longer than the strict parser takes.
+
+Repairs are for the record, and what was repaired is still to be validated by the tool's schema.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from __future__ import annotations
 import re
 
 from ..core.json import DEPTH_MAX, Ambiguous, Json, JsonObject, JsonProblem, given_twice, parse
+
+STEPS_MAX = 50_000
+"""So many values, keys, and quotes, escapes and line breaks within strings are read."""
 
 _SKIP = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=\s*(?:[,，}\]]|//|/\*|$))")
@@ -98,6 +103,7 @@ class Reader:
         self.text = text
         self.at = 0
         self._close = close
+        self._steps = 0
         self._notes: dict[str, None] = {}
 
     @property
@@ -112,6 +118,16 @@ class Reader:
     def problem(self, expected: str) -> JsonProblem:
         """The error for what stands here."""
         return JsonProblem(f"{expected} was expected at character {self.at} of {len(self.text)}")
+
+    def _step(self) -> None:
+        """Count one more part.
+
+        Raises:
+            JsonProblem: there are too many.
+        """
+        self._steps += 1
+        if self._steps > STEPS_MAX:
+            raise JsonProblem(f"too large to mend: it has more than {STEPS_MAX} parts, and is no JSON")
 
     def skip(self) -> int:
         """Pass over white space and comments; returns the new place."""
@@ -136,6 +152,7 @@ class Reader:
 
     def value(self, depth: int = 0) -> Json:
         """The value that stands here."""
+        self._step()
         self.skip()
         char = self.text[self.at : self.at + 1]
         if depth > DEPTH_MAX:
@@ -150,6 +167,7 @@ class Reader:
 
     def key(self) -> str:
         """The key that stands here, with its colon."""
+        self._step()
         self.skip()
         if self.text[self.at : self.at + 1] in _ENDS and self.at < len(self.text):
             name = self._string()
@@ -212,6 +230,7 @@ class Reader:
         self.at += 1
         step, pieces, inner = _STRING_STEP[opener], list[str](), InnerQuotes()
         while True:
+            self._step()
             found = step.search(self.text, self.at)
             if found is None:
                 raise JsonProblem("a string breaks off")

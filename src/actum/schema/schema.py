@@ -23,6 +23,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 import jsonschema_rs
+import msgspec
 from jsonschema_rs import ValidationError, ValidationErrorKind
 from msgspec import Struct
 
@@ -45,6 +46,8 @@ CHARACTERS_MAX = 20_000_000
 validator builds each error with the value that it is about. Of larger arguments a sample is looked at.
 """
 
+FOREIGN_BYTES_MAX = 512 * 1024
+"""A schema of another party may be so large as JSON."""
 APPLIED_MAX = 10_000
 """So many schemas may hold for one value. A schema of 2 KB can name another one twice, that one a third one twice, and
 so on, until nobody lives to see the end of a check."""
@@ -152,14 +155,16 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, fore
             machine, where no symbolic link is looked up.
 
     Raises:
-        BadTool: it is no JSON Schema, or refers to something outside itself, or to a kind that there is not. One line,
-            with the path of the problem.
+        BadTool: it is no JSON Schema, or refers to something outside itself, or to a kind that there is not, or it is
+            foreign and too large. One line, with the path of the problem.
 
     >>> compile_schema({"properties": {"a": {"type": "integer"}}}, where="tool 'add'").check({"a": "5"}).repairs
     ('a: "5" (string) read as 5 (integer)',)
     """
     kinds = _Kinds(foreign=foreign)
     try:
+        if foreign and len(msgspec.json.encode(schema)) > FOREIGN_BYTES_MAX:
+            raise BadTool(f"{where}: the schema is larger than {FOREIGN_BYTES_MAX // 1024} KB: make it smaller")
         document = schema if blanks else _refusing_blanks(schema, schema)
         if _applied(schema) > APPLIED_MAX:
             raise BadTool(f"{where}: more than {APPLIED_MAX} schemas hold for one value")

@@ -18,6 +18,8 @@ _NAME = re.compile(r"<\s*(/?)\s*([A-Za-z][\w:.-]*)")
 _NO_TEXT = frozenset({"script", "style", "iframe", "noscript", "xmp", "noembed", "noframes", "plaintext"})
 """Elements of HTML whose content is no text with entities."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+TAGS_MAX = 100_000
+"""Words of the author, and values that are declared as markup, may have so many marks of tags before a value."""
 _ELSEWHERE = "expected the value between tags, or within a quoted attribute"
 
 
@@ -33,12 +35,19 @@ def bind_markup(parts: Parts, *, is_html: bool = False) -> str:
     check_count(parts)
     written: list[str] = []
     place = _Place(is_html=is_html)
+    values_left = sum(1 for part in parts if isinstance(part, Given) and part.encoded != "raw")
+    tags_left = TAGS_MAX
     for part in parts:
         if not isinstance(part, Given) or part.encoded == "raw":
             text = part if isinstance(part, str) else part.text
-            place.read(text)
+            if values_left:  # else nothing needs to know where the text has come to
+                tags_left -= text.count("<")
+                if tags_left < 0:
+                    raise NoPlace(f"expected at most {TAGS_MAX} tags before the value")
+                place.read(text)
             written.append(text)
             continue
+        values_left -= 1
         place.check()
         if _CONTROL.search(part.text):
             raise NoPlace("expected text without control characters")
