@@ -35,6 +35,9 @@ _TOLD_ITEMS = frozenset({"mcp_call", "mcp_approval_request", "mcp_list_tools", "
 _TOLD_BLOCKS = frozenset({"mcp_tool_use", "mcp_tool_result", "thinking", "redacted_thinking"})
 _encode = msgspec.json.Encoder().encode
 
+PIECES_MAX = 5_000
+"""So many messages, and parts of messages, one request may tell an agent."""
+
 
 class ApprovalGiven(Struct, frozen=True):
     """A client's word on a call that waits for a person.
@@ -93,7 +96,9 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
     Raises:
         UsageError: it asks for something that an agent does not do, or is no request of its API.
     """
-    request, fields = asked.request, asked.fields
+    fields = asked.fields
+    _check_size(fields)
+    request = asked.request
     _check(request, fields)
     lost = tuple(lost_wishes(asked.surface, request.extras))
     approvals: tuple[ApprovalGiven, ...] = ()
@@ -122,6 +127,24 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
         answer_schema=request.output_schema,
         lost=lost,
     )
+
+
+def _check_size(fields: JsonObject) -> None:
+    """Refuse a conversation of very many pieces before the pieces are looked at.
+
+    Raises:
+        UsageError: it has more than `PIECES_MAX` messages and parts of messages.
+    """
+    for field, inner in (("messages", "content"), ("input", "content"), ("contents", "parts")):
+        said = fields.get(field)
+        if not isinstance(said, list):
+            continue
+        pieces = len(said)
+        for message in said if pieces <= PIECES_MAX else ():
+            parts = message.get(inner) if isinstance(message, dict) else None
+            pieces += len(parts) if isinstance(parts, list) else 0
+        if pieces > PIECES_MAX:
+            raise UsageError(f"{field}: an agent is told at most {PIECES_MAX} messages and parts of messages at once")
 
 
 def _check(request: Request, fields: JsonObject) -> None:
