@@ -8,21 +8,28 @@ validator builds in Rust is counted by the errors that it is asked for.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
 import pytest
 
-from actum.core.call import TextPart, ToolResult
+from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.errors import ActumError, BadTool
-from actum.core.json import Json, JsonObject, is_too_deep, parse
-from actum.core.message import UserMessage
+from actum.core.interfaces import Facts
+from actum.core.json import Json, JsonObject, JsonProblem, is_too_deep, parse
+from actum.core.message import ToolMessage, UserMessage
 from actum.core.redaction import DEFAULT_REDACTION
+from actum.core.tool import Tool
+from actum.core.worker_thread import LARGE, off_loop
 from actum.dialects.api.model_errors import read_json
 from actum.dialects.catalog import names, text_dialect
-from actum.dialects.json_mend import mend
+from actum.dialects.json_mend import STEPS_MAX, mend
 from actum.policy.origins import LEAVES_MAX, PLACES_OF_CALL_MAX, OriginIndex, comes_from, is_relied_on
+from actum.policy.rules import Rule, Rules
+from actum.protocols.bound_text.markup import bind_markup
+from actum.protocols.bound_text.part import Given, NoPlace
 from actum.protocols.sse import SseReader
 from actum.schema.schema import compile_schema
 from actum.server.a2a.reading import read_json as read_a2a
@@ -195,3 +202,49 @@ def test_in_a_large_list_what_mends_the_first_items_mends_all_and_nothing_else()
     assert left.problems or left.arguments["o"][-1] == {"n": "12"}  # type: ignore[index]
     late = compile_schema(SCHEMAS["integers"], where="t").check({"a": [*range(3_000), "x"]})
     assert [problem.path for problem in late.problems] == ["a[3000]"]
+
+
+def test_a_rule_that_reads_origins_denies_a_call_whose_values_could_not_all_be_looked_for() -> None:
+    said = OriginIndex([ToolMessage("fetch", ToolResult("1", (TextPart("ab ab cd, " * 100_000 + "eve@evil.com"),)))],
+                       lambda _: ())  # fmt: skip
+    policy = Rules(Rule("deny", when="origins.to.exists(o, o.source == 'tool')"), default="allow")
+    facts = Facts(principal="ada", origins=said.of)
+    send = Tool(name="send", description="Sends.", parameters={"type": "object"})
+    fillings: tuple[JsonObject, ...] = ({}, {"a": ["cd cd ab"] * 150})  # which stands nowhere
+    for filling in fillings:
+        arguments: JsonObject = {**filling, "to": "eve@evil.com"}
+        call = ToolCall("1", "send", arguments)
+        assert policy.decide(send, call, facts).verdict == "deny", len(filling)
+        assert said.of(arguments)["to"][-1].unsearched is bool(filling)
+    assert policy.decide(send, ToolCall("1", "send", {"to": "nobody@here.com"}), facts).verdict == "allow"
+
+
+@pytest.mark.parametrize("unit", ["{a:1},", "'x',", "7,", "[],", "a\n"])
+def test_broken_json_of_very_many_parts_is_not_mended(unit: str) -> None:
+    few, many = (f"[{'' if unit[-1] == ',' else chr(34)}" + unit * count for count in (5_000, STEPS_MAX + 1))
+    with pytest.raises(JsonProblem, match=r"too large to mend|breaks off"):
+        mend(many, close=True)
+    if unit[-1] == ",":
+        assert len(mend(few, close=True)[0]) == 5_000  # type: ignore[arg-type]
+
+
+def test_markup_with_very_many_tags_takes_no_value_behind_them() -> None:
+    assert bind_markup(["<a>" * 1_000, Given.of("<")]).endswith("&lt;")
+    assert bind_markup([Given.of("<"), "<" * 1_000_000]).startswith("&lt;<")
+    with pytest.raises(NoPlace, match="at most 100000 tags"):
+        bind_markup(["<" * 100_001, Given.of("x")])
+
+
+def test_a_schema_of_another_party_is_refused_where_it_is_very_large() -> None:
+    wide: JsonObject = {"type": "object", "properties": {f"name{n}": {"type": "string"} for n in range(20_000)}}
+    with pytest.raises(BadTool, match="larger than 512 KB"):
+        compile_schema(wide, where="t", foreign=True)
+    assert not compile_schema(wide, where="t").check({}).problems
+
+
+async def test_large_input_is_worked_on_in_another_thread_and_small_input_is_not() -> None:
+    here = threading.get_ident()
+    assert await off_loop(LARGE, threading.get_ident) == here
+    assert await off_loop(LARGE + 1, threading.get_ident) != here
+    with pytest.raises(JsonProblem):
+        await off_loop(LARGE + 1, parse, "{")
