@@ -180,10 +180,11 @@ class Redaction(Struct, frozen=True, kw_only=True):
         if len(text) < _SHORT:
             return NAMED.sub(_named, LOOKING.sub(_looked, text))
         folded = _folded(text)
-        looks = [any(word in folded for word in words) for words in _WORDS_OF_LOOKS.values()]
+        holds = folded.__contains__
+        looks = [any(map(holds, words)) for words in _WORDS_OF_LOOKS.values()]
         if any(looks):
             text = _looking(tuple(looks)).sub(_looked, text)
-        return NAMED.sub(_named, text) if any(word in folded for word in _WORDS_OF_NAMED) else text
+        return NAMED.sub(_named, text) if any(map(holds, _WORDS_OF_NAMED)) else text
 
 
 class RedactedStream:

@@ -99,9 +99,10 @@ class OriginIndex:
     @property
     def unread(self) -> int:
         """How much was said that was not taken apart yet, in characters."""
-        new = self._messages[self._sized :]
-        self._sized += len(new)
-        self._unread += sum(map(_size_of, new))
+        if self._sized != len(self._messages):
+            new = self._messages[self._sized :]
+            self._sized += len(new)
+            self._unread += sum(map(_size_of, new))
         return self._unread
 
     def take_apart(self) -> None:
