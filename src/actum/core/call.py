@@ -5,11 +5,12 @@ Every dialect decodes to a `ToolCall`, every toolset answers a `ToolResult`. Nei
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from .json import Json, JsonObject, dumps
+from .json import Json, JsonObject, dumps, same
 from .visible import on_one_line
 
 Effect = Literal["none", "done", "unknown"]
@@ -116,6 +117,42 @@ class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True, gc=Fals
     def arguments_text(self) -> str:
         """The arguments as JSON text: the source text where there is one."""
         return self.raw or dumps(self.arguments)
+
+
+REPEATED = "the reply says this call again under the same id: taken as one call"
+"""The repair of a call that a reply says more than once."""
+
+
+def differ(one: ToolCall, other: ToolCall) -> bool:
+    """Whether two calls that came under one id are two calls, and not one that is said twice.
+
+    A call that broke off says again what a whole call says whose text begins in the same way.
+
+    >>> differ(ToolCall("1", "add", {"a": 1}), ToolCall("1", "add", {"a": True}))
+    True
+    """
+    if one.name != other.name:
+        return True
+    if one.complete and other.complete:
+        return not same(one.arguments, other.arguments)
+    whole, broken = (one, other) if one.complete else (other, one)
+    return not whole.arguments_text().startswith(broken.raw.rstrip())
+
+
+def repeats(calls: Sequence[ToolCall]) -> list[int]:
+    """Which of the calls that came under one id only say again what the others say.
+
+    Args:
+        calls: all calls of a reply that came under this id, in order.
+
+    Returns:
+        Their places among the calls; none where any of the calls differs, because then the id names nothing. A call
+        that broke off and comes first is no repeat: it may have been told already, and is refused anyway.
+    """
+    one = next((place for place, call in enumerate(calls) if call.complete), 0)
+    if any(differ(calls[one], call) for call in calls):
+        return []
+    return [place for place in range(1, len(calls)) if place != one]
 
 
 class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
+from actum.core.call import REPEATED, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import UsageError
 from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject
@@ -97,6 +97,23 @@ def test_an_answer_is_told_as_the_protocol_has_it(reply: Reply, tools: list[Json
     assert (result["role"], result["stopReason"], result["content"]) == ("assistant", stop, content)
     back = reply_of(result)
     assert back.content == tuple(part for part in reply.content if not isinstance(part, ReasoningPart))
+
+
+PAY: JsonObject = {"type": "tool_use", "id": "1", "name": "pay", "input": {"to": "ada"}}
+SAID_TWICE: list[tuple[list[Json], list[tuple[str, tuple[str, ...]]]]] = [
+    ([PAY, PAY], [("1", (REPEATED,))]),
+    ([PAY, {"type": "text", "text": "Paid."}, PAY, {**PAY, "id": "2"}], [("1", (REPEATED,)), ("2", ())]),
+    ([PAY, PAY, {**PAY, "input": {"to": "eve"}}], [("1", ()), ("1", ()), ("1", ())]),
+    ([{**PAY, "id": ""}, {**PAY, "id": ""}], [("", ()), ("", ())]),
+]
+
+
+@pytest.mark.parametrize(("content", "calls"), SAID_TWICE)
+def test_a_call_that_an_answer_says_twice_under_one_id_is_one(
+    content: list[Json], calls: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    reply = reply_of({"role": "assistant", "model": "m", "content": content})
+    assert [(call.id, call.repairs) for call in reply.calls] == calls
 
 
 MIXED: JsonObject = {

@@ -113,6 +113,7 @@ class AnswerReader:
         if self._began and not self._draft.understood:
             raise ModelGarbled(f"the endpoint's answer is neither {self._answer.KIND} nor a stream of it")
         self._answer.finish()
+        self._draft.join_repeats()
         return self._draft.take()
 
     def _read(self, data: bytes, *, may_be_torn: bool = False) -> None:

@@ -5,6 +5,10 @@ so they can not differ. It knows nothing of any wire: which piece goes where is 
 of a part beyond our nouns lies in the part's `fields`, and in the reply under a key of that API; see `block_extras`.
 
 Arguments are collected as text and read once, when the call is settled.
+
+Within one reply an id of the endpoint names one call. Some servers say a call twice: at two indexes, or once more in
+their last chunk. So a call whose id came before waits, and all events behind it: a call that differs proves that this
+id names nothing, and a reply that ends without one proves that the call was only repeated (`join_repeats`).
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypeVar
 
-from ...core.call import TextPart, ToolCall
+from msgspec import structs
+
+from ...core.call import REPEATED, TextPart, ToolCall, differ, repeats
 from ...core.event import (
     CallDelta,
     CallSaid,
@@ -90,18 +96,20 @@ class OpenCall:
         index: which call of the reply, from 0.
         id: ours.
         wire_id: the endpoint's, empty where it gave none.
+        named: the endpoint's id by which a repeat of the call is known; mostly `wire_id`.
         pieces: of the arguments' source text.
         notes: what had to be mended beside the arguments.
         signature: an opaque token that goes back beside the call.
         said: the call, once it was told to be whole.
     """
 
-    __slots__ = ("fields", "id", "index", "name", "notes", "pieces", "said", "signature", "wire_id")
+    __slots__ = ("fields", "id", "index", "name", "named", "notes", "pieces", "said", "signature", "wire_id")
 
     def __init__(self, index: int, id: str, wire_id: str) -> None:
         self.index = index
         self.id = id
         self.wire_id = wire_id
+        self.named = ""
         self.name = ""
         self.pieces: list[str] = []
         self.notes: tuple[str, ...] = ()
@@ -163,6 +171,9 @@ class Draft:
         self.refusal = ""
         self.extras: JsonObject = {}
         self._ids: set[str] = set()
+        self._first: dict[str, OpenCall] = {}
+        self._came_again: set[str] = set()
+        self._names_nothing: set[str] = set()
 
     # The reply as a whole.
 
@@ -185,7 +196,9 @@ class Draft:
             self.deltas.append(TextDelta(words, refusal=True))
 
     def take(self) -> list[Delta]:
-        """The events since the last time."""
+        """The events since the last time; none as long as a call among them may be a repeat of another."""
+        if self._came_again:
+            return []
         deltas, self.deltas = self.deltas, []
         return deltas
 
@@ -252,11 +265,12 @@ class Draft:
         Args:
             kind: what to collect it in.
             wire_id: the endpoint's id, empty where it gives none.
-            id_: what to take for it then.
+            id_: what the endpoint lets us take for it then, such as the id of what the call stands in.
         """
         number = len(self.calls)
         call = kind(number, unique_id(wire_id or id_, number, self._ids), wire_id)
         self._ids.add(call.id)
+        self._identify(call, wire_id or id_)
         self.calls.append(call)
         self.parts.append(call)
         return call
@@ -266,6 +280,7 @@ class Draft:
         call.wire_id = wire_id
         call.id = unique_id(wire_id, call.index, self._ids)
         self._ids.add(call.id)
+        self._identify(call, wire_id)
 
     def name_call(self, call: OpenCall, name: str, arguments: str = "") -> None:
         """Tell a call by the name that it has on the wire, and what of its arguments came before."""
@@ -281,11 +296,63 @@ class Draft:
         """A call is whole, or as whole as it gets."""
         call.said = said
         self.deltas.append(CallSaid(call.index, said))
+        first = self._first[call.named].said if call.named in self._came_again else None
+        if first is not None and differ(first, said):
+            self._came_again.discard(call.named)
+            self._names_nothing.add(call.named)
 
     def say_calls(self, *, broke_off: bool) -> None:
         """Nothing more will come: tell the calls that were not told."""
         for call in self.unsaid:
             self.say_call(call, call.settle(broke_off=broke_off))
+
+    # Repeats.
+
+    def _identify(self, call: OpenCall, named: str) -> None:
+        """Remember the id by which a repeat of this call is known."""
+        call.named = named
+        is_first = self._first.setdefault(named, call) is call
+        if named and not is_first and named not in self._names_nothing:
+            self._came_again.add(named)
+
+    def join_repeats(self) -> None:
+        """Nothing more will come and all calls were told: make one call of those that one id names."""
+        if not self._came_again:
+            return
+        alike: dict[str, list[OpenCall]] = {named: [] for named in self._came_again}
+        for call in self.calls:
+            if call.named in alike:
+                alike[call.named].append(call)
+        self._came_again = set()
+        self._leave_out({call for calls in alike.values() for call in _repeats_of(calls)})
+
+    def _leave_out(self, left_out: set[OpenCall]) -> None:
+        """Take these calls out of the reply, and out of the events that were not taken yet.
+
+        All events of these calls and of those behind them are still there. That a call was repeated, only the reply
+        says: the event by which that call was told may be long gone.
+        """
+        self.calls = [call for call in self.calls if call not in left_out]
+        self.parts = [part for part in self.parts if part not in left_out]
+        numbers = {call.index: number for number, call in enumerate(self.calls)}
+        deltas, self.deltas = self.deltas, []
+        for delta in deltas:
+            if not isinstance(delta, CallDelta | CallSaid):
+                self.deltas.append(delta)
+            elif delta.index in numbers:
+                self.deltas.append(structs.replace(delta, index=numbers[delta.index]))
+        for number, call in enumerate(self.calls):
+            call.index = number
+
+
+def _repeats_of(calls: list[OpenCall]) -> list[OpenCall]:
+    """Those of the calls with one id that are repeats; the call that stays is told so."""
+    again = repeats([call.said for call in calls if call.said is not None])
+    stay = set(range(len(calls))).difference(again) if again else ()
+    for call in [calls[place] for place in stay]:
+        if call.said is not None and call.said.complete:
+            call.said = structs.replace(call.said, repairs=(*call.said.repairs, REPEATED))
+    return [calls[place] for place in again]
 
 
 def others(fields: JsonObject, known: Collection[str]) -> JsonObject:

@@ -8,14 +8,18 @@ Source: Model Context Protocol, 2025-11-25, Sampling; `CreateMessageRequestParam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from msgspec import structs
 
 from ...core.call import (
+    REPEATED,
     Failure,
     MediaPart,
     TextPart,
     ToolCall,
     ToolResult,
+    repeats,
 )
 from ...core.errors import UsageError
 from ...core.interfaces import (
@@ -119,7 +123,7 @@ def params_of(request: Request, max_tokens: int = 4096) -> JsonObject:
 
 
 def reply_of(result: JsonObject) -> Reply:
-    """A `CreateMessageResult`, as what a model of ours would have said.
+    """A `CreateMessageResult`, as what a model of ours would have said; a call that is said twice under one id is one.
 
     Raises:
         UsageError: it is none.
@@ -129,8 +133,27 @@ def reply_of(result: JsonObject) -> Reply:
     content, model = result.get("content"), result.get("model")
     parts = tuple(part for block in _list(content) for part in _reply_parts(block, "content", {}))
     return Reply(
-        parts, finish_reason=str(result.get("stopReason") or ""), model=model if isinstance(model, str) else ""
+        _said_once(parts),
+        finish_reason=str(result.get("stopReason") or ""),
+        model=model if isinstance(model, str) else "",
     )
+
+
+def _said_once(parts: Sequence[ReplyPart]) -> tuple[ReplyPart, ...]:
+    """The parts without the calls that only say again what another call with their id says."""
+    named: dict[str, list[tuple[int, ToolCall]]] = {}
+    for place, part in enumerate(parts):
+        if isinstance(part, ToolCall) and part.id:
+            named.setdefault(part.id, []).append((place, part))
+    kept: dict[int, ReplyPart] = dict(enumerate(parts))
+    for calls in named.values():
+        again = repeats([call for _, call in calls])
+        for number in again:
+            del kept[calls[number][0]]
+        if again:
+            place, call = calls[0]
+            kept[place] = structs.replace(call, repairs=(*call.repairs, REPEATED))
+    return tuple(kept.values())
 
 
 # Messages -------------------------------------------------------------------------------------------------------------

@@ -213,7 +213,7 @@ class ChatAnswer:
             self._read_content(refusal, RefusalPart)
         if items := get("tool_calls"):
             self._read_calls(items if isinstance(items, list) else [items], whole=whole)
-        if call := get("function_call"):
+        if (call := get("function_call")) and not _says_again(call, items):
             self._read_calls([call], whole=whole)
         for name, value in others(message, _KNOWN).items():
             self._more.setdefault(name, []).append(value)
@@ -335,7 +335,8 @@ class ChatAnswer:
     def _begin_call(self, index: Json, wire_id: str) -> _ChatCall:
         if self._calls:
             self._try_to_settle(self._calls[-1])
-        call = self.draft.begin_call(_ChatCall, wire_id)
+        here = self._slots.get(index) if isinstance(index, int) else None
+        call = self.draft.begin_call(_ChatCall, wire_id, here.named if here else "")
         self._calls.append(call)
         if wire_id:
             self._slots[wire_id] = call
@@ -357,6 +358,17 @@ class ChatAnswer:
             arguments, id_ = (said.raw, said.id) if call.is_custom else ("", "")
             self.draft.deltas.append(CallDelta(call.index, self._untold(call), arguments, id_))
         self.draft.say_call(call, said)
+
+
+def _says_again(call: Json, items: Json) -> bool:
+    """A `function_call` beside `tool_calls` is one of these in the form of 2023: some servers write both forms."""
+    if not items or not isinstance(call, dict):
+        return False
+    functions = [
+        item.get("function") for item in (items if isinstance(items, list) else [items]) if isinstance(item, dict)
+    ]
+    names = [function.get("name") for function in functions if isinstance(function, dict)]
+    return not call.get("name") or call["name"] in names
 
 
 def read_usage(usage: JsonObject) -> Usage:
