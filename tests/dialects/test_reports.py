@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,11 @@ from actum.dialects import dialect
 from actum.dialects.api.draft import Draft, OpenCall
 from actum.dialects.base import ApiDialect
 from tests.dialects.api_corpus import CORPUS, case_of, check_events, check_every_cut
+from tests.dialects.text_corpus import expected_of, output_of, pieces_of, read_in, summary, tools_of
 from tests.each import each_path
 
 WIRES = sorted((CORPUS / "reports").glob("*/*.wire"))
+TEXTS = sorted((CORPUS / "reports").glob("*/*.txt"))
 
 
 def api_of(path: Path) -> ApiDialect:
@@ -48,6 +51,18 @@ def test_a_reply_that_was_joined_is_written_and_read_again_without_a_repeat(path
         assert [(call.name, call.arguments, call.repairs) for call in read.calls] == [
             (call.name, call.arguments, ()) for call in reply.calls
         ]
+
+
+@each_path(TEXTS)
+def test_a_text_of_a_report_reads_as_it_should_in_any_pieces(path: Path) -> None:
+    found, text, tools = dialect(path.parent.name), output_of(path), tools_of("reports")
+    assert not isinstance(found, ApiDialect)
+    whole = read_in([text], found, tools)
+    assert summary(whole[0]) == expected_of(path)
+    assert json.loads(path.with_suffix(".json").read_text("utf-8"))["source"]
+    for cut in range(1, len(text)):
+        assert read_in(pieces_of(text, [cut]), found, tools) == whole, cut
+    assert read_in(list(text), found, tools) == whole
 
 
 # A call that came before waits, with all events behind it, until it is known what it is.
@@ -113,3 +128,25 @@ def test_a_repeat_that_broke_off_is_none_and_a_broken_first_call_stays_refused(
     draft.join_repeats()
     calls: tuple[ToolCall, ...] = draft.reply(Usage()).calls
     assert [call.raw for call in calls] == kept
+
+
+def test_very_many_repeats_are_joined_without_comparing_each_call_with_each() -> None:
+    compared = 0
+
+    class Counted(OpenCall):
+        __slots__ = ()
+        __hash__ = OpenCall.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return self is other
+
+    draft = Draft()
+    for number in range(2_000):
+        call = draft.begin_call(Counted, f"id_{number % 2}")
+        draft.name_call(call, "f")
+        draft.say_call(call, call.settle(broke_off=False))
+    draft.join_repeats()
+    assert len(draft.reply(Usage()).calls) == 2
+    assert compared < 2_000

@@ -56,6 +56,26 @@ class Chatty:
         return self._reply
 
 
+BEAM = (
+    "<|start|>assistant to=get_weather<|channel|>analysis <|constrain|>xml<|message|>"
+    '<rfl:parameter name="city">\nOslo\n</rfl:parameter>'
+)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(("reason", "complete"), [("stop", True), ("", True), ("length", False), ("max_tokens", False)])
+async def test_a_call_without_its_last_mark_is_whole_unless_the_endpoint_says_that_it_broke_off(
+    reason: str, complete: bool, streamed: bool
+) -> None:
+    inner = Chatty(structs.replace(Reply.of(BEAM), finish_reason=reason), [TextDelta(text) for text in BEAM])
+    told: list[Delta] = []
+    reply = await Prompted(inner, text_dialect("beam")).reply(ASKED, told.append if streamed else None)
+    (call,) = reply.calls
+    assert (call.name, call.complete) == ("get_weather", complete)
+    assert call.arguments == ({"city": "Oslo"} if complete else {})
+    assert [delta.call for delta in told if isinstance(delta, CallSaid)] == ([call] if streamed else [])
+
+
 @pytest.mark.row("S8")
 @pytest.mark.parametrize("name", SAID)
 async def test_a_model_that_only_writes_calls_a_tool(name: str) -> None:

@@ -40,6 +40,14 @@ class Decoder(Protocol):
 class TextDecoder(Decoder, Protocol):
     """Reads what a model wrote in a text dialect."""
 
+    def close(self, *, cut_off: bool = False) -> list[Delta]:
+        """The input is at its end; see `Decoder.close`.
+
+        Args:
+            cut_off: the endpoint says that it broke the output off, at a limit of its length for one. A call whose last
+                mark is missing then broke off; else the server may have taken that mark away.
+        """
+
     @property
     def settled(self) -> bool:
         """What was told stays as it was told: no `ThoughtEnded` can come any more."""

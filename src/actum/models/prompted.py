@@ -104,7 +104,7 @@ class _Reading:
     def finish(self, inner: Reply) -> Reply:
         self._reasoned = self._reasoned or _reasoned(inner)
         decoder = self._decoder or self._read(_text(inner))
-        self._tell(decoder.close())
+        self._tell(decoder.close(cut_off=bool(inner.cut_off)))
         read = decoder.reply
         if decoder.unclosed and not inner.cut_off:
             answer = _decoded(self._dialect, inner, self._tools, reasoned=True).reply
@@ -277,7 +277,7 @@ def _read_whole(dialect: TextDialect, reply: Reply, tools: Sequence[Tool]) -> Re
 def _decoded(dialect: TextDialect, reply: Reply, tools: Sequence[Tool], *, reasoned: bool) -> TextDecoder:
     decoder = dialect.decoder(tools=tools, reasoned=reasoned)
     decoder.feed(_text(reply))
-    decoder.close()
+    decoder.close(cut_off=bool(reply.cut_off))
     return decoder
 
 

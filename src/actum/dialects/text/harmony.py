@@ -169,7 +169,7 @@ class HarmonyReader:
         self._closing = True
         self.read("")
         if self._reader is not None:
-            self._reader.stop()
+            self._reader.stop(whole=last and not self._speech.cut_off)
         elif self._header:
             self._break_header()
 

@@ -236,8 +236,8 @@ class TextReader:
             self._uneventful = not self._stretch.behind_call
         return self._speech.take()
 
-    def close(self) -> list[Delta]:
-        """The input is at its end: return what was held back. A call that broke off is reported as not complete."""
+    def close(self, *, cut_off: bool = False) -> list[Delta]:
+        """The input is at its end: return what was held back; see `TextDecoder`."""
         self._closing = True
         self._read(self._utf8.decode(b"", True))
         if (mark := self._swallowed()) is not None:
@@ -245,6 +245,7 @@ class TextReader:
         if self._thought is not None:
             self._end_unclosed_thought()
         else:
+            self._speech.cut_off = cut_off
             self._stretch.end(last=True)
         return self._speech.take()
 

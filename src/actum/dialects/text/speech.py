@@ -73,10 +73,12 @@ class Speech:
             be noted on it.
         calls: how many have ended.
         settled: a thought was opened or closed, so that no closing mark makes reasoning of what was said before it.
+        cut_off: the endpoint says that it broke the output off.
     """
 
     def __init__(self) -> None:
         self.waits = False
+        self.cut_off = False
         self.settled = False
         self._ended: CallRead | None = None
         self._late: tuple[str, ...] = ()

@@ -45,7 +45,7 @@ class Read:
             self.at = self.reader.feed(text[:end], self.at, closing=end == len(text))
         self.ended = self.reader.ended
         if whole and not self.ended:
-            self.reader.stop()
+            self.reader.stop(whole=False)
         self.reply: Reply = self._speech.reply
         self.told = "".join(delta.arguments for delta in self._speech.take() if isinstance(delta, CallDelta))
 

@@ -110,7 +110,7 @@ REST = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
 MARKED = st.lists(
     st.sampled_from(
         [
-            *("<tool_call>", "</tool_call>", "<function=", "</function", "<parameter=x>", "</parameter", "<arg_value>"),
+            *("<tool_call>", "</tool_call>", "<function=", "</function", "<parameter=x", "</parameter", "<arg_value>"),
             *("[TOOL_CALLS]", "[ARGS]", "<|python_tag|>", "<|tool_call_end|>", "<｜tool▁call▁end｜>", "<think>", "```"),
             *('"', "'", "\\", "{", "}", "[", "]", "(", ")", ",", "\n", "\t", " ", "a", "文", "😀", "</s>", "\u2028"),
         ]

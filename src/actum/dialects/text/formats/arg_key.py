@@ -51,6 +51,7 @@ def _pairs(before: str, behind: str, *, separator: str = "") -> XmlCall:
             ),
         ),
         parameter_start=key,
+        value_start=value,
         value_end=value_end,
         form=("{name}" + separator + "\n", ""),
         parameter_form=f"{key}{{key}}{key_end}\n{value}{{value}}{value_end}\n",

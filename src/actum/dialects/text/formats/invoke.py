@@ -195,7 +195,9 @@ MINICPM5 = Format(
         models=("minicpm5", "minicpm-5"),
         signs=(sign("<function name=", "<param name="),),
     ),
-    bodies=(structs.replace(_invoke("", words=("function", "param")), sections=True),),
+    bodies=(
+        structs.replace(_invoke("", words=("function", "param")), sections=True, wrappers=("arguments", "properties")),
+    ),
     opens=("<tool_call>",),
     closes=("</tool_call>",),
     drops=("<|im_end|>", "<|endoftext|>"),

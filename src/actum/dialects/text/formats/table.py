@@ -39,6 +39,7 @@ QWEN_XML = XmlCall(
     value_end="</parameter>",
     end="</function>",
     padded=True,
+    next_ends=True,
     form=("<function={name}>\n", "</function>"),
     parameter_form="<parameter={key}>\n{value}\n</parameter>\n",
 )
@@ -358,6 +359,7 @@ GLM4_5 = Format(
                 refuse=re.compile(r"(?:<arg_key>)?(?:[^<>]{160}|[^<>]*(?:<[^a/]|</[^a]|>))"),
             ),
             parameter_start="<arg_key>",
+            value_start="<arg_value>",
             value_end="</arg_value>",
             form=("{name}\n", ""),
             parameter_form="<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n",

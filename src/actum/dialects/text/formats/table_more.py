@@ -285,7 +285,11 @@ SEED_OSS = Format(
         models=("seed-oss", "seed_oss"),
         signs=(sign("<seed:tool_call>"),),
     ),
-    bodies=(structs.replace(QWEN_XML, padded=False, parameter_form="<parameter={key}>{value}</parameter>\n"),),
+    bodies=(
+        structs.replace(
+            QWEN_XML, padded=False, next_ends=False, parameter_form="<parameter={key}>{value}</parameter>\n"
+        ),
+    ),
     opens=("<seed:tool_call>",),
     closes=("</seed:tool_call>",),
     drops=("<seed:eos>", "<seed:bos>"),

@@ -127,7 +127,20 @@ class Frame:
         name: the tool of the call that it is, once that is certain, and what was mended to read it.
     """
 
-    __slots__ = ("_doubt", "_fields", "_key", "_pieces", "_start", "kind", "name", "said", "tagged", "trusted", "used")
+    __slots__ = (
+        "_doubt",
+        "_fields",
+        "_key",
+        "_lost",
+        "_pieces",
+        "_start",
+        "kind",
+        "name",
+        "said",
+        "tagged",
+        "trusted",
+        "used",
+    )
 
     def __init__(self, kind: str, *, trusted: bool, tagged: bool = False) -> None:
         self.kind = kind
@@ -141,6 +154,7 @@ class Frame:
         self._key: str | None = None
         self._fields: dict[str, str] = {}  # source of the pairs before the current one, by key in lower case
         self._doubt = ""
+        self._lost = ""  # what stood where a pair should, and is none
 
     @property
     def source(self) -> str:
@@ -172,6 +186,8 @@ class Frame:
                 self._compare(Field(self._fields[key]), Field(text))
             elif key:
                 self._fields[key] = text
+            elif not self._lost:
+                self._lost = text.strip()
         self._pieces.append(mark)
         self.drop_segment()
 
@@ -291,9 +307,10 @@ class Frame:
         value = segment[_end_of_key(segment) :].strip() if key else ""
         if value[-1:] in tuple("\"'”}]") and len(value) > 1 and not Field(segment).broken:
             self.end_segment("")
-            key = value = ""
+            key = value = segment = ""
         called = self.called(key, box)
         if called is not None:
+            closed = closed and not segment.strip()  # or a pair broke off, which may be the arguments
             whole = self.settle(box) if closed or any(name in self._fields for name in ARGUMENT_KEYS) else None
             if whole is not None:
                 return with_repairs(whole, "closing bracket missing")
@@ -320,6 +337,9 @@ class Frame:
             return None
         for key in rest:
             del self._fields[key.strip().lower()]
+        if self._lost:
+            lost = f"{self._lost[:40]!r} is no pair of a name and a value"
+            return CallRead(name, {}, self.source, complete=False, repairs=(lost,))
         if any(field.broken for field in rest.values()):
             doubts = tuple(field.doubt for field in rest.values() if field.doubt)
             return CallRead(name, {}, self.source, complete=False, repairs=doubts)

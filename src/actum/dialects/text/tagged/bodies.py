@@ -59,8 +59,13 @@ class BodyReader(Protocol):
     def feed(self, text: str, at: int, *, closing: bool) -> int:
         """Take what is certain of the text from a place on; returns the place behind it."""
 
-    def stop(self) -> None:
-        """The input ended inside the call: report it as not complete."""
+    def stop(self, *, whole: bool) -> None:
+        """The input ended inside the call: report it as not complete.
+
+        Args:
+            whole: the output is known to have come to its own end, so that only a mark can be missing that servers take
+                away.
+        """
 
     @property
     def text(self) -> str:
@@ -162,7 +167,7 @@ class ValueReader:
                 self.ended = True
         return at
 
-    def stop(self) -> None:
+    def stop(self, *, whole: bool) -> None:
         self._text = self._value.break_off()
         self.ended = True
 
@@ -261,10 +266,18 @@ def resolve(said: str, box: Toolbox) -> tuple[str, tuple[str, ...]]:
     """The tool of a name in a head; the name itself where there is no such tool."""
     name = said.strip()
     found = box.find(name)
+    if found is None and (half := _half(name)) and (found := box.find(half)):
+        return found[0], (f"read {name[:40]!r} as {found[0]!r}",)
     if found is None and name.isdigit() and len(box.tools) == 1:
         (only,) = box.tools
         return only, (f"read {name!r} as {only!r}",)
     return found or (name, ())
+
+
+def _half(name: str) -> str:
+    """The name that stands on both sides of a point, a colon or a slash (`save.save`); empty where two names do."""
+    half, rest = name[: len(name) // 2], name[len(name) // 2 :]
+    return half if rest[1:] == half and rest[:1] in (".", ":", "/") else ""
 
 
 class Arguments:
@@ -332,6 +345,7 @@ class CallBuilder:
         self.arguments: JsonObject = {}
         self.repairs = list(repairs)
         self.source: list[str] = []
+        self._inside: dict[str, str] = {}
         self._speech = place.speech
         self._tool = place.box.tools.get(name)
         self._begun = False
@@ -375,12 +389,25 @@ class CallBuilder:
         elif text:
             self.repairs.append(f"ignored {text[:40]!r} between the parameters")
 
+    def begins_inside(self, key: str, holder: str) -> None:
+        """What looks like the beginning of a parameter stands in the value of another: `end` finds whether it is one.
+
+        Args:
+            key: the parameter's name.
+            holder: the parameter in whose value it stands.
+        """
+        if key != holder and self._tool is not None and not self.lacks(key):
+            self._inside.setdefault(key, holder)
+
     def doubt(self, why: str) -> None:
         """The call has two meanings: it will not be complete. The first reason counts."""
         self._doubt = self._doubt or why
 
     def end(self) -> None:
         """The call is at its end: complete, unless there is doubt about what it means."""
+        for key, holder in self._inside.items():
+            if key not in self.arguments:
+                self.doubt(f"{key[:40]!r} stands in the value of {holder[:40]!r}, whose end is missing")
         if self._doubt:
             self.repairs.append(self._doubt)
             self.break_off()
@@ -422,5 +449,5 @@ class _NoCall:
     def feed(self, text: str, at: int, *, closing: bool) -> int:
         return at
 
-    def stop(self) -> None:
+    def stop(self, *, whole: bool) -> None:
         pass

@@ -339,7 +339,7 @@ class TaggedReader:
         self._closing = True
         self.read("")
         if self._reader is not None:
-            self._reader.stop()
+            self._reader.stop(whole=last and not self._speech.cut_off)
             self._end_call()
         self._end_unclosed()
         self._give_up_lead()
@@ -472,6 +472,8 @@ class TaggedReader:
                 self._reader = body.reader(found, place)
                 self.begun += 1
                 self._state = self._in_call
+                if self._reader.ended:  # text to the user follows, at once: a thought may begin in it
+                    self._reader, self._lead, self._state = None, "", self._in_prose
                 return at + start
             waits = waits or found is WAIT
         return at if waits else None

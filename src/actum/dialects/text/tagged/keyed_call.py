@@ -2,11 +2,13 @@
 
 What a value is, its parameter's schema says (`written_values`). A string between its marks is told as it comes; a list,
 an object or a bare word is told when it is at its end. A mark of strings inside a string is data, unless what stands
-behind it shows that the string ended there.
+behind it shows that the string ended there. A string in which another one begins and does not end has lost its own end:
+the call is not complete.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Final
@@ -48,12 +50,12 @@ _HEAD = CallHead(
     refuse=re.compile(rf"{unlike('call:')}|call:(?:(?!{_NAME}|\Z)|{_NAME}{{129}}|{_NAME}++[^{{])"),
 )
 _MARKED_HEAD = CallHead(
-    re.compile(rf"(?::?call:)?(?P<name>{_NAME}{{1,128}})\{{"),
+    re.compile(rf"(?::?call:|:)?(?P<name>{_NAME}{{1,128}})\{{"),
     may=re.compile(
-        "|".join(begun(before, re.compile(rf"{_NAME}{{1,128}}"), "{") for before in ("", "call:", ":call:"))
+        "|".join(begun(before, re.compile(rf"{_NAME}{{1,128}}"), "{") for before in ("", ":", "call:", ":call:"))
     ),
 )
-"""Behind an opening mark the word `call:` may be missing, or stand behind a colon too many."""
+"""Behind an opening mark the word `call` may be missing, or `call:`, or `call:` stands behind a colon too many."""
 _BARE = KnownHead(_HEAD.match, refuse=_HEAD.refuse, word=re.compile(r"[^\s{}<>()]+"))
 _PLAIN_KEY = re.compile(r"[\w.\-]+")
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -104,6 +106,30 @@ def write_keyed(value: Json, quote: str) -> str:
             return "{" + ",".join([f"{key}:{item}" for key, item in zip(keys, values, strict=True)]) + "}"
         case _:
             return dumps(value)
+
+
+def _holds_another(said: str, mark: str) -> bool:
+    """A string begins in the text of another and does not end there: right behind what stands before a value."""
+    depth = 0
+    for found in _begins_or_ends(mark).finditer(said) if mark in said else ():
+        depth = depth + 1 if found["begins"] is not None else max(0, depth - 1)
+    return depth > 0
+
+
+def _keys_inside(said: str, mark: str) -> list[str]:
+    """The keys in the text of a string behind which another string begins, or would begin with its closing mark."""
+    return [found[1] for found in _later_key(mark).finditer(said)] if ":" in said else []
+
+
+@functools.cache
+def _later_key(mark: str) -> re.Pattern[str]:
+    return re.compile(rf",\s{{0,4}}([\w.\-]{{1,160}})\s{{0,4}}:\s{{0,4}}(?:{re.escape(mark)}|\Z)")
+
+
+@functools.cache
+def _begins_or_ends(mark: str) -> re.Pattern[str]:
+    """A mark of strings, where no backslash makes data of it."""
+    return re.compile(rf"(?P<begins>(?:[,\[{{]|:\s{{0,4}}){re.escape(mark)})|(?<!\\){re.escape(mark)}")
 
 
 def _loud(schema: Json) -> Json:
@@ -170,7 +196,7 @@ class KeyedReader:
                 break
         return at
 
-    def stop(self) -> None:
+    def stop(self, *, whole: bool) -> None:
         self._call.break_off()
         self.ended = True
 
@@ -191,6 +217,8 @@ class KeyedReader:
         found = self._key_head.sees(text, at, closing=closing)
         if isinstance(found, re.Match):
             self._key = (found["quoted"] or found["json"] or "") if found["bare"] is None else found["bare"].strip()
+            if self._quote in self._key:
+                self._call.doubt(f"the end of the name {self._key[:40]!r} is missing")
             self._kinds = self._call.kinds(self._key)
             self._call.open(self._key)
             self._word, self._blank, self._json, self._value = [], True, [], []
@@ -288,6 +316,12 @@ class KeyedReader:
             return at + len(mark)
         self._state = self._in_value
         said = "".join(self._string)
+        for key in _keys_inside(said, mark):
+            self._call.begins_inside(key, self._key)
+        if _holds_another(said, mark):
+            self._call.doubt(
+                f"the end of the value of {self._key[:40]!r} is missing, and more of the call stands in it"
+            )
         if self._stack or mark == '"':
             self._json.append(f'"{said}"' if mark == '"' else dumps(said))
         elif told:

@@ -47,6 +47,15 @@ _NAME = r"[^\W\d][\w.\-]{0,127}"
 KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
 """What a keyword looks like before its value."""
 _BLANKS = re.compile(r"[ \t\r]*")
+_KEY_MAX = 140
+_STRINGS_INSIDE = {
+    quote: re.compile(
+        rf"(?P<begins>(?:[,(]\s{{0,4}}(?P<key>[^\W\d]\w{{0,127}})\s{{0,4}}=|[,(\[{{:=])\s{{0,4}}[bru]?{quote})|(?<!\\){quote}"
+    )
+    for quote in "'\""
+}
+"""By the quote of a string: another string that begins in it, or a quote that may end one."""
+_KEY_AT_END = re.compile(r"[,(]\s{0,4}([^\W\d]\w{0,127})\s{0,4}=\s{0,4}['\"]\Z")
 _LATER_KEYWORD = re.compile(r"\s([^\W\d]\w*)\s*=(?!=)")
 
 _CALL_HEAD = CallHead(
@@ -136,7 +145,7 @@ class PythonicReader:
                 break
         return at
 
-    def stop(self) -> None:
+    def stop(self, *, whole: bool) -> None:
         if self._state in (self._behind, self._next, self._alone):
             self._settle()
         elif self._call is not None:
@@ -305,6 +314,8 @@ class PythonicReader:
         else:
             if kinds == {"string"} and isinstance(value, int | float):
                 value = source
+        if source[:1] in _STRINGS_INSIDE and not source.startswith(source[0] * 3):
+            self._look_inside(key, source)
         self._give(key, value)
 
     def _holds_another(self, source: str) -> bool:
@@ -312,6 +323,20 @@ class PythonicReader:
         assert self._call is not None
         names = self._place.box.parameters(self._call.name)
         return any(found[1] in names for found in _LATER_KEYWORD.finditer(source))
+
+    def _look_inside(self, key: str, source: str) -> None:
+        """A string in which another one begins and does not end has lost its own end."""
+        assert self._call is not None
+        quote, depth = source[0], 0
+        bare = source.count(quote) - source.count("\\" + quote) > 2
+        for found in _STRINGS_INSIDE[quote].finditer(source, 1, len(source) - 1) if bare else ():
+            if found["key"]:
+                self._call.begins_inside(found["key"], key)
+            depth = max(0, depth - 1) if found["begins"] is None else depth + 1
+        if depth:
+            self._call.doubt(f"the end of the value of {key[:40]!r} is missing, and more of the call stands in it")
+        elif (last := _KEY_AT_END.search(source[-_KEY_MAX:])) is not None:
+            self._call.begins_inside(last[1], key)
 
     def _give(self, key: str, value: Json) -> None:
         assert self._call is not None

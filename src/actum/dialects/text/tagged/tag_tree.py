@@ -10,7 +10,7 @@ import re
 
 from ....core.json import DEPTH_MAX, Json, JsonObject, JsonProblem
 from ....schema.coercion import node_at
-from ...written_values import kinds_at, read_text
+from ...written_values import Kinds, kinds_at, read_text
 
 _ITEM = "item"
 
@@ -66,10 +66,19 @@ class _Reader:
             self.at = tag.end()
             found.append((tag[2], self.value(self._part(schema, tag[2]), tag[2], depth + 1)))
         if not found:
-            return read_text(said, kinds_at(schema, self._root))[0]
+            return self._plain(said, kinds_at(schema, self._root))
         if said.strip():
             raise JsonProblem(f"{said.strip()[:40]!r} stands between tags")
         return self._collected(found, schema)
+
+    def _plain(self, said: str, kinds: Kinds) -> Json:
+        """A value without tags; where nothing stands, a list or an object is empty."""
+        if not said.strip() and "string" not in kinds:
+            if "array" in kinds:
+                return []
+            if "object" in kinds:
+                return {}
+        return read_text(said, kinds)[0]
 
     def _collected(self, found: list[tuple[str, Json]], schema: Json) -> Json:
         kinds = kinds_at(schema, self._root)

@@ -2,10 +2,14 @@
 
 What a value is, its parameter's schema says (`written_values`). A string is told as it comes. A tag in a value is data,
 unless what stands behind it shows that the value ended there.
+
+A value in which another parameter begins and does not end has lost its own closing tag: nobody knows where the value
+ended, so the call is not complete.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 
@@ -33,6 +37,7 @@ from .bodies import (
 from .tag_tree import read_tree
 
 CLOSING_TAG_MISSING = "closing tag missing"
+LAST_MARK_MISSING = "the last mark is missing"
 _SECTION, _SECTION_END = "<![CDATA[", "]]>"
 _SECTION_END_INSIDE = "]]" + _SECTION_END + _SECTION + ">"
 _NEEDS_SECTION = re.compile(r"[<&\n]")
@@ -46,11 +51,15 @@ class XmlCall(Struct, frozen=True, kw_only=True):
         head: with the group `name`.
         parameter: how a parameter begins, with the group `key`. A group `string` says by `true` or `false` whether
             the value is a string, whatever the schema says; a group `type` says it by the name of a JSON type.
+        value_start: the mark right before a value, where the parameter's head is more than one tag; else empty.
         value_end: what ends a value; `{key}` is filled in.
         tree: a value may be tags in tags, each behind this mark (`tag_tree`); empty where it never is.
         whole_end: what ends the object of all arguments, which stands where `parameter` has the group `whole`.
         end: what ends the call; empty where a closing mark does.
+        end_stripped: the mark behind the call ends the whole output, so that servers take it away: at the end of the
+            output, a call of which all else is closed is whole without it.
         padded: a line break stands around each value and is no part of it.
+        next_ends: a known parameter that begins in a line of its own ends a value whose own end is missing.
         form, parameter_form: how a call and a parameter are written; `{name}`, `{key}`, `{value}` are filled in, and
             `{string}` or `{type}` by what the value is.
         unmarked: the call may stand without opening mark.
@@ -62,11 +71,14 @@ class XmlCall(Struct, frozen=True, kw_only=True):
     head: CallHead
     parameter: CallHead
     parameter_start: str
+    value_start: str = ""
     value_end: str
     tree: str = ""
     whole_end: str = ""
     end: str = ""
+    end_stripped: bool = False
     padded: bool = False
+    next_ends: bool = False
     form: tuple[str, str]
     parameter_form: str
     unmarked: bool = True
@@ -121,6 +133,7 @@ class XmlReader:
         self._value_end = row.value_end
         self._kinds: Kinds = frozenset()
         self._fresh = False
+        self._sectioned = False
         self._waits = False
         self._value: list[str] = []
         self._stray: list[str] = []
@@ -130,7 +143,7 @@ class XmlReader:
         row = self._row
         pad = ("", "\n") if row.padded else ("",)
         ends = [mark for mark in (value_end, row.whole_end, row.end, *self._place.closes.all) if mark]
-        openings = ["\n" + row.parameter_start] if row.padded else []
+        openings = ["\n" + row.parameter_start] if row.next_ends else []
         return Marks([*(line + end for line in pad for end in ends), *openings])
 
     @property
@@ -148,8 +161,11 @@ class XmlReader:
                 break
         return at
 
-    def stop(self) -> None:
-        self._call.break_off()
+    def stop(self, *, whole: bool) -> None:
+        if whole and self._row.end_stripped and self._state == self._between:
+            self._finish(LAST_MARK_MISSING)
+        else:
+            self._call.break_off()
         self.ended = True
 
     def _between(self, text: str, at: int, closing: bool) -> int:
@@ -189,6 +205,7 @@ class XmlReader:
             self._in_value_marks = self._marks_in_value(self._value_end)
         self._wraps = whole or (self._key in self._row.wrappers and self._call.lacks(self._key))
         self._fresh = self._row.padded
+        self._sectioned = False
         self._value = []
         if self._wraps:
             self._kinds = _OBJECT
@@ -207,6 +224,7 @@ class XmlReader:
         """The value may stand in a section, in which every tag is data."""
         if text.startswith(_SECTION, at):
             self._state = self._in_section
+            self._sectioned = True
             return at + len(_SECTION)
         if closing or not _SECTIONS.may_begin(text, at):
             self._state = self._in_value
@@ -279,8 +297,9 @@ class XmlReader:
     def _end_value(self, *repairs: str) -> None:
         text = "".join(self._value)
         self._call.repairs += repairs
+        value: Json = text
         if self._wraps:
-            self._unwrap(text)
+            value = self._unwrap(text)
         elif self._streams:
             self._call.give(self._key, text)
             self._call.tell('"')
@@ -289,12 +308,56 @@ class XmlReader:
             self._call.give(self._key, value)
             self._call.repairs += mended
             self._call.tell(dumps(value))
+        is_marked_up = bool(self._row.tree) and f"{self._row.tree}<" in text
+        if isinstance(value, str) or is_marked_up:  # any other value was read to its end
+            self._look_inside(text, whole=not repairs)
         self._state = self._between
+
+    def _look_inside(self, text: str, *, whole: bool) -> None:
+        """Doubt a value whose own end is missing, so that more of the call stands in it.
+
+        Args:
+            text: the value.
+            whole: it ended with its own mark, which may be that of another value.
+        """
+        if self._holds_another(text) or (not whole and self._holds_mark(text)):
+            end = f"the end of the value of {self._key[:40]!r} is missing"
+            self._call.doubt(f"{end}, and more of the call stands in it")
+
+    def _holds_another(self, text: str) -> bool:
+        """A parameter begins in the text of a value and does not end there."""
+        row, depth = self._row, 0
+        if self._sectioned and text.count(_SECTION) <= text.count(_SECTION_END):
+            return False  # in a section every tag is data
+        if row.value_start and row.value_start in text:
+            for found in _key_before(row.value_start).finditer(text):
+                self._call.begins_inside(found[1], self._key)
+        if row.parameter_start not in text:
+            return False
+        for found in _begins_or_ends(row.parameter_start, row.value_end).finditer(text):
+            if found["begins"] is None:
+                depth = max(0, depth - 1)
+            elif (key := self._key_at(text, found.start())) is not None:
+                self._call.begins_inside(key, self._key)
+                depth += 1
+        return depth > 0
+
+    def _key_at(self, text: str, at: int) -> str | None:
+        """The name of the parameter that begins here; None where none does, but another mark, or other text."""
+        head = self._row.parameter.sees(text, at, closing=True)
+        if not isinstance(head, re.Match) or self._place.stops.pattern.match(text, at):
+            return None
+        return self._row.plain((head["key"] or "").strip())
+
+    def _holds_mark(self, text: str) -> bool:
+        """A mark of a parameter or of a call stands in the text of a value."""
+        marks = [mark for mark in (self._value_end, self._row.end, self._row.parameter_start) if mark]
+        return any(mark in text for mark in marks) or self._place.stops.pattern.search(text) is not None
 
     def _read(self, text: str) -> tuple[Json, tuple[str, ...]]:
         """The value of a text that is no string as it stands."""
         mark = self._row.tree
-        if not mark or f"{mark}<" not in text:
+        if not mark or (text.strip() and f"{mark}<" not in text):
             return read_text(text, self._kinds)
         try:
             return read_tree(text, mark, *self._call.schema(self._key)), ()
@@ -302,8 +365,8 @@ class XmlReader:
             self._call.doubt(str(problem))
             return text, ()
 
-    def _unwrap(self, text: str) -> None:
-        """The arguments stand in a parameter that the tool does not have."""
+    def _unwrap(self, text: str) -> Json:
+        """The arguments stand in a parameter that the tool does not have. Returns what stands there."""
         wrapped, mended = read_text(text, self._kinds)
         self._call.repairs += mended
         if isinstance(wrapped, dict) and self._key:
@@ -314,12 +377,26 @@ class XmlReader:
             self._call.open(key)
             self._call.give(key, value)
             self._call.tell(dumps(value))
+        return wrapped
 
     def _finish(self, *repairs: str) -> None:
         self._call.repairs += repairs
         self._call.stray("".join(self._stray))
         self._call.end()
         self.ended = True
+
+
+@functools.cache
+def _begins_or_ends(begin: str, value_end: str) -> re.Pattern[str]:
+    """A mark by which a parameter begins, or one that ends a value."""
+    ends = re.escape(value_end).replace(re.escape("{key}"), r"[^\s<>/]{1,160}")
+    return re.compile(f"{ends}|(?P<begins>{re.escape(begin)})")
+
+
+@functools.cache
+def _key_before(value_start: str) -> re.Pattern[str]:
+    """The word before the mark of a value, which is a name where the tags around the name were left out."""
+    return re.compile(rf"([^\s<>]{{1,128}})\s{{0,8}}(?:</[^<>]{{1,40}}>)?\s{{0,8}}{re.escape(value_start)}")
 
 
 _NOTHING = Marks(())
