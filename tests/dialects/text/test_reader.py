@@ -8,8 +8,9 @@ from msgspec import structs
 from actum.core.call import ToolCall
 from actum.core.event import CallDelta, CallSaid, ReasoningDelta, TextDelta, ThoughtEnded
 from actum.core.message import Reply
+from actum.core.tool import Tool
 from actum.dialects import dialect, names
-from actum.dialects.base import TextDialect
+from actum.dialects.base import ApiDialect, TextDialect
 from actum.dialects.text.family_marks import ALL_RESULT_MARKS, ALL_THOUGHT_MARKS
 from actum.dialects.text.formats.rows import FORMATS
 from actum.dialects.text.invented_results import (
@@ -320,3 +321,25 @@ def test_no_text_is_read_more_often_because_of_its_marks(piece: str) -> None:
         decoder.feed(text[start : start + 5])
     decoder.close()
     assert decoder.reply.content
+
+
+UNKNOWN = {
+    "another word": "<reasoning>{call}</reasoning>Hello.",
+    "another word for a thought": "<thought>{call}</thought>Hello.",
+    "other letters": "<Think>{call}</Think>Hello.",
+    "capitals": "<THINK>{call}</THINK>Hello.",
+    "an attribute": '<think mode="deep">{call}<end>Hello.',
+    "a thought in a thought": "<think><think>Hm.</think>{call}</think>Hello.",
+}
+"""As `docs/dialects.md` says: such marks are text, and what stands between them is no thought."""
+
+
+@pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "llama3_json", "gemma4"])
+@pytest.mark.parametrize("form", UNKNOWN.values(), ids=UNKNOWN)
+def test_marks_of_thoughts_that_are_not_known_are_text(name: str, form: str) -> None:
+    found = dialect(name)
+    assert not isinstance(found, ApiDialect)
+    tools = [Tool(name="get_time")]
+    call = found.encode_reply(Reply.of(calls=[ToolCall("", "get_time", {})]))
+    reply = found.decode(form.replace("{call}", f"\n{call}\n"), tools=tools)
+    assert [call.name for call in reply.calls] == ["get_time"]
