@@ -95,6 +95,8 @@ _ALL_TURNS = """INSERT INTO conversations
     WHERE tenant = ? AND owner = ? AND conversation = ? GROUP BY tenant, owner, conversation"""
 _IDS_MAX = 1_000
 """So many runs are read by one query at most."""
+_KEPT_MAX = 10_000
+"""So many digests of what is kept are remembered at most: clients choose their tools, and so what is kept."""
 _COUNT = """INSERT INTO counted VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (tenant, kind, agent, model, status, session) DO UPDATE SET number = counted.number + excluded.number"""
 _FIRST = "INSERT INTO entries VALUES (?, 0, ?, ?, ?, ?, ?, ?)"
@@ -229,9 +231,11 @@ class DatabaseJournal:
                 self._writer.pardon(name)
                 yield
             finally:  # also when it was cancelled while it was being taken; behind all that was written meanwhile
-                self._next.pop(name, None)
-                if not self._writer.closed:  # closing drops all claims
-                    await self._writer.ask(lambda database: database.release(name), aside=True)
+                try:
+                    if not self._writer.closed:  # closing drops all claims
+                        await self._writer.ask(lambda database: database.release(name), aside=True)
+                finally:  # at last: until now whoever read the run may have noted where it goes on
+                    self._next.pop(name, None)
 
     async def _take(self, name: str) -> None:
         """Claim a name from other processes. What a process that died had begun to commit is waited for.
@@ -267,6 +271,8 @@ class DatabaseJournal:
         """Written with the next record, which is the one that refers to it: both are there or neither."""
         self._writer.check()
         if digest not in self._kept:
+            if len(self._kept) >= _KEPT_MAX:  # what is given again is written again, and changes nothing
+                self._kept.clear()
             self._kept.add(digest)
             self._to_keep[digest] = payload
 

@@ -1,0 +1,66 @@
+"""What a server keeps of requests that are over."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import Counter, deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.serve_memory import WAYS, Talks, ask_all, served
+
+SESSIONS = 40  # each of the eight users has as many
+REQUESTS = 200
+NOISE = 20
+"""What is under way or was asked for last may differ by as much."""
+FILLS = {"mcp_left"}
+"""Here sessions are left to the server, which keeps a thousand of them."""
+
+
+STOCKS = {"actum.core.record:_stock"}
+"""Random numbers drawn ahead: never more than at a time are drawn."""
+
+
+def _kept() -> Counter[str]:
+    """How many objects of each class of ours there are, and how much their registries and those of our modules hold."""
+    gc.collect()
+    kept = Counter[str]()
+    for each in gc.get_objects():
+        if _is_ours(str(type(each).__module__)):
+            name = f"{type(each).__module__}.{type(each).__qualname__}"
+            kept[name] += 1
+            for field, value in _fields(each):
+                kept[f"{name}.{field}"] += _length(value)
+    for module_name, module in list(sys.modules.items()):
+        if _is_ours(module_name):
+            for field, value in list(vars(module).items()):
+                kept[f"{module_name}:{field}"] += _length(value)
+    return kept
+
+
+def _is_ours(module: str) -> bool:
+    return module == "actum" or module.startswith("actum.")
+
+
+def _fields(item: object) -> Iterator[tuple[str, object]]:
+    yield from getattr(item, "__dict__", {}).items()
+    for field in getattr(item, "__struct_fields__", ()):
+        yield field, getattr(item, field, None)
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, dict | set | list | deque) else 0
+
+
+@pytest.mark.parametrize("way", sorted(WAYS.keys() - FILLS))
+async def test_nothing_is_kept_of_a_request_that_is_over(way: str, tmp_path: Path) -> None:
+    async with served(tmp_path) as (client, keys):
+        ask = WAYS[way](Talks(client, SESSIONS))
+        await ask_all(ask, range(REQUESTS), keys)
+        before = _kept()
+        await ask_all(ask, range(REQUESTS, 2 * REQUESTS), keys)
+        grown = {name: count for name, count in (_kept() - before).items() if count > NOISE and name not in STOCKS}
+    assert grown == {}
