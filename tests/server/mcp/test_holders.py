@@ -56,5 +56,16 @@ def test_where_there_are_too_many_it_is_one_of_whoever_has_most_and_none_that_is
     assert own.holder.state == "here"
 
 
+def test_a_tenant_with_many_users_puts_out_no_client_of_another() -> None:
+    clients = Clients()
+    own = [clients.client(asked(str(number)), Identity(tenant="south", principal="eve")) for number in range(2)]
+    many = [
+        clients.client(asked(), Identity(tenant="north", principal=f"u{number}")) for number in range(CLIENTS_MAX - 2)
+    ]
+    clients.client(asked("more"), Identity(tenant="south", principal="eve"))
+    assert over([*own, *many]) == [many[0]]
+    clients.close()
+
+
 def over(clients: list[Client]) -> list[Client]:
     return [each for each in clients if each.holder.state == "over"]

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
+import pytest
 from mcp.server.lowlevel import Server
 
 from actum import Context, tool
 from actum.core.json import JsonObject, dumps
-from actum.server import Access, Authenticator, McpService, Resource, SharedKey
+from actum.server import Access, Authenticator, Identity, McpService, Resource, SharedKey
 from actum.server.mcp.exchange import decode
-from actum.server.mcp.sessions import SESSIONS_MAX, Sessions
+from actum.server.mcp.sessions import HELLO_BYTES_MAX, SESSIONS_MAX, Sessions
 from tests.mcp_service import served
 
 from .test_answer import Line
 
 ACCEPT = {"accept": "application/json, text/event-stream"}
 NAME: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+ANYBODY = Identity()
 ADA, BOB = "0123456789abcdef-ada", "0123456789abcdef-bob"
 
 
@@ -198,17 +200,17 @@ async def test_what_belongs_to_no_request_goes_on_the_one_stream_of_the_session(
 
 async def test_a_session_that_nobody_uses_ends() -> None:
     sessions, ended = Sessions(Server("t"), idle_s=0.01), asyncio.Event()
-    opened = sessions.open({}, None)
+    opened = sessions.open({}, ANYBODY)
     assert opened is not None
     opened.connection.exit_stack.callback(ended.set)
     await ended.wait()
-    assert sessions.find(opened.id, None) is None
+    assert sessions.find(opened.id, ANYBODY) is None
 
 
 async def test_a_session_whose_client_hung_up_in_a_call_ends_too() -> None:
     slow, line = Slow(), Line()
     sessions = Sessions(slow.service.server, idle_s=0.01)
-    opened = sessions.open({}, None)
+    opened = sessions.open({}, ANYBODY)
     assert opened is not None
     await opened.request(decode(dumps(HELLO)), {}, Line().answer())
     calling = asyncio.create_task(opened.request(decode(dumps(call(7, "wait"))), {}, line.answer()))
@@ -216,7 +218,7 @@ async def test_a_session_whose_client_hung_up_in_a_call_ends_too() -> None:
     line.hung_up.set()
     await slow.was_cancelled.wait()
     await calling
-    assert sessions.find(opened.id, None) is None
+    assert sessions.find(opened.id, ANYBODY) is None
 
 
 async def test_a_second_request_of_an_id_is_refused_while_the_first_is_under_way() -> None:
@@ -250,27 +252,57 @@ async def test_a_request_that_arrives_after_the_end_of_its_session_is_not_served
         assert (await late).status_code == 404
 
 
-async def test_where_there_are_too_many_sessions_one_gives_way_of_whoever_has_most() -> None:
+CROWDS: dict[str, tuple[Callable[[int], Identity], Identity]] = {
+    "one user": (lambda number: Identity(principal="ada"), Identity(principal="bob")),
+    "one user with many keys": (
+        lambda number: Identity(principal="ada", key_id=f"k{number}"),
+        Identity(principal="bob"),
+    ),
+    "one tenant with many users": (
+        lambda number: Identity(tenant="north", principal=f"u{number}"),
+        Identity(tenant="south", principal="bob"),
+    ),
+}
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+async def test_where_there_are_too_many_sessions_one_gives_way_of_whoever_has_most(crowd: str) -> None:
+    many, bob = CROWDS[crowd]
     sessions = Sessions(Server("t"))
-    bobs, *adas = [sessions.open({}, "ada" if number else "bob") for number in range(SESSIONS_MAX)]
-    assert bobs is not None
-    assert adas[0] is not None
-    assert adas[1] is not None
-    adas[0].touch()
-    assert sessions.open({}, "bob") is not None
-    assert sessions.find(adas[1].id, "ada") is None, "it was not used for longest"
-    assert sessions.find(adas[0].id, "ada") is adas[0]
-    assert sessions.find(bobs.id, "bob") is bobs
+    bobs = [sessions.open({}, bob) for _ in range(2)]
+    others = [sessions.open({}, many(number)) for number in range(SESSIONS_MAX - 2)]
+    assert others[0] is not None
+    assert others[1] is not None
+    others[0].touch()
+    assert sessions.open({}, bob) is not None
+    assert sessions.find(others[1].id, many(1)) is None, "it was not used for longest"
+    assert sessions.find(others[0].id, many(0)) is others[0]
+    assert all(each is not None and sessions.find(each.id, bob) is each for each in bobs)
     await sessions.close()
+
+
+@pytest.mark.parametrize("field", ["clientInfo", "capabilities"])
+async def test_a_client_that_says_megabytes_of_itself_gets_no_session(field: str) -> None:
+    params = HELLO["params"]
+    assert isinstance(params, dict)
+    said = params[field]
+    assert isinstance(said, dict)
+    long: JsonObject = {**said, "experimental": {"x": "y" * HELLO_BYTES_MAX}}
+    async with session(McpService([greet])) as way:
+        refused = await way.client.post(
+            way.url, json=request(0, "initialize", **{**params, field: long}), headers=ACCEPT
+        )
+    assert (refused.status_code, refused.json()["error"]["code"]) == (413, -32600)
+    assert "bytes long at most" in refused.json()["error"]["message"]
 
 
 async def test_no_session_gives_way_that_is_used() -> None:
     sessions = Sessions(Server("t"))
-    opened = [sessions.open({}, None) for _ in range(SESSIONS_MAX)]
+    opened = [sessions.open({}, ANYBODY) for _ in range(SESSIONS_MAX)]
     listening = [asyncio.create_task(each.listen(Line().answer())) for each in opened if each is not None]
     await asyncio.wait(listening, timeout=0)
-    assert sessions.open({}, None) is None
+    assert sessions.open({}, ANYBODY) is None
     await sessions.close()
     await asyncio.wait(listening)
-    assert sessions.open({}, None) is not None
+    assert sessions.open({}, ANYBODY) is not None
     await sessions.close()

@@ -290,7 +290,10 @@ class PushSender:
 
     async def _begin(self) -> None:
         now = self._clock.now()
-        for name, progress in await self._targets.open():
+        found = await self._targets.open()
+        names = {name for name, _ in found}
+        self._looked = {name: at for name, at in self._looked.items() if name in names}
+        for name, progress in found:
             if name in self._jobs or len(self._jobs) >= AT_ONCE or progress.due > now:
                 continue
             job = self._jobs[name] = asyncio.create_task(self._tried(name, progress.run_id), name=f"push {name}")

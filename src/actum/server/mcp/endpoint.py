@@ -12,7 +12,7 @@ Source: Model Context Protocol 2026-07-28 and 2025-11-25 (basic/transports).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -37,6 +37,7 @@ from starlette.types import Receive, Scope, Send
 
 from ...core.worker_thread import off_loop
 from ..door import identity_of
+from ..identity import Identity
 from .answer import PING_S, Headers, HttpAnswer, Outbox
 from .exchange import (
     Exchange,
@@ -45,7 +46,7 @@ from .exchange import (
     decode,
     refusal,
 )
-from .sessions import Session, Sessions
+from .sessions import HELLO_BYTES_MAX, Session, Sessions
 
 VERSION, SESSION, LAST_EVENT = "mcp-protocol-version", "mcp-session-id", "last-event-id"
 LOOK_S = 0.5
@@ -254,7 +255,7 @@ class McpEndpoint:
             await incoming.answer().refuse(200)
 
     async def _post(
-        self, incoming: Incoming, message: JsonRpcMessage, session: Session | None, owner: Hashable
+        self, incoming: Incoming, message: JsonRpcMessage, session: Session | None, owner: Identity
     ) -> None:
         is_request = message.id is not UNSET and message.method is not UNSET
         if session is None:
@@ -267,7 +268,11 @@ class McpEndpoint:
             await incoming.answer().refuse(202)
             await session.hear(message, incoming.headers)
 
-    async def _open(self, incoming: Incoming, message: JsonRpcMessage, owner: Hashable) -> None:
+    async def _open(self, incoming: Incoming, message: JsonRpcMessage, owner: Identity) -> None:
+        if len(msgspec.json.encode(message.params)) > HELLO_BYTES_MAX:
+            told = f"params: what a client says of itself may be {HELLO_BYTES_MAX} bytes long at most"
+            number = message.id if isinstance(message.id, int | str) else None
+            raise RequestRefused(413, told, number)
         session = self._sessions.open(self._state, owner)
         if session is None:
             raise RequestRefused(503, ErrorData(code=INTERNAL_ERROR, message="Too many open sessions"))

@@ -9,8 +9,9 @@ Between two requests a client keeps what it has, unless others need the room: th
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
@@ -26,8 +27,8 @@ from ..identity import Identity
 from .client import connection_of
 
 CLIENTS_MAX = 1_000
-"""So many clients without a handshake are known at a time; of more, one that is away is over: of the user who has most,
-so that nobody is put out by another, the one that was longest away.
+"""So many clients without a handshake are known at a time; of more, one that is away is over: of the tenant that has
+most, and in it of the user who has most, so that nobody is put out by another, the one that was longest away.
 """
 
 Context = ServerRequestContext[Any, Any]
@@ -96,7 +97,8 @@ class Clients:
 
     def _known_again(self, ctx: Context, who: Identity) -> Client:
         meta = (ctx.params or {}).get("_meta")
-        told = _encoder.encode([meta.get(field) for field in _SAYS_WHO] if isinstance(meta, Mapping) else [])
+        says = _encoder.encode([meta.get(field) for field in _SAYS_WHO] if isinstance(meta, Mapping) else [])
+        told = hashlib.sha256(says).digest()  # a client may say megabytes of itself
         who = who.without_scopes()
         client = self._others.pop((who, told), None)
         if client is None:
@@ -108,17 +110,34 @@ class Clients:
     def _make_room(self) -> None:
         if len(self._others) < CLIENTS_MAX:
             return
-        held = Counter(client.holder.user for client in self._others.values())
-        spare = [key for key, client in self._others.items() if client.is_away]
+        spare = {key: client.holder.user for key, client in self._others.items() if client.is_away}
         if spare:
-            most = max(spare, key=lambda key: held[self._others[key].holder.user])  # the first of several
-            self._others.pop(most).end()
+            share = shares(client.holder.user for client in self._others.values())
+            self._others.pop(max(spare, key=lambda key: share(spare[key]))).end()  # the first of several
 
     def close(self) -> None:
         """All are gone."""
         for client in (*self._connected.values(), *self._others.values()):
             client.end()
         self._others.clear()
+
+
+def shares(users: Iterable[User]) -> Callable[[User], tuple[int, int]]:
+    """How much of a room each user takes: how much their tenant holds, then how much they hold themselves. Who takes
+    most gives way, so that a tenant with many users or keys puts out no other tenant.
+
+    Args:
+        users: the holder of each place.
+
+    >>> share = shares([User("north", "ada"), User("north", "bob"), User("south", "eve")])
+    >>> share(User("north", "ada")), share(User("south", "eve"))
+    ((2, 1), (1, 1))
+    """
+    held = Counter(users)
+    tenants = Counter[str]()
+    for user, count in held.items():
+        tenants[user.tenant] += count
+    return lambda user: (tenants[user.tenant], held[user])
 
 
 _SAYS_WHO = ("io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities")

@@ -88,6 +88,8 @@ from .wire import call_result, definition_of, served_name
 NOT_FOUND = -32002
 """What a server with a handshake says of a resource that is not there."""
 SUGGESTIONS_MAX = 100
+SUBSCRIBED_CHARS_MAX = 2_048
+"""So long may be the address of a resource that a client listens to: it is kept as long as the client."""
 TENANTS_MAX = 200
 """The published tools of so many tenants are kept as they are told."""
 
@@ -515,7 +517,10 @@ class McpService:
         return {"contents": [resource_of(part.url or uri, part.media_type, part.data) for part in parts]}
 
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
-        if not await self.changes.subscribe(ctx, _address(params)):
+        uri = _address(params)
+        if len(uri) > SUBSCRIBED_CHARS_MAX:
+            raise MCPError(INVALID_PARAMS, f"uri: at most {SUBSCRIBED_CHARS_MAX} characters to listen to")
+        if not await self.changes.subscribe(ctx, uri):
             raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         return {}
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +24,7 @@ from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, ErrorData
 from msgspec import UNSET, UnsetType
 
 from ...core.json import JsonObject
+from ..identity import Identity
 from .answer import HttpAnswer
 from .exchange import (
     Exchange,
@@ -33,8 +33,12 @@ from .exchange import (
     refusal,
     said,
 )
+from .holders import shares
 
 SESSIONS_MAX = 1_000
+"""So many sessions are open at most; one costs about 10 KB, and what its client said of itself."""
+HELLO_BYTES_MAX = 16 * 1024
+"""So long may be what a client says of itself in its handshake: it is kept as long as the session."""
 SESSION_IDLE_S = 30 * 60.0
 SWEEPS = 30
 """So often, in the time that one may be idle, it is looked for such."""
@@ -59,7 +63,7 @@ class Session:
         used_at: when it was last used, by the clock of the loop.
     """
 
-    def __init__(self, server: Server[Any], state: Any, owner: Hashable) -> None:  # noqa: ANN401  # the SDK's own
+    def __init__(self, server: Server[Any], state: Any, owner: Identity) -> None:  # noqa: ANN401  # the SDK's own
         self.id = uuid4().hex
         self.owner = owner
         self.used_at = asyncio.get_running_loop().time()
@@ -208,7 +212,7 @@ class Sessions:
         self._ending: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
 
-    def open(self, state: Any, owner: Hashable) -> Session | None:  # noqa: ANN401  # the SDK's own
+    def open(self, state: Any, owner: Identity) -> Session | None:  # noqa: ANN401  # the SDK's own
         """A new one; None where there are as many as there may be, and all are used."""
         if len(self._open) >= SESSIONS_MAX and not self._make_room():
             return None
@@ -218,7 +222,7 @@ class Sessions:
             self._sweep()
         return session
 
-    def find(self, session_id: str, owner: Hashable) -> Session | None:
+    def find(self, session_id: str, owner: Identity) -> Session | None:
         """The one of this id; None also where it is somebody else's."""
         session = self._open.get(session_id)
         if session is None or session.owner != owner:
@@ -247,11 +251,12 @@ class Sessions:
             await asyncio.wait(self._ending)
 
     def _make_room(self) -> bool:
-        """End one that is not used: of whoever has most, so that nobody is kept out by another, the least used."""
-        held = Counter(session.owner for session in self._open.values())
+        """End one that is not used: the least used of the user who has most, in the tenant that has most. So nobody
+        is kept out by another."""
+        share = shares(session.owner.user for session in self._open.values())
         idle = [session for session in self._open.values() if not session.is_used]
         if idle:
-            self._let_go(max(idle, key=lambda session: (held[session.owner], -session.used_at)))
+            self._let_go(max(idle, key=lambda session: (share(session.owner.user), -session.used_at)))
         return bool(idle)
 
     def _sweep(self) -> None:
