@@ -37,9 +37,12 @@ def written() -> Iterator[io.StringIO]:
     undo = redact_logs()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logging.Formatter("%(name)s %(threadName)s %(message)s %(user)s", defaults={"user": ""}))
-    logging.getLogger().addHandler(handler)
+    heard = [logging.getLogger(), logging.getLogger("uvicorn.error")]  # a web server hands its lines to no other logger
+    for logger in heard:
+        logger.addHandler(handler)
     yield stream
-    logging.getLogger().removeHandler(handler)
+    for logger in heard:
+        logger.removeHandler(handler)
     undo()
 
 
