@@ -17,11 +17,13 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actum import Agent, Context, ToolCall, redact_logs, tool
 from actum.core.given_secrets import GIVEN, KEPT_MAX, GivenSecrets
 from actum.testing import ScriptedModel
+from tests.server.doors import doors_open
 
 pytestmark = pytest.mark.row("C7")
 
@@ -278,15 +280,23 @@ def test_two_threads_may_add_and_ask() -> None:
     assert failures == []
 
 
+CRM = """\
+import logging, warnings
+from actum import Context, tool
+
+
+@tool(effects={'read'})
+def customers(ctx: Context) -> str:
+    '''All customers.'''
+    logging.getLogger('crm').error('log-in with %s failed', ctx.secret('CRM'))
+    warnings.warn(ctx.secret('CRM'))
+    raise type(ctx.secret('CRM'), (ValueError,), {})(ctx.secret('CRM'))
+"""
+
+
 @pytest.mark.parametrize("command", ["call", "run"])
 def test_the_log_of_a_command_is_clean(command: str, tmp_path: Path) -> None:
-    (tmp_path / "crm.py").write_text(
-        "import logging, warnings\nfrom actum import Context, tool\n\n\n@tool(effects={'read'})\n"
-        "def customers(ctx: Context) -> str:\n    '''All customers.'''\n"
-        "    logging.getLogger('crm').error('log-in with %s failed', ctx.secret('CRM'))\n"
-        "    warnings.warn(ctx.secret('CRM'))\n"
-        "    raise type(ctx.secret('CRM'), (ValueError,), {})(ctx.secret('CRM'))\n"
-    )
+    (tmp_path / "crm.py").write_text(CRM)
     words = {"call": ["call", "customers"], "run": ["run", "customers {}", "--model", "embedded"]}[command]
     done = subprocess.run(
         [sys.executable, "-m", "actum", *words, "--tools", "crm.py", "--journal", "memory"],
@@ -299,3 +309,19 @@ def test_the_log_of_a_command_is_clean(command: str, tmp_path: Path) -> None:
     assert "sesame" not in done.stdout + done.stderr
     if command == "call":
         assert f"log-in with {MARK} failed" in done.stderr
+
+
+@pytest.mark.parametrize("execute_async", [False, True], ids=["in the server", "in the process of a task"])
+async def test_the_log_of_a_server_is_clean(execute_async: bool, tmp_path: Path) -> None:
+    (tmp_path / "crm.py").write_text(CRM)
+    more = {"ACTUM_SECRET_CRM": SECRET, "ACTUM_DEBUG": "1"}
+    async with doors_open(tmp_path, 'tools = ["crm.py"]\n', **more) as place:
+        body: dict[str, object] = {"arguments": {}} | ({"execute_async": True} if execute_async else {})
+        told = await place.http("POST", "/v1/tools/customers/call", body)
+        if execute_async:
+            task = msgspec.json.decode(told.text)["task_id"]
+            told = await place.http("GET", f"/v1/tasks/{task}?wait=30")
+    log = "".join(place.server.said)
+    assert "sesame" not in log + told.text
+    assert "tool_bug" in told.text
+    assert execute_async or f"log-in with {MARK} failed" in log
