@@ -80,7 +80,7 @@ LINES: dict[str, Callable[[], None]] = {
     ),
     "the stack": lambda: crm.error("log-in failed", stack_info=True, extra={"user": SECRET}),
     "the name of a logger": lambda: logging.getLogger(f"crm.{SECRET}").error("log-in failed"),
-    "a logger of the web server": lambda: logging.getLogger("uvicorn.error").error("refused %s", SECRET),
+    "a logger of the web server": lambda: logging.getLogger("uvicorn.error").critical("refused %s", SECRET),
     "the root logger": lambda: logging.getLogger().error(SECRET),
     "an adapter": lambda: logging.LoggerAdapter(crm, {"user": SECRET}).error("log-in failed"),
     "an exception that nobody waits for": lambda: asyncio.run(_lost()),
