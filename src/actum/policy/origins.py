@@ -79,8 +79,8 @@ class OriginIndex:
         requests: calls that were asked for directly; the values of their arguments come from whoever asked.
 
     >>> index = OriginIndex([UserMessage.of("Send 20 euros to Ada")], lambda tool: ())
-    >>> index.of({"to": "Ada", "amount": 20, "note": "hello"})["to"]
-    (Origin(source='user', tool='', field='', trusted=False, part=False),)
+    >>> [origin.source for origin in index.of({"to": "Ada", "amount": 20, "note": "hello"})["to"]]
+    ['user']
     """
 
     def __init__(self, messages: Sequence[Message], trust: Trust, requests: Sequence[CallsRequested] = ()) -> None:
