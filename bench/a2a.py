@@ -28,12 +28,12 @@ from actum import Agent
 from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import ServeSettings, Settings
 from actum.core.event import Delta, TextDelta
+from actum.core.identity import Identity
 from actum.core.interfaces import Journal, Request
 from actum.core.message import Reply
 from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
 from actum.server.api.api import GivenAgents
-from actum.server.identity import Identity
 from actum.server.scopes import ALL_SCOPES
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel

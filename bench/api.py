@@ -19,11 +19,11 @@ from starlette.types import ASGIApp, Message
 from actum import tool
 from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import ServeSettings, Settings
+from actum.core.identity import Identity
 from actum.core.key import new_key
 from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
 from actum.server.api.api import GivenAgents
-from actum.server.identity import Identity
 from actum.server.metrics import Metrics
 from actum.server.scopes import ALL_SCOPES
 from actum.server.stored_keys import StoredKeys

@@ -27,9 +27,9 @@ from actum.runs.administration import put_on_record
 from actum.server.access import Access
 from actum.server.attempts import Attempts
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Keys
 from actum.server.metrics import Metrics
 from actum.server.stored_keys import StoredKeys
+from actum.server.verifier import Keys
 from actum.storage.place import open_journal
 from tests.postgres import postgres_server
 

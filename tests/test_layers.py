@@ -358,7 +358,7 @@ def test_a_late_import_goes_down_the_stack_as_well() -> None:
         ("actum.cli.app", "from .. import compose\nfrom actum import Agent"),
         ("actum.cli.chat", "def f():\n    from .line_editor import LineEditor"),
         ("actum.storage.place", "def f():\n    from .sqlite import SQLiteJournal\n    from . import postgres"),
-        ("actum.server.mcp.http", "from ...protocols.mcp.tool import Tool\nfrom ..identity import Identity"),
+        ("actum.server.mcp.http", "from ...protocols.mcp.tool import Tool\nfrom ..verifier import Verifier"),
         ("actum.compose.user_code", "def f(name):\n    return importlib.import_module(name)"),
     ],
 )

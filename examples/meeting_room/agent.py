@@ -10,11 +10,11 @@ from starlette.types import ASGIApp
 from actum import Agent, Context, Rule, Rules, ToolCall, ToolError, tool
 from actum.compose.serving import open_doors
 from actum.compose.settings import Settings
+from actum.core.identity import Identity
 from actum.core.json import JsonObject
 from actum.messages import Request, ToolMessage, UserMessage
 from actum.server.api.api import GivenAgents
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Identity
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function import FunctionTool

@@ -9,11 +9,11 @@ from starlette.types import ASGIApp
 from actum import Agent, ToolCall
 from actum.compose.serving import open_doors
 from actum.compose.settings import Settings
+from actum.core.identity import Identity
 from actum.journal.memory import MemoryJournal
 from actum.messages import Request, ToolMessage, UserMessage
 from actum.server.api.api import GivenAgents
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Identity
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function import FunctionTool
 

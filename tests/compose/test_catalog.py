@@ -19,7 +19,7 @@ from actum.server import McpService
 from actum.server.access import Access
 from actum.server.catalog import CatalogDoor
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Keys
+from actum.server.verifier import Keys
 from actum.storage.catalog import CatalogIndex
 from actum.testing import FakeClock
 from actum.transport.egress import Egress

@@ -14,10 +14,10 @@ from typing import cast
 
 import uvicorn
 
+from actum.core.identity import Identity
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import LOCAL, Access
-from actum.server.identity import Identity
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.storage.pins import PinStore
 from tests.server_process import inherited

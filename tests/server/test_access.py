@@ -6,7 +6,7 @@ import pytest
 
 from actum.core.errors import UsageError
 from actum.server.access import LOCAL, Access, accepted, is_loopback, refuse_open
-from actum.server.identity import SharedKey
+from actum.server.verifier import SharedKey
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,10 @@ from actum.policy.file import PolicyFile
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
-from actum.server.identity import Authenticator
 from actum.server.issuer import Issuer, SignedTokens
 from actum.server.keys import with_stored_keys
 from actum.server.models.agents.placing import may_approve
+from actum.server.verifier import Authenticator
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from tests.issuer import Issuer as RealIssuer

@@ -20,13 +20,14 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
 from actum.core.errors import UsageError
+from actum.core.identity import Identity
 from actum.core.key import new_key
 from actum.server.access import Access
 from actum.server.door import Worded, identity_of
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Identity, Keys
 from actum.server.metrics import Metrics
 from actum.server.refusal import HttpRefusal, MissingScope
+from actum.server.verifier import Keys
 from actum.server.web import ConnectionLimits, Connections, PatientProtocol
 from actum.testing import FakeClock
 from tests.web import serving

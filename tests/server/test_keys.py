@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from actum.core.errors import UsageError
+from actum.core.identity import Identity
 from actum.core.key import KeepsKeys, hash_of, new_key
 from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
-from actum.server.identity import Identity, Keys, SharedKey, is_text_of, wants_token
 from actum.server.keys import Entrance, make_key, revoke_key, with_stored_keys
+from actum.server.verifier import Keys, SharedKey, is_text_of, wants_token
 from actum.storage.place import open_journal
 from actum.testing import FakeClock
 

@@ -31,11 +31,11 @@ from actum.server.access import Access
 from actum.server.attempts import Attempts, recorded_in
 from actum.server.door import identity_of
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Authenticator
 from actum.server.login.door import LoginDoor
 from actum.server.login.provider import ANSWER_BYTES_MAX, ANSWER_S, LoginProvider, LoginSettings
 from actum.server.login.same_site import own_path
 from actum.server.open_streams import OpenStreams
+from actum.server.verifier import Authenticator
 from actum.storage.journal import DatabaseJournal
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal

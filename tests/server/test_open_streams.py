@@ -14,9 +14,9 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from actum.core.errors import JournalError
+from actum.core.identity import Identity
 from actum.core.key import Key, new_key
 from actum.journal.keys import MemoryKeys
-from actum.server.identity import Identity
 from actum.server.open_streams import ENDS_WITH_KEY, OpenStreams
 from actum.server.stored_keys import StoredKeys
 from tests.web import serving

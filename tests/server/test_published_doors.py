@@ -34,8 +34,8 @@ from actum.core.shelf import shelf_of
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
-from actum.server.identity import Keys
 from actum.server.scopes import ALL_SCOPES
+from actum.server.verifier import Keys
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 from tests.cli.test_serve import command, served, until

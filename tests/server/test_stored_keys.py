@@ -13,12 +13,12 @@ import pytest
 
 from actum import tool
 from actum.core.errors import JournalError
+from actum.core.identity import Identity
 from actum.core.key import KeepsKeys, Key, KeyStore, new_key
 from actum.journal.keys import MemoryKeys
 from actum.policy.rules import Rules
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import Access
-from actum.server.identity import Identity
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.service import McpService
 from actum.server.stored_keys import ASK_S, LOOK_S, StoredKeys

@@ -15,6 +15,7 @@ from actum import Agent, Limits, Rule, Rules, ToolCall, UserLimits, tool
 from actum.agents.conversation import before
 from actum.core.claim import claim_of_conversation
 from actum.core.errors import RateLimited, UnknownName
+from actum.core.identity import Identity
 from actum.core.interfaces import Context, Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage
@@ -23,7 +24,6 @@ from actum.journal.memory import MemoryJournal
 from actum.protocols.mcp.config import McpServer
 from actum.runs.runner import Runner
 from actum.server.access import Access
-from actum.server.identity import Identity
 from actum.server.mcp.auth import access_token, identity_of
 from actum.server.mcp.resources import own_runs
 from actum.server.mcp.service import McpService

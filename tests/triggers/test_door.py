@@ -20,13 +20,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from actum.core.clock import SystemClock
+from actum.core.identity import Identity
 from actum.core.json import Json, JsonObject
 from actum.core.webhook import signature
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.server.a2a.signing import CardKey
 from actum.server.access import Access
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Identity
 from actum.server.news_signature import NewsSignatures
 from actum.server.trigger_senders import TriggerSenders
 from actum.server.triggers import BODY_BYTES_MAX, TriggerDoor

@@ -15,7 +15,7 @@ from ..compose.settings import ServeSettings, Settings
 from ..compose.tools import load_tools
 from ..compose.workflows import open_workflows
 from ..core.json import JsonObject
-from ..server.identity import WantedLater
+from ..server.verifier import WantedLater
 from . import options
 from .callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
 from .keys import entrance

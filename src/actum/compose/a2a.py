@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
+from ..core.identity import Identity
 from ..core.interfaces import Journal
 from ..core.secret_store import SecretStore
 from ..core.user import User
@@ -27,7 +28,7 @@ from ..server.a2a.signing import CardKey
 from ..server.access import is_loopback
 from ..server.admission import Admission
 from ..server.api.api import AgentsByName, Api, Tasking
-from ..server.identity import Identity, Verifier, WantedLater
+from ..server.verifier import Verifier, WantedLater
 from ..server.workflows import WorkflowsByName
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX
 from ..transport.fetcher import Fetcher

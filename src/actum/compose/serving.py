@@ -25,6 +25,7 @@ import msgspec
 from ..agents.agent import Agent
 from ..core.clock import SystemClock
 from ..core.errors import JournalError, UsageError
+from ..core.identity import Identity
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
 from ..core.private_paths import keep_private
@@ -39,7 +40,6 @@ from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogDoor
 from ..server.door import Door
 from ..server.house import House, HouseSettings, NotReady, request_id
-from ..server.identity import Identity, Verifier, wants_token
 from ..server.login.door import LoginDoor
 from ..server.login.provider import LoginSettings
 from ..server.mcp.service import McpService
@@ -51,6 +51,7 @@ from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
 from ..server.task_metrics import TaskMetrics
 from ..server.triggers import TriggerDoor
+from ..server.verifier import Verifier, wants_token
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
 from ..server.workflows import PublishedOffer
 from ..tasks.dispatcher import Dispatcher, DispatcherState

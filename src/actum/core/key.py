@@ -39,7 +39,7 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
         tenant: the tenant that the user belongs to.
         tools, models, agents: patterns of the names that the key may use, such as `crm_*`; all names when empty.
         expires_at: seconds since 1970; 0 for never.
-        speaks_for, hang_up: as in `server.identity.Identity`.
+        speaks_for, hang_up: as in `core.identity.Identity`.
         made_at, made_by: when the key was made, in seconds since 1970, and by whom.
         revoked_at, revoked_by: when the key was revoked, and by whom; 0 while the key was not revoked.
     """

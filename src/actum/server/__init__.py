@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from ..core.errors import UsageError
 
 if TYPE_CHECKING:
+    from ..core.identity import Identity
     from .access import Access
-    from .identity import Authenticator, Identity, SharedKey
     from .issuer import Issuer, SignedTokens
     from .keys import make_key, revoke_key
     from .mcp.gateway.gateway import McpGateway
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .mcp.resources import Folder, Resource, own_runs
     from .mcp.service import McpService
     from .stored_keys import StoredKeys
+    from .verifier import Authenticator, SharedKey
 
 __all__ = [
     "Access",
@@ -50,15 +51,15 @@ __all__ = [
 
 _PLACES = {
     "Access": "access",
-    "Authenticator": "identity",
+    "Authenticator": "verifier",
     "Folder": "mcp.resources",
-    "Identity": "identity",
+    "Identity": ".core.identity",
     "Issuer": "issuer",
     "McpGateway": "mcp.gateway.gateway",
     "McpService": "mcp.service",
     "Prompt": "mcp.prompts",
     "Resource": "mcp.resources",
-    "SharedKey": "identity",
+    "SharedKey": "verifier",
     "SignedTokens": "issuer",
     "StoredKeys": "stored_keys",
     "make_key": "keys",

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..schema import address_space
-from .identity import Verifier, WantedLater
+from .verifier import Verifier, WantedLater
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _PORT_DIGITS = 5

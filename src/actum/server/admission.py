@@ -16,10 +16,11 @@ from typing import Literal, Protocol, runtime_checkable
 from msgspec import Struct
 
 from ..core.errors import ActumError
+from ..core.identity import Identity
 from .attempts import Attempts
-from .identity import Identity, Verifier
 from .open_streams import OpenStreams
 from .places import Places
+from .verifier import Verifier
 
 
 class AdmissionLimits(Struct, frozen=True, kw_only=True):

@@ -31,11 +31,12 @@ from msgspec import Struct
 
 from ..core.clock import SystemClock
 from ..core.errors import ActumError, JournalError
+from ..core.identity import Identity
 from ..core.interfaces import Clock, Journal
 from ..core.json import Json, JsonObject
 from ..core.key import id_of
 from ..runs.administration import put_on_record
-from .identity import Identity, Verifier
+from .verifier import Verifier
 
 log = logging.getLogger("actum.server")
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from starlette.routing import BaseRoute
 from starlette.types import Scope
 
-from .identity import Identity
+from ..core.identity import Identity
 from .refusal import HttpRefusal
 
 IDENTITY = "actum.identity"

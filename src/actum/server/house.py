@@ -39,6 +39,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..core.clock import SystemClock
 from ..core.errors import ActumError, JournalError, UsageError
+from ..core.identity import Identity
 from ..core.interfaces import Clock
 from ..core.json import JsonObject
 from ..core.tenant import acting_for
@@ -46,12 +47,12 @@ from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
 from .door import IDENTITY, REQUEST_ID, Door, KeysElsewhere, NeedsScopes, OpenDoor, OwnWords, Recognizer, Worded
-from .identity import Identity, Verifier, wants_token
 from .metrics import MEDIA_TYPE, Metrics
 from .open_streams import OpenStreams
 from .places import Places
 from .proxies import Proxies, ProxyHeader
 from .refusal import PROBLEM, Headers, HttpRefusal, MissingScope, busy, phrase, problem
+from .verifier import Verifier, wants_token
 
 log = logging.getLogger("actum.server")
 

@@ -25,12 +25,12 @@ from msgspec import Struct
 
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
+from ..core.identity import Identity
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..transport.fetcher import Fetched, Fetcher
 from ..transport.guard import Guard
 from ..transport.http import HttpFailure
-from .identity import Identity
 
 ALGORITHMS = ("ES256", "ES384", "ES512", "EdDSA", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512")
 """Asymmetric ones: with a shared key whoever checks could also issue."""

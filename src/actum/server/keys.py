@@ -15,8 +15,8 @@ from ..core.json import JsonObject
 from ..core.key import KeepsKeys, Key, KeyStore, new_key
 from ..runs.administration import put_on_record
 from .access import Access, is_loopback
-from .identity import Authenticator
 from .stored_keys import KeysOnceMade, StoredKeys
+from .verifier import Authenticator
 
 FIRST = "first"
 """The name of the key that the first start of a server makes."""

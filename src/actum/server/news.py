@@ -27,6 +27,7 @@ from starlette.types import Scope
 
 from ..call.asking.inbox import find_waiting
 from ..core.errors import Busy, JournalError, UnknownName, UsageError
+from ..core.identity import Identity
 from ..core.interfaces import Answer
 from ..core.json import JsonProblem, parse
 from ..core.kept_object import KeptObject, objects_of
@@ -37,7 +38,6 @@ from ..transport.egress import Egress
 from .api.api import Api
 from .api.approvals import answer_and_go_on
 from .api.problem import Refusal
-from .identity import Identity
 from .news_signature import TOKEN, NewsSignatures, shown_signature
 
 log = logging.getLogger("actum.server.news")

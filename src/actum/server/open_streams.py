@@ -25,8 +25,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..core.clock import SystemClock
 from ..core.errors import ActumError, JournalError
+from ..core.identity import Identity
 from ..core.interfaces import Clock
-from .identity import Identity
 from .stored_keys import LOOK_S
 
 log = logging.getLogger("actum.server")

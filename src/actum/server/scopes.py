@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .identity import Identity
+from ..core.identity import Identity
 
 SCOPES: dict[str, str] = {
     "tools": "List tools and call them.",

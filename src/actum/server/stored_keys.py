@@ -13,9 +13,10 @@ from typing import TypeVar
 
 from ..core.clock import SystemClock
 from ..core.errors import JournalError
+from ..core.identity import Identity
 from ..core.interfaces import Clock
 from ..core.key import Key, KeyStore, id_of
-from .identity import Identity, identity_of_key, is_text_of
+from .verifier import identity_of_key, is_text_of
 
 T = TypeVar("T")
 

@@ -15,6 +15,7 @@ from a2a.types import a2a_pb2_grpc
 from actum import Agent
 from actum.core.clock import SystemClock
 from actum.core.event import Delta, TextDelta
+from actum.core.identity import Identity
 from actum.core.interfaces import Journal, Model, Request
 from actum.core.key import new_key
 from actum.core.message import Reply
@@ -31,9 +32,9 @@ from actum.server.admission import Admission
 from actum.server.api.api import Api, GivenAgents
 from actum.server.attempts import FREE_PER_KEY, Attempts
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Identity, Verifier
 from actum.server.open_streams import OpenStreams
 from actum.server.stored_keys import KeysOnceMade, StoredKeys
+from actum.server.verifier import Verifier
 from actum.testing import FakeClock, ScriptedModel
 from tests.server.api.house import answering
 from tests.web import serving

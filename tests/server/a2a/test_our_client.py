@@ -11,6 +11,7 @@ import pytest
 from actum import Agent, Rule, Rules, ToolCall
 from actum.compose.serving import open_doors
 from actum.compose.settings import Settings
+from actum.core.identity import Identity
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
 from actum.journal.memory import MemoryJournal
@@ -18,7 +19,6 @@ from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.protocols.mcp.config import McpServer
 from actum.server.api.api import GivenAgents
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Identity
 from actum.server.mcp.service import McpService
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.a2a import A2AToolset

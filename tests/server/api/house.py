@@ -17,6 +17,7 @@ from actum import Agent, Context, tool
 from actum.call.limits.limits import Limits
 from actum.core.call import ToolCall
 from actum.core.errors import ToolError
+from actum.core.identity import Identity
 from actum.core.interfaces import Decision, Facts, Journal, Model, Policy
 from actum.core.json import JsonObject
 from actum.core.message import Reply
@@ -27,7 +28,6 @@ from actum.server.api.api import GivenAgents, Tasking
 from actum.server.api.door import ApiDoor
 from actum.server.api.problem import Refusal, encoded
 from actum.server.door import IDENTITY
-from actum.server.identity import Identity
 from actum.server.scopes import ALL_SCOPES
 from actum.server.workflows import GivenWorkflows
 from actum.testing import ScriptedModel

@@ -8,11 +8,11 @@ import pytest
 from starlette.types import Message
 
 from actum.core.call import ToolCall
+from actum.core.identity import Identity
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.events import COMMENT_S, EventStream, Streams
 from actum.server.api.records import Records
-from actum.server.identity import Identity
 from actum.testing import FakeClock
 
 from .house import Bank, NoDrop

@@ -12,13 +12,13 @@ import pytest
 
 from actum.core.errors import Busy
 from actum.core.event import RunResult
+from actum.core.identity import Identity
 from actum.core.interfaces import Journal
 from actum.core.record import NodeBegan, Started
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import GivenAgents
 from actum.server.api.door import ApiDoor
-from actum.server.identity import Identity
 from actum.server.workflows import GivenWorkflows
 from actum.workflow import Workflow
 from actum.workflow.graph import Definition

@@ -9,12 +9,13 @@ import httpx2
 import pytest
 from mcp.server.auth.provider import principal_components
 
+from actum.core.identity import Identity
 from actum.core.key import new_key
 from actum.server.access import Access
-from actum.server.identity import Authenticator, Identity, Keys
 from actum.server.issuer import Issuer, SignedTokens
 from actum.server.mcp.auth import access_token, identity_of
 from actum.server.mcp.service import McpService
+from actum.server.verifier import Authenticator, Keys
 from actum.testing import FakeClock
 from tests.issuer import Issuer as RealIssuer
 from tests.web import serving

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
+from actum.core.identity import Identity
 from actum.core.json import Json
-from actum.server.identity import Identity
 from actum.server.mcp.holders import (
     CLIENTS_MAX,
     Client,

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import mcp_types as types
 from mcp.client.client import Client
 
+from actum.core.identity import Identity
 from actum.core.json import JsonObject
 from actum.core.tool import Tool
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpEra
 from actum.server.access import LOCAL
-from actum.server.identity import Identity
 from actum.server.mcp.source import Context, Handler, SourceServer, Visibility
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection

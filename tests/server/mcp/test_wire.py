@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from actum import Tool, ToolCall
 from actum.core.errors import UsageError
+from actum.core.identity import Identity
 from actum.core.json import JsonObject
 from actum.core.pending import Pending
-from actum.server.identity import Identity
 from actum.server.mcp.wire import (
     definition_of,
     question_of,

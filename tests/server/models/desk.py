@@ -22,12 +22,12 @@ from actum.server.api.api import Api, GivenAgents
 from actum.server.api.door import ApiDoor
 from actum.server.door import Door
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Keys
 from actum.server.models.agents.executor import AgentExecutor, AgentServing
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
 from actum.server.models.passing import PassingThrough
 from actum.server.models.upstream import ModelRoute
+from actum.server.verifier import Keys
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 from actum.transport.upstream_client import UpstreamClient

@@ -22,10 +22,10 @@ from actum.runs.runner import Runner
 from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents
 from actum.server.house import House, HouseSettings
-from actum.server.identity import SharedKey
 from actum.server.models.agents.executor import AgentExecutor
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
+from actum.server.verifier import SharedKey
 from actum.testing import ScriptedModel
 from tests.web import serving
 

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from actum.cli.app import app
 from actum.core.call import ToolCall
+from actum.core.identity import Identity
 from actum.core.kept_object import OBJECTS_BYTES_MAX, KeptObject, objects_of
 from actum.core.message import Reply
-from actum.server.identity import Identity
 from actum.server.models.agents.assistants import THREAD_S, owner_of
 from actum.server.models.agents.executor import TIDY_S
 from actum.testing import FakeClock

@@ -29,7 +29,7 @@ from actum.core.message import Reply, Usage
 from actum.core.passed import PassedRequests, passed_of
 from actum.server.access import Access
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Keys
+from actum.server.verifier import Keys
 from actum.storage.sqlite import SQLiteJournal
 from tests.chat_server import ChatServer, Raw
 from tests.web import serving

@@ -11,14 +11,15 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from actum.core.errors import ModelError, UsageError
+from actum.core.identity import Identity
 from actum.core.key import new_key
 from actum.server.access import Access
 from actum.server.house import House, HouseSettings
-from actum.server.identity import Identity, Keys
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames, overlap
 from actum.server.models.refused import DO_NOT_RETRY, Refused
 from actum.server.models.request import ModelRequest
+from actum.server.verifier import Keys
 from tests.web import serving
 
 

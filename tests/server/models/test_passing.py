@@ -17,9 +17,9 @@ from actum.core.message import Reply, Usage
 from actum.core.user import User
 from actum.models.catalog import ModelPlace
 from actum.server.access import Access
-from actum.server.identity import Keys
 from actum.server.models.event_watch import EventWatch
 from actum.server.models.upstream import ModelRoute, ModelUpstream
+from actum.server.verifier import Keys
 from actum.testing import FakeClock
 from tests.chat_server import ChatServer, Raw
 from tests.server.models.gateway import DIALECTS, KEY, STREAM, RawServer, gateway, http, upstream

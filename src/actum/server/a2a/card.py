@@ -23,7 +23,7 @@ from starlette.responses import Response
 from ...agents.agent import Agent
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
-from ..identity import Verifier, wants_token
+from ..verifier import Verifier, wants_token
 from .service import OUTPUT_MODES
 from .signing import CardKey, canonical
 

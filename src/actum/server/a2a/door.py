@@ -21,10 +21,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from ...core.errors import JournalError
+from ...core.identity import Identity
 from ..admission import Admission
 from ..api.api import Api
 from ..door import identity_of
-from ..identity import Identity
 from ..models.agents.secret import NameSecret
 from ..refusal import HttpRefusal
 from .asking import base_of

@@ -30,12 +30,13 @@ from google.protobuf.message import DecodeError
 from msgspec import Struct
 
 from ...core.errors import JournalError, UsageError
+from ...core.identity import Identity, LetsIn
 from ...core.worker_thread import off_loop
 from ..admission import Admission, TooManyRequests
 from ..attempts import TooManyAttempts
-from ..identity import Identity, LetsIn, Verifier, wants_token
 from ..open_streams import KeyEnded
 from ..scopes import allows
+from ..verifier import Verifier, wants_token
 from .asking import SILENT_S, check_version
 from .failures import NotAllowed, ServerStops, failure_of
 from .handler import Event, RunHandler, context_of

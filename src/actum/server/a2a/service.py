@@ -31,6 +31,7 @@ from ...agents.agent import Agent
 from ...call.asking.inbox import records_of
 from ...core.errors import ActumError, Busy, JournalError, UsageError
 from ...core.event import RunResult
+from ...core.identity import Identity
 from ...core.interfaces import Answer, RunFilter
 from ...core.json import JsonObject
 from ...core.message import UserMessage
@@ -53,7 +54,6 @@ from ..api.api import Api, Start, wait_for
 from ..api.records import Recorded
 from ..api.runs import cancel_elsewhere
 from ..api.work import RunJob
-from ..identity import Identity
 from ..models.agents.secret import NameSecret
 from ..scopes import allows
 from .answers import answers_in, text_of

@@ -19,6 +19,7 @@ from msgspec import Struct
 from ...agents.agent import Agent
 from ...core.errors import Busy, InvalidArguments, JournalError, UnknownName, UsageError, tell_problem
 from ...core.event import RunResult
+from ...core.identity import Identity, Usable
 from ...core.interfaces import Clock, Facts
 from ...core.message import UserMessage
 from ...core.record import Started, new_id
@@ -31,7 +32,6 @@ from ...runs.runner import Emit, Runner, unless_stopped
 from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
 from ...workflow.speaker import WorkflowModel
-from ..identity import Identity, Usable
 from ..workflows import GivenWorkflows, PublishedOffer, WorkflowsByName
 from .bodies import RunBegun
 from .events import Streams

@@ -11,12 +11,12 @@ from contextlib import suppress
 from ...call.asking.inbox import InboxItem, answer_in_run
 from ...core.call import Problem
 from ...core.errors import Busy, ReplayDiverged, TooLate, UnknownName, UsageError
+from ...core.identity import Identity
 from ...core.interfaces import Answer as GivenAnswer
 from ...core.pending import AskedKind
 from ...core.record import InputGiven, Verdict
 from ...journal.recording import MIDWAY, RunState
 from ...tasks.ended_waits import is_paused
-from ..identity import Identity
 from ..scopes import allows
 from . import views
 from .api import Api

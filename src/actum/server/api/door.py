@@ -23,13 +23,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...core.call import Problem
 from ...core.clock import SystemClock
 from ...core.errors import ActumError, Busy, JournalError, ReplayDiverged, UnknownName, UsageError
+from ...core.identity import Identity
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonProblem, parse
 from ...core.record import new_id
 from ...core.worker_thread import off_loop
 from ...runs.runner import Runner
 from ..door import identity_of
-from ..identity import Identity
 from ..scopes import allows
 from ..workflows import WorkflowsByName
 from .api import AgentsByName, Api, GivenAgents, Tasking

@@ -11,8 +11,8 @@ import asyncio
 import msgspec
 from starlette.types import Receive, Scope, Send
 
+from ...core.identity import Identity
 from ...journal.follow import follow
-from ..identity import Identity
 from .records import Records
 from .views import EventFold
 

@@ -10,8 +10,8 @@ from typing import Generic, Literal, TypeVar
 from msgspec import Struct
 from starlette.types import ASGIApp
 
+from ...core.identity import Identity
 from ...core.json import JsonObject
-from ..identity import Identity
 
 Body = TypeVar("Body", covariant=True)
 Query = TypeVar("Query", covariant=True)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ...call.asking.inbox import InboxItem, find_waiting, page_of_waiting
 from ...core.errors import JournalError, UnknownName, UsageError
+from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal, RunFilter
 from ...core.record import Entry, RunSummary, Started, TaskQueued, is_last, summary_of
 from ...journal.audit import AuditLine, Wanted, audit_lines
@@ -20,7 +21,6 @@ from ...journal.conversations import Conversation, as_they_stand
 from ...journal.lists import bad_cursor, page_of_conversations, page_of_runs, read_cursor, write_cursor
 from ...journal.recording import RunState
 from ...runs.recorded import is_run_id
-from ..identity import Identity
 from ..scopes import allows
 from .bodies import ApprovalsQuery, AuditQuery, RunsQuery, SessionsQuery
 from .problem import Refusal, not_found

@@ -9,10 +9,10 @@ from starlette.types import ASGIApp
 from ...core.call import TextPart
 from ...core.claim import claim_of_cancel
 from ...core.errors import Busy
+from ...core.identity import Identity
 from ...core.message import UserMessage
 from ...core.record import Ended
 from ...runs.recorded import outputs_of
-from ..identity import Identity
 from ..scopes import allows
 from . import tasks, views
 from .api import Api, no_agent

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...agents.conversation import history
 from ...core.errors import JournalError, UsageError
+from ...core.identity import Identity
 from ...core.user import User
-from ..identity import Identity
 from ..scopes import allows
 from . import views
 from .api import Api

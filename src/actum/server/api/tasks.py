@@ -7,6 +7,7 @@ from msgspec.structs import asdict, replace
 
 from ...core.call import Failure, TextPart, ToolCall
 from ...core.errors import CallError, TaskRefused, UnknownName, UsageError
+from ...core.identity import Identity
 from ...core.json import Json
 from ...core.message import UserMessage
 from ...core.task import TaskLine, TaskOptions
@@ -14,7 +15,6 @@ from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...journal.lists import read_cursor, write_cursor
 from ...tasks.queue import RESULT_BYTES_MAX, TaskView
 from ...workflow.workflow import Workflow
-from ..identity import Identity
 from ..scopes import allows
 from . import views
 from .api import Api

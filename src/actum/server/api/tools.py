@@ -10,11 +10,11 @@ from msgspec import Struct
 from ...core.call import ToolCall, ToolResult
 from ...core.errors import UsageError
 from ...core.event import RunResult
+from ...core.identity import Identity
 from ...core.tool import Tool
 from ...journal.lists import read_cursor, write_cursor
 from ...journal.recording import CallRef
 from ...runs.run import outcome as outcome_of
-from ..identity import Identity
 from . import tasks, views
 from .api import Api, wait_for
 from .bodies import CallAnswer, CallBody, CallWaits, ToolPage, ToolsQuery

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from ...core.call import Problem
 from ...core.errors import UnknownName, UsageError
+from ...core.identity import Identity
 from ...core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name, shelf_of
 from ...workflow.difference import difference
 from ...workflow.published import NameTaken, PublishedWorkflows
 from ...workflow.text import BadWorkflow
-from ..identity import Identity
 from .api import Api
 from .bodies import (
     DraftBody,

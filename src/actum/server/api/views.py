@@ -14,6 +14,7 @@ from msgspec import UNSET, structs
 from ...call.asking.inbox import VERDICTS, InboxItem, waiting_items
 from ...core.call import Failure, ToolCall, ToolResult
 from ...core.errors import JournalError, tell_problem
+from ...core.identity import Identity
 from ...core.json import Json, JsonObject
 from ...core.message import Message, Reply, ToolMessage, Usage, UserMessage
 from ...core.pending import Pending
@@ -40,7 +41,6 @@ from ...core.tool import Tool
 from ...journal.conversations import Conversation
 from ...journal.recording import CallRef, RunState
 from ...models.catalog import PROVIDERS
-from ..identity import Identity
 from ..scopes import allows
 from .bodies import (
     Approval,

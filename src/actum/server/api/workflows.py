@@ -11,12 +11,12 @@ from contextlib import suppress
 from msgspec import Struct
 
 from ...core.errors import CallError, UnknownName, UsageError
+from ...core.identity import Identity
 from ...core.shelf import checked_name
 from ...journal.lists import read_cursor, write_cursor
 from ...workflow.listing import ListedWorkflow
 from ...workflow.text import TextProblem
 from ...workflow.workflow import Workflow
-from ..identity import Identity
 from ..near_names import near_names
 from ..scopes import allows
 from . import tasks, views

@@ -30,13 +30,13 @@ from starlette.types import Scope
 
 from ...core.clock import SystemClock
 from ...core.errors import JournalError, UsageError
+from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
 from ...core.json import JsonObject
 from ...core.session import KeepsSessions, LoginSession
 from ...runs.administration import put_on_record
 from ..attempts import Attempts, TooManyAttempts
 from ..door import identity_of
-from ..identity import Identity
 from ..refusal import busy
 from .cookies import cookie_name, cookies_of, set_cookie
 from .pages import page

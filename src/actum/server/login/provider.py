@@ -21,12 +21,12 @@ from msgspec import Struct
 
 from ...core.clock import SystemClock
 from ...core.errors import ActumError
+from ...core.identity import Identity
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonObject
 from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import Guard, is_here
 from ...transport.http import HttpFailure
-from ..identity import Identity
 from ..issuer import Issuer, SignedTokens
 from .pending import Proofs
 

@@ -11,9 +11,9 @@ import os
 import re
 from typing import NamedTuple
 
+from ...core.identity import Identity
 from ...core.interfaces import Clock
 from ...core.session import LoginSession, SessionStore
-from ..identity import Identity
 from .provider import LoginSettings
 
 NOTED_S = 30.0

@@ -14,8 +14,8 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ...core.identity import Identity
 from ..door import identity_of as identity_in
-from ..identity import Identity
 
 _IDENTITY = "identity"
 _USERS_KEPT = 1_000

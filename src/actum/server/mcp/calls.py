@@ -15,6 +15,7 @@ from msgspec import Struct
 from ...core.call import ToolCall, ToolResult
 from ...core.errors import BudgetExceeded, Busy, CallError, RunStopped, UsageError
 from ...core.event import RunResult
+from ...core.identity import Identity
 from ...core.interfaces import Answer, Clock, Journal
 from ...core.json import DEPTH_MAX, Json, JsonObject
 from ...core.message import Usage
@@ -23,7 +24,6 @@ from ...core.record import new_id
 from ...journal.recording import MIDWAY, RunState
 from ...runs.run import Stopping
 from ...runs.runner import Begins, Emit, Runner, unless_stopped
-from ..identity import Identity
 from .client import McpClient
 from .wire import WANTED, question_of, told_by_client
 

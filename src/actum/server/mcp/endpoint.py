@@ -35,9 +35,9 @@ from msgspec import UNSET
 from starlette import datastructures
 from starlette.types import Receive, Scope, Send
 
+from ...core.identity import Identity
 from ...core.worker_thread import off_loop
 from ..door import identity_of
-from ..identity import Identity
 from .answer import PING_S, Headers, HttpAnswer, Outbox
 from .exchange import (
     Exchange,

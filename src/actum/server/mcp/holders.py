@@ -22,8 +22,8 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ...core.holder import Holder
+from ...core.identity import Identity
 from ...core.user import User
-from ..identity import Identity
 from .client import connection_of
 
 CLIENTS_MAX = 1_000

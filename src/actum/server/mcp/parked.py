@@ -13,10 +13,10 @@ import msgspec
 
 from ...core.errors import JournalError
 from ...core.event import RunResult
+from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
 from ...core.json import JsonObject
 from ...core.kept_object import KeptObject, ObjectsFull, objects_of
-from ..identity import Identity
 from .client import McpClient
 
 log = logging.getLogger("actum.mcp")

@@ -36,6 +36,7 @@ from ...core.clock import SystemClock
 from ...core.errors import UsageError
 from ...core.event import RunResult
 from ...core.holder import Holder
+from ...core.identity import Identity
 from ...core.interfaces import (
     Clock,
     Journal,
@@ -53,7 +54,6 @@ from ...runs.run import Stopping
 from ...runs.runner import Emit, Runner
 from ...workflow.listing import ListedWorkflow
 from ..access import LOCAL, Access
-from ..identity import Identity
 from ..workflows import GivenWorkflows, PublishedOffer
 from .calls import (
     INVALID_PARAMS,

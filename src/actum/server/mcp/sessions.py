@@ -23,8 +23,8 @@ from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, ErrorData
 from msgspec import UNSET, UnsetType
 
+from ...core.identity import Identity
 from ...core.json import JsonObject
-from ..identity import Identity
 from .answer import HttpAnswer
 from .exchange import (
     Exchange,

@@ -26,13 +26,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 
 from ...core.errors import UsageError
+from ...core.identity import Identity
 from ...core.interfaces import Clock, Facts, Policy
 from ...core.json import JsonObject
 from ...core.tool import Tool
 from ...policy.rules import DEFAULT, Barring
 from ..access import LOCAL, Access
 from ..house import House, HouseSettings
-from ..identity import Identity
 from .auth import identity_of
 from .calls import INVALID_PARAMS
 from .holders import Client, Clients

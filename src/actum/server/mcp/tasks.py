@@ -22,6 +22,7 @@ from ...call.asking.inbox import records_of
 from ...core.call import ToolResult
 from ...core.errors import Busy, TaskRefused, UnknownName
 from ...core.event import Event, RunResult, RunStarted
+from ...core.identity import Identity
 from ...core.interfaces import Journal
 from ...core.json import JsonObject
 from ...core.pending import Pending
@@ -34,7 +35,6 @@ from ...runs.runner import Emit, Runner
 from ...tasks.attempt import settle
 from ...tasks.in_process import InProcess
 from ...tasks.queue import TaskQueue
-from ..identity import Identity
 from .calls import (
     INVALID_PARAMS,
     MISSING_CAPABILITY,

@@ -13,13 +13,13 @@ import msgspec
 from ...call.asking.inbox import check_person, fit
 from ...core.call import ToolResult
 from ...core.errors import UsageError
+from ...core.identity import Identity
 from ...core.interfaces import Answer, Request
 from ...core.json import Json, JsonObject, dumps
 from ...core.pending import Pending
 from ...core.tool import Tool
 from ...protocols.mcp.content import answer_of
 from ...protocols.mcp.sampling import params_of, reply_of
-from ..identity import Identity
 
 MAX_TOKENS = 1024
 """Asked of a client's model where the tool says no number: the protocol wants one."""

@@ -23,8 +23,8 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...core.errors import ActumError, ModelError, UnknownName
+from ...core.identity import Identity, LetsIn
 from ..door import REQUEST_ID, Worded, identity_of
-from ..identity import Identity, LetsIn
 from ..refusal import HttpRefusal
 from .executor import Executor
 from .listing import model_entry, model_list

@@ -9,7 +9,7 @@ from typing import Protocol
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from ..identity import Identity
+from ...core.identity import Identity
 from .request import ModelRequest
 
 

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from ...core.errors import UnknownName, UsageError
-from ..identity import Identity, LetsIn
+from ...core.identity import Identity, LetsIn
 
 NEAR_MAX = 3
 """So many names are suggested to a client that asked for a model that there is not."""

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from starlette.requests import Request as HttpRequest
 
 from ...core.errors import UsageError
+from ...core.identity import Identity
 from ...core.interfaces import Request
 from ...core.json import JsonObject
 from ...core.worker_thread import off_loop
@@ -21,7 +22,6 @@ from ...dialects.api.openai_fields import read_body
 from ...dialects.api.raw_json import NOT_DECODED
 from ...dialects.base import ApiDialect
 from ..door import identity_of
-from ..identity import Identity
 from .surface import CHAT, Surface
 
 

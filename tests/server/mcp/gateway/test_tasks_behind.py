@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from actum import Limits, Rules
+from actum.core.identity import Identity
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.record import InputGiven, InputRequested
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.protocols.mcp.tasks import EXTENSION
-from actum.server.identity import Identity
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.service import McpService
 from actum.storage.place import open_journal

@@ -13,13 +13,13 @@ import pytest
 
 from actum.core.call import ToolCall
 from actum.core.errors import PermissionDenied, Unavailable, UsageError
+from actum.core.identity import Identity
 from actum.core.interfaces import Context
 from actum.core.user import User
 from actum.policy.rules import Rules
 from actum.protocols.mcp.address import ServerAddresses
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import Access
-from actum.server.identity import Identity
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.gateway.relay import RawRelay
 from actum.server.mcp.gateway.upstream import UpstreamToolset

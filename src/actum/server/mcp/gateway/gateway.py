@@ -50,6 +50,7 @@ from ....core.clock import SystemClock
 from ....core.errors import CallError, UsageError
 from ....core.event import RunResult
 from ....core.holder import Holder
+from ....core.identity import Identity
 from ....core.interfaces import (
     Answer,
     Clock,
@@ -79,7 +80,6 @@ from ....toolsets.mcp.transport import guard_of
 from ....toolsets.wrappers import ToolLabels
 from ....transport.egress import Egress
 from ...access import LOCAL, Access
-from ...identity import Identity
 from ..calls import (
     INVALID_PARAMS,
     TOO_DEEP,

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ....core.call import ToolResult
 from ....core.errors import UsageError
 from ....core.holder import Holder
+from ....core.identity import Identity
 from ....core.interfaces import Answer
 from ....core.json import JsonObject
 from ....core.pending import Pending
@@ -30,7 +31,6 @@ from ....protocols.mcp.era import LOG_LEVEL as WANTED_LEVEL
 from ....protocols.mcp.era import contained
 from ....protocols.mcp.tasks import EXTENSION
 from ....toolsets.mcp.error import INVALID_PARAMS, INVALID_REQUEST, McpError
-from ...identity import Identity
 from ..client import (
     LEVELS,
     LOG_LEVEL,

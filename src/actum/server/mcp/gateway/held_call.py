@@ -14,10 +14,10 @@ from collections.abc import Coroutine
 
 from mcp.shared.exceptions import MCPError
 
+from ....core.identity import Identity
 from ....core.interfaces import Clock
 from ....core.json import JsonObject
 from ....core.user import User
-from ...identity import Identity
 from ..calls import INVALID_PARAMS, NotYet
 from .gateway_client import GatewayClient, ServerQuestion
 

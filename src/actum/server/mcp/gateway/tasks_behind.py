@@ -37,6 +37,7 @@ from ....core.errors import (
     CallError,
     UsageError,
 )
+from ....core.identity import Identity
 from ....core.interfaces import Answer, Journal
 from ....core.json import Json, JsonObject
 from ....core.pending import Pending
@@ -52,7 +53,6 @@ from ....protocols.mcp.content import blocks_of, result_of
 from ....protocols.mcp.era import result_for
 from ....protocols.mcp.tasks import EXTENSION, OVER
 from ....runs.runner import Runner
-from ...identity import Identity
 from ..calls import INVALID_PARAMS
 from ..tasks import (
     UNKNOWN_TASK,

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ....core.errors import ModelError, UnknownName, UsageError
+from ....core.identity import Identity
 from ....core.interfaces import Answer
 from ....core.json import Json, JsonObject
 from ....core.message import UserMessage
@@ -19,7 +20,6 @@ from ....core.pending import Pending
 from ....core.tool import Tool
 from ....dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ...api.records import Recorded
-from ...identity import Identity
 from .ids import read_approval_id, read_call_id
 from .placing import may_approve
 

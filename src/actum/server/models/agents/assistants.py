@@ -22,6 +22,7 @@ from ....agents.agent import Agent
 from ....core.call import TextPart
 from ....core.errors import ActumError, Busy, JournalError, ModelError, UnknownName, UsageError
 from ....core.event import Event, RunResult
+from ....core.identity import Identity
 from ....core.json import Json, JsonObject
 from ....core.kept_object import KeptObject, ObjectsFull, objects_of
 from ....core.message import UserMessage
@@ -33,7 +34,6 @@ from ...api.records import Recorded
 from ...api.runs import cancel_elsewhere
 from ...api.work import RunJob
 from ...door import identity_of
-from ...identity import Identity
 from ..refused import DO_NOT_RETRY, Refused
 from .answer import Ending, Piece, ServerCall
 from .assistant_requests import (

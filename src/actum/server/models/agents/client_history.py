@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from ....core.call import TextPart
+from ....core.identity import Identity
 from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ....runs.wording import Phrases
-from ...identity import Identity
 from .history import squeezed
 
 

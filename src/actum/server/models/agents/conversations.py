@@ -18,12 +18,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from ....core.errors import JournalError, UnknownName, UsageError
+from ....core.identity import Identity
 from ....core.json import JsonObject
 from ....core.record import Entry
 from ....journal.recording import RunState
 from ...api.api import Api
 from ...door import identity_of
-from ...identity import Identity
 from .endpoints import Methods, fields_of_body, forget, json_response, page_of
 from .history import name_of
 from .ids import AnswerRef

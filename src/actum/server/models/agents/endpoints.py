@@ -11,12 +11,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ....core.errors import Busy, ModelError, UnknownName, UsageError
+from ....core.identity import Identity
 from ....core.json import Json, JsonObject
 from ....core.worker_thread import off_loop
 from ....dialects.api.openai_fields import read_body
 from ...api.api import Api
 from ...api.problem import Refusal
-from ...identity import Identity
 from ..door import in_its_form
 from ..refused import DO_NOT_RETRY, Refused
 

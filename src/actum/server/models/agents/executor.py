@@ -23,6 +23,7 @@ from starlette.routing import BaseRoute
 from ....agents.agent import Agent
 from ....core.errors import ActumError, BadTool, Busy, JournalError, ModelError, ReplayDiverged, UnknownName, UsageError
 from ....core.event import Event, RunResult
+from ....core.identity import Identity
 from ....core.interfaces import Clock
 from ....core.json import JsonObject
 from ....core.record import Ended
@@ -35,7 +36,6 @@ from ...api.problem import Refusal
 from ...api.records import POLL_S
 from ...api.work import RunJob
 from ...door import REQUEST_ID
-from ...identity import Identity
 from ..lost import lost_header
 from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest

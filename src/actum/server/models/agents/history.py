@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import msgspec
 
 from ....core.call import MediaPart
+from ....core.identity import Identity
 from ....core.message import Message, Reply, SystemMessage, UserMessage
-from ...identity import Identity
 
 _encode = msgspec.json.Encoder().encode
 

@@ -17,6 +17,7 @@ from msgspec import Struct
 from ....agents.conversation import answered_in
 from ....core.call import TextPart
 from ....core.errors import ModelError, UnknownName, UsageError
+from ....core.identity import Identity
 from ....core.interfaces import Answer
 from ....core.json import JsonObject
 from ....core.message import Message, Reply, ToolMessage, UserMessage
@@ -26,7 +27,6 @@ from ....dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ...api.api import Api, Start
 from ...api.problem import Refusal
 from ...api.records import Recorded
-from ...identity import Identity
 from ...scopes import allows
 from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest

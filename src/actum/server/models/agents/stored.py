@@ -15,12 +15,12 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from ....core.errors import UnknownName, UsageError
+from ....core.identity import Identity
 from ....core.json import JsonObject
 from ...api.api import Api
 from ...api.records import Recorded
 from ...api.runs import cancel_elsewhere
 from ...door import identity_of
-from ...identity import Identity
 from .endpoints import Methods, forget, json_response, page_of
 from .ids import AnswerRef, read_answer_id
 from .items import input_items, response_of, stored_writer

@@ -7,8 +7,8 @@ import asyncio
 from msgspec import Struct
 
 from ....core.event import Event
+from ....core.identity import Identity
 from ....core.json import JsonObject
-from ...identity import Identity
 from .ids import AnswerRef
 
 

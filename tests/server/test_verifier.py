@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from actum.core.errors import UsageError
+from actum.core.identity import Identity
 from actum.core.key import Key, new_key
-from actum.server.identity import Authenticator, Identity, Keys, SharedKey
+from actum.server.verifier import Authenticator, Keys, SharedKey
 from actum.testing import FakeClock
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -63,12 +64,6 @@ async def test_the_first_verifier_that_knows_a_token_decides() -> None:
     assert await Authenticator([]).verify_token(KEY) is None
 
 
-def test_a_user_is_the_same_with_a_token_of_other_scopes() -> None:
-    narrow, wide = (Identity(principal="ada", key_id="c", scopes=scopes) for scopes in (("read",), ("read", "write")))
-    assert narrow != wide
-    assert narrow.without_scopes() == wide.without_scopes() == Identity(principal="ada", key_id="c")
-
-
 _CHECK = """
 import asyncio, sys
 for name in ("mcp", "mcp_types", "starlette", "uvicorn", "jwt"):
@@ -76,7 +71,7 @@ for name in ("mcp", "mcp_types", "starlette", "uvicorn", "jwt"):
 
 from actum.server import Access, Authenticator, Identity, SharedKey
 from actum.core.key import new_key
-from actum.server.identity import Keys
+from actum.server.verifier import Keys
 
 text, key = new_key("ci", scopes=["read"])
 access = Access(verifier=Authenticator([SharedKey("0123456789abcdef", "ada"), Keys([key])]))

@@ -1,0 +1,94 @@
+"""`Identity`: on whose behalf a request is made, with roles and scopes.
+
+The text of a key or token is never part of an `Identity`. How a key or token is checked is in `server/verifier.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from .approver import Voter, voter
+from .interfaces import Answer
+from .user import User
+
+LetsIn: TypeAlias = "Callable[[Identity, str], bool]"
+"""Whether a caller may use the agent of a name."""
+Usable = Literal["tool", "model", "agent"]
+"""What a key can be made for."""
+
+
+class Identity(Struct, frozen=True, kw_only=True):
+    """On whose behalf a client speaks.
+
+    Attributes:
+        principal: the user.
+        roles: the roles of the user.
+        key_id: the id of the key, or of the program, that made the request; never the text of a token. For the record.
+        scopes: what the token allows.
+        tenant: the tenant that the user belongs to; empty where there is only one tenant.
+        issuer: who granted the token; empty for a key of our own. Two issuers may use one name for two users.
+        speaks_for: `user` where the operator trusts the client to say only what its user said: then the arguments of
+            its calls count as the user's words. Otherwise they count as the client's own, whose model may have chosen
+            them. At the models door, words of the role `user` are the user's, unless this is `program`: then the client
+            is a program, and the words are the client's own.
+        hang_up: what becomes of a run when the client hangs up that asked for it at the models door: it goes on, or
+            `end`.
+        tools, models, agents: patterns of the names that the user may use with this key, such as `crm_*`; all names
+            when empty. What an agent does on the way is the agent's affair: its own tools are not looked up here.
+    """
+
+    principal: str = ""
+    roles: tuple[str, ...] = ()
+    key_id: str = ""
+    scopes: tuple[str, ...] = ()
+    tenant: str = ""
+    issuer: str = ""
+    speaks_for: Literal["", "user", "program"] = ""
+    hang_up: Literal["", "end"] = ""
+    tools: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+
+    def may_use(self, kind: Usable, name: str) -> bool:
+        """Whether this key may use a tool, a model or an agent, as far as that is not the policy's to say.
+
+        Args:
+            kind: what it is.
+            name: the name of it. Capital and small letters are different letters.
+
+        >>> Identity(tools=("crm_*",)).may_use("tool", "crm_find"), Identity().may_use("tool", "pay")
+        (True, True)
+        """
+        patterns = self.tools if kind == "tool" else self.models if kind == "model" else self.agents
+        return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+    @property
+    def user(self) -> User:
+        """The user, who is a principal of a tenant."""
+        return User(self.tenant, self.principal)
+
+    def vouched(self, answer: Answer) -> Answer:
+        """An answer of this user to something that waits: who gives it, of which tenant, and with which roles."""
+        return msgspec.structs.replace(
+            answer, by=self.principal or answer.by, tenant=self.tenant, roles=self.roles, claimed=""
+        )
+
+    def voter(self, run_tenant: str) -> Voter:
+        """This user, as rules about the approvers of a run see the user.
+
+        Args:
+            run_tenant: the tenant of the run.
+        """
+        return voter(self.principal or "user", tenant=self.tenant, roles=self.roles, run_tenant=run_tenant)
+
+    def without_scopes(self) -> Identity:
+        """The same user and program, whatever this token allows.
+
+        A renewed token may have other scopes. To recognise a client again, compare identities without their scopes.
+        """
+        return msgspec.structs.replace(self, scopes=()) if self.scopes else self
