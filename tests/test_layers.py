@@ -25,7 +25,7 @@ STACK = (
     {"transport", "storage"},
     {"sandbox"},
     {"toolsets", "models"},
-    {"policy", "journal"},
+    {"policy", "journal", "features"},
     {"call"},
     {"runs"},
     {"agents"},
@@ -44,6 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = BELOW | {
     # So that what a call goes through can be reviewed for safety by itself.
     "policy": {"core", "schema"},
     "journal": {"core", "schema"},
+    "features": {"core"},  # what an outsider's feature imports: no web framework, no database
     "call": {"core", "schema", "policy", "journal"},
     "testing": {"core", "schema", "policy", "journal", "call"},
     "actum": BELOW["cli"] | {"testing"},  # the public names, in actum/__init__.py

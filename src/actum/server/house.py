@@ -43,6 +43,7 @@ from ..core.identity import Identity
 from ..core.interfaces import Clock
 from ..core.json import JsonObject
 from ..core.tenant import acting_for
+from ..features.refusal import phrase
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
@@ -51,7 +52,7 @@ from .metrics import MEDIA_TYPE, Metrics
 from .open_streams import OpenStreams
 from .places import Places
 from .proxies import Proxies, ProxyHeader
-from .refusal import PROBLEM, Headers, HttpRefusal, MissingScope, busy, phrase, problem
+from .refusal import PROBLEM, Headers, HttpRefusal, MissingScope, busy, problem
 from .verifier import Verifier, wants_token
 
 log = logging.getLogger("actum.server")

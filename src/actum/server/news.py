@@ -31,13 +31,13 @@ from ..core.identity import Identity
 from ..core.interfaces import Answer
 from ..core.json import JsonProblem, parse
 from ..core.kept_object import KeptObject, objects_of
+from ..features.refusal import Refusal
 from ..protocols.a2a.later import UnreadableAnswer, decode_event
 from ..protocols.a2a.model import INTERRUPTED, TERMINAL, A2AStatusUpdate, A2ATask
 from ..protocols.a2a.news import KEPT_S, KIND, OWNER, PATH, AwaitedNews, hash_of
 from ..transport.egress import Egress
 from .api.api import Api
 from .api.approvals import answer_and_go_on
-from .api.problem import Refusal
 from .news_signature import TOKEN, NewsSignatures, shown_signature
 
 log = logging.getLogger("actum.server.news")

@@ -9,16 +9,15 @@ This file knows no protocol and no web server.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from http import HTTPStatus
 
 import msgspec
 
 from ..core.json import JsonObject
+from ..features.refusal import phrase
 
 Headers = Sequence[tuple[bytes, bytes]]
 
 PROBLEM = b"application/problem+json"
-_RENAMED = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
 class HttpRefusal(Exception):
@@ -78,15 +77,3 @@ def problem(refusal: HttpRefusal, request_id: str) -> bytes:
     if isinstance(refusal, MissingScope):
         told |= {"code": "scope", "scope": [refusal.scope]}  # as our own API words the same refusal
     return msgspec.json.encode(told)
-
-
-def phrase(status: int) -> str:
-    """The name of a status by RFC 9110; `Error` for a number that has none. Versions of Python differ in two names.
-
-    >>> phrase(404), phrase(422), phrase(999)
-    ('Not Found', 'Unprocessable Content', 'Error')
-    """
-    try:
-        return _RENAMED.get(status) or HTTPStatus(status).phrase
-    except ValueError:
-        return "Error"

@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from starlette.requests import Request
 from starlette.types import Scope
 
+from ..features.refusal import Refusal
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..triggers.desk import TriggerDesk
 from ..triggers.settings import TriggerTable
 from ..triggers.signature import BadSignature, bearer_of, check_signature
-from .api.problem import Refusal
 from .door import identity_of
 from .news_signature import TOKEN, NewsSignatures, shown_signature
 from .scopes import allows

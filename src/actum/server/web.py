@@ -36,12 +36,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from ..features.refusal import phrase
 from .access import LOCAL, accepted, fits, is_loopback
 from .house import HEADER_BYTES_MAX, House
 from .metrics import MEDIA_TYPE, Metrics
 from .places import Places
 from .proxies import Proxies
-from .refusal import phrase
 
 HEADERS_S = 15.0
 """Seconds in which the headers of a request have to arrive, from the first byte on, or from the connection on."""

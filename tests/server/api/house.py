@@ -22,11 +22,12 @@ from actum.core.interfaces import Decision, Facts, Journal, Model, Policy
 from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.core.tool import Tool
+from actum.features.refusal import Refusal
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import GivenAgents, Tasking
 from actum.server.api.door import ApiDoor
-from actum.server.api.problem import Refusal, encoded
+from actum.server.api.problem import encoded
 from actum.server.door import IDENTITY
 from actum.server.scopes import ALL_SCOPES
 from actum.server.workflows import GivenWorkflows

@@ -8,11 +8,11 @@ import pytest
 from starlette.types import Message
 
 from actum.core.call import ToolCall
-from actum.core.identity import Identity
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.events import COMMENT_S, EventStream, Streams
 from actum.server.api.records import Records
+from actum.server.api.runs import run_events
 from actum.testing import FakeClock
 
 from .house import Bank, NoDrop
@@ -54,10 +54,16 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
+def stream_of(journal: MemoryJournal, run_id: str, clock: FakeClock | None = None, *, after: int = -1) -> EventStream:
+    """The stream of a run, for a client that has the events up to one."""
+    clock = clock or FakeClock()
+    return EventStream(run_events(Records(journal, clock), run_id, "", after), clock)
+
+
 async def test_a_silent_stream_sends_a_comment_every_15_seconds(paused: tuple[MemoryJournal, str]) -> None:
     journal, run_id = paused
     clock, client = FakeClock(), Client()
-    stream = EventStream(Records(journal, clock), run_id, Identity(principal="ann"), -1)
+    stream = stream_of(journal, run_id, clock)
     task = asyncio.create_task(stream(SCOPE, client.receive, client.send))
     await settled()
     assert client.text.count("\nid: ") == 4
@@ -73,7 +79,7 @@ async def test_a_silent_stream_sends_a_comment_every_15_seconds(paused: tuple[Me
 async def test_a_client_that_leaves_a_stream_leaves_nothing_behind(paused: tuple[MemoryJournal, str]) -> None:
     journal, run_id = paused
     client, streams = Client(), Streams()
-    stream = streams.opened(EventStream(Records(journal, FakeClock()), run_id, Identity(principal="ann"), -1))
+    stream = streams.opened(stream_of(journal, run_id))
     before = asyncio.all_tasks()
     task = asyncio.create_task(stream(SCOPE, client.receive, client.send))
     await settled()
@@ -87,7 +93,7 @@ async def test_a_client_that_leaves_a_stream_leaves_nothing_behind(paused: tuple
 async def test_a_stream_that_the_server_ends_says_so(paused: tuple[MemoryJournal, str]) -> None:
     journal, run_id = paused
     client, streams = Client(), Streams()
-    stream = streams.opened(EventStream(Records(journal, FakeClock()), run_id, Identity(principal="ann"), 2))
+    stream = streams.opened(stream_of(journal, run_id, after=2))
     task = asyncio.create_task(stream(SCOPE, client.receive, client.send))
     await settled()
     streams.end()
@@ -97,7 +103,5 @@ async def test_a_stream_that_the_server_ends_says_so(paused: tuple[MemoryJournal
     assert client.text.endswith(": the server stops\nretry: 1000\n\n")
     assert client.sent[-1].get("more_body", False) is False
     late = Client()
-    await streams.opened(EventStream(Records(journal, FakeClock()), run_id, Identity(principal="ann"), -1))(
-        SCOPE, late.receive, late.send
-    )
+    await streams.opened(stream_of(journal, run_id))(SCOPE, late.receive, late.send)
     assert late.text.endswith("retry: 1000\n\n")

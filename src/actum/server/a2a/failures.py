@@ -23,7 +23,7 @@ from ...core.errors import (
     UnknownName,
     UsageError,
 )
-from ..api.problem import Refusal
+from ...features.refusal import Refusal
 from ..refusal import HttpRefusal
 from .answers import DoesNotAnswer
 

@@ -26,6 +26,8 @@ from ...core.record import Started, new_id
 from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...core.tool import Tool
 from ...core.user import User
+from ...features.operation import ApiReply, ApiRequest
+from ...features.refusal import Refusal
 from ...journal.recording import RunState
 from ...runs.recorded import done_after
 from ...runs.runner import Emit, Runner, unless_stopped
@@ -35,8 +37,6 @@ from ...workflow.speaker import WorkflowModel
 from ..workflows import GivenWorkflows, PublishedOffer, WorkflowsByName
 from .bodies import RunBegun
 from .events import Streams
-from .operation import ApiReply, ApiRequest
-from .problem import Refusal
 from .records import POLL_S, Recorded, Records
 from .work import RunJob, Work
 

@@ -15,14 +15,14 @@ from ...core.identity import Identity
 from ...core.interfaces import Answer as GivenAnswer
 from ...core.pending import AskedKind
 from ...core.record import InputGiven, Verdict
+from ...features.operation import ApiReply, ApiRequest
+from ...features.refusal import Refusal, not_found
 from ...journal.recording import MIDWAY, RunState
 from ...tasks.ended_waits import is_paused
 from ..scopes import allows
 from . import views
 from .api import Api
 from .bodies import AnswerBody, Answered, Approval, ApprovalPage, ApprovalsQuery
-from .operation import ApiReply, ApiRequest
-from .problem import Refusal, not_found
 from .runs import wants
 
 OF_THE_USER: frozenset[AskedKind] = frozenset({"answer", "elicitation", "result", "roots"})

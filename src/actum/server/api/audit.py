@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...features.operation import ApiReply, ApiRequest
 from .api import Api
 from .bodies import AuditPage, AuditQuery
-from .operation import ApiReply, ApiRequest
 
 
 async def list_audit(api: Api, asked: ApiRequest[AuditQuery, None]) -> ApiReply:

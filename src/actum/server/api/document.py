@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from ...core.json import Json, JsonObject
-from ..refusal import phrase
+from ...features.operation import AnswerKind, Operation
+from ...features.refusal import ProblemDetails, phrase
 from ..scopes import SCOPES
-from .operation import AnswerKind, Operation
-from .problem import PROBLEM_TYPE, ProblemDetails
+from .problem import PROBLEM_TYPE
 
 KEY_PATTERN = "^[!-~]{1,255}$"
 """What an `Idempotency-Key` may be."""

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ...core.call import Problem
 from ...core.clock import SystemClock
@@ -28,14 +28,16 @@ from ...core.interfaces import Clock
 from ...core.json import Json, JsonProblem, parse
 from ...core.record import new_id
 from ...core.worker_thread import off_loop
+from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ...features.refusal import Refusal, not_found
 from ...runs.runner import Runner
 from ..door import identity_of
 from ..scopes import allows
 from ..workflows import WorkflowsByName
 from .api import AgentsByName, Api, GivenAgents, Tasking
 from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
-from .operation import AnswerKind, ApiReply, ApiRequest, Operation
-from .problem import Refusal, encoded, not_found
+from .events import EventStream
+from .problem import encoded
 from .table import OPERATIONS
 
 if TYPE_CHECKING:
@@ -207,8 +209,7 @@ class _Place:
             headers = [(b"location", answer.location.encode())] if answer.location else []
             await _send(send, answer.status, body, b"application/json", headers)
         else:
-            app: ASGIApp = answer
-            await app(scope, receive, send)
+            await self.api.streams.opened(EventStream(answer, self.api.clock))(scope, receive, send)
 
 
 def _wrong_method(allowed: Iterable[str]) -> Refusal:

@@ -1,5 +1,4 @@
-"""The events of a run as a stream of server-sent events. The id of an event is the number of its entry, so that a
-client goes on with `Last-Event-ID` where it was, at any process that has the journal.
+"""`EventStream`: an answer that is a stream of events, as server-sent events.
 
 Source: HTML (server-sent events).
 """
@@ -11,10 +10,8 @@ import asyncio
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from ...core.identity import Identity
-from ...journal.follow import follow
-from .records import Records
-from .views import EventFold
+from ...core.interfaces import Clock
+from ...features.operation import Events
 
 COMMENT_S = 15.0
 """After so many seconds without an event a comment is sent, so that no proxy takes the connection for a dead one."""
@@ -48,24 +45,20 @@ class Streams:
 
 
 class EventStream:
-    """The stream of one run for one client, as an ASGI app.
+    """One stream of events for one client, as an ASGI app.
 
     Args:
-        records: the journal, as callers may read it.
-        run_id: the run.
-        who: the caller.
-        after: the number of the last event that the client has; -1 for none.
+        events: the events.
+        clock: the time.
 
     Attributes:
         home: the streams that are open, this one among them while it is open.
     """
 
-    def __init__(self, records: Records, run_id: str, who: Identity, after: int) -> None:
-        self._records = records
-        self._run_id = run_id
-        self._who = who
-        self._after = after
-        self._told_at = records.clock.monotonic()
+    def __init__(self, events: Events, clock: Clock) -> None:
+        self._events = events
+        self._clock = clock
+        self._told_at = clock.monotonic()
         self._ending = asyncio.Event()
         self.home: set[EventStream] = set()
 
@@ -103,23 +96,16 @@ class EventStream:
             self.home.discard(self)
 
     async def _tell(self, send: Send) -> None:
-        """Send the events, from the first that the client has not."""
-        records = self._records
-        fold = EventFold(self._run_id)
+        """Send the events as they come."""
         await send(_piece(b": open\n\n"))
-        entries = follow(
-            records.journal, self._run_id, records.clock, tenant=self._who.tenant, through_pauses=True
-        )  # from the first entry: an event also tells what earlier entries say of its call
-        async for entry in entries:
-            event = fold.take(entry)
-            if entry.number > self._after:
-                self._told_at = records.clock.monotonic()
-                told = f"id: {event.number}\nevent: {event.type}\ndata: ".encode()
-                await send(_piece(told + _encode(event) + b"\n\n"))
+        async for event in self._events:
+            self._told_at = self._clock.monotonic()
+            told = f"id: {event.id}\nevent: {event.name}\ndata: ".encode()
+            await send(_piece(told + _encode(event.data) + b"\n\n"))
 
     async def _keep(self, send: Send) -> None:
         """Send a comment whenever nothing was sent for a while."""
-        clock = self._records.clock
+        clock = self._clock
         while True:
             silent_s = clock.monotonic() - self._told_at
             if silent_s >= COMMENT_S:

@@ -1,115 +1,16 @@
-"""What our own API answers when it refuses: one shape for every error, `application/problem+json`.
+"""A `Refusal` as an HTTP response: `application/problem+json`.
 
-What stands in a problem is written by us: no stack trace, no path of a file, no SQL, no id of another tenant. The cause
-of an error that nobody expected is in the log, under the reference that the client is told.
-
-Source: RFC 9457 (problem details), RFC 9110 (statuses and `Retry-After`).
+Source: RFC 9457 (problem details).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import ceil
-
 import msgspec
-from msgspec import Struct
 
-from ...core.call import Effect, Problem
-from ..refusal import phrase
+from ...features.refusal import Refusal
 
 PROBLEM_TYPE = "application/problem+json"
 Headers = list[tuple[bytes, bytes]]
-
-
-class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a request was refused.
-
-    Attributes:
-        type: always `about:blank`; `code` tells the kind of the problem.
-        title: the name of the HTTP status.
-        status: the HTTP status.
-        detail: what is wrong, and what to do about it, for a person.
-        code: the kind of the problem in one word, for a program. For a call, the code of the call's error.
-        problems: for values that do not fit: each value, with what was expected.
-        scope: the scopes of which one is needed and that the key does not have.
-        run: the run that the problem is about.
-        state: the state of the task that the problem is about.
-        effect: for a call, what the call may have changed in the world.
-        reference: the id under which the log of the server has the cause.
-        retry_after: the number of seconds after which another try makes sense.
-        current: the text as it is now, where somebody else has changed the text since.
-    """
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    problems: tuple[Problem, ...] = ()
-    scope: tuple[str, ...] = ()
-    run: str = ""
-    state: str = ""
-    effect: Effect | None = None
-    reference: str = ""
-    retry_after: float | None = None
-    current: str = ""
-
-
-class Refusal(Exception):
-    """A request is refused.
-
-    Args:
-        status: the HTTP status.
-        code: as in `ProblemDetails`.
-        detail: as in `ProblemDetails`.
-        problems, scope, run, state, effect, reference, retry_after, current: as in `ProblemDetails`.
-        headers: headers of the answer, beside those of the body and `Retry-After`.
-    """
-
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        detail: str,
-        *,
-        problems: tuple[Problem, ...] = (),
-        scope: tuple[str, ...] = (),
-        run: str = "",
-        state: str = "",
-        effect: Effect | None = None,
-        reference: str = "",
-        retry_after: float | None = None,
-        current: str = "",
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(detail)
-        self.details = ProblemDetails(
-            type="about:blank",
-            title=phrase(status),
-            status=status,
-            detail=detail,
-            code=code,
-            problems=problems,
-            scope=scope,
-            run=run,
-            state=state,
-            effect=effect,
-            reference=reference,
-            retry_after=retry_after,
-            current=current,
-        )
-        self.headers = dict(headers or {})
-        if retry_after is not None:
-            self.headers["Retry-After"] = str(max(1, ceil(retry_after)))
-
-
-def not_found(what: str) -> Refusal:
-    """The refusal for everything that is not there for the caller: whether somebody else has it can not be told.
-
-    Args:
-        what: the kind of thing, as a noun: `run`.
-    """
-    return Refusal(404, "not_found", f"There is no such {what}.")
 
 
 def encoded(refusal: Refusal) -> tuple[int, bytes, Headers]:

@@ -16,6 +16,7 @@ from ...core.errors import JournalError, UnknownName, UsageError
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal, RunFilter
 from ...core.record import Entry, RunSummary, Started, TaskQueued, is_last, summary_of
+from ...features.refusal import Refusal, not_found
 from ...journal.audit import AuditLine, Wanted, audit_lines
 from ...journal.conversations import Conversation, as_they_stand
 from ...journal.lists import bad_cursor, page_of_conversations, page_of_runs, read_cursor, write_cursor
@@ -23,7 +24,6 @@ from ...journal.recording import RunState
 from ...runs.recorded import is_run_id
 from ..scopes import allows
 from .bodies import ApprovalsQuery, AuditQuery, RunsQuery, SessionsQuery
-from .problem import Refusal, not_found
 
 POLL_S = 0.2
 """So often it is looked whether another process has come further with a run."""

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, suppress
 
-from starlette.types import ASGIApp
-
 from ...core.call import TextPart
 from ...core.claim import claim_of_cancel
 from ...core.errors import Busy
 from ...core.identity import Identity
 from ...core.message import UserMessage
 from ...core.record import Ended
+from ...features.operation import ApiReply, ApiRequest, Events, StreamEvent
+from ...features.refusal import Refusal
+from ...journal.follow import follow
 from ...runs.recorded import outputs_of
 from ..scopes import allows
 from . import tasks, views
 from .api import Api, no_agent
 from .bodies import ForkBody, ResumeBody, RunBody, RunPage, RunsQuery
-from .events import EventStream
-from .operation import ApiReply, ApiRequest
-from .problem import Refusal
-from .records import POLL_S, Recorded
+from .records import POLL_S, Recorded, Records
+from .views import EventFold
 from .work import CANCEL_S
 
 
@@ -164,13 +163,30 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
     return await api.begun(start.run_id, who)
 
 
-async def follow_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply | ASGIApp:
+async def follow_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply | Events:
     """The events of a run as they come."""
     recorded = await api.records.run(asked.names["id"], asked.who)
     if recorded.is_over and asked.last_event >= recorded.entries[-1].number:
         return ApiReply(None, 204)  # tells a browser not to come again
-    stream = EventStream(api.records, recorded.run_id, asked.who, asked.last_event)
-    return api.streams.opened(stream)
+    return run_events(api.records, recorded.run_id, asked.who.tenant, asked.last_event)
+
+
+async def run_events(records: Records, run_id: str, tenant: str, after: int) -> Events:
+    """The events of a run, with the entries that come. The id of an event is the number of its entry, so that a client
+    goes on with `Last-Event-ID` where it was, at any process that has the journal.
+
+    Args:
+        records: the journal, as callers may read it.
+        run_id: the run.
+        tenant: the caller's.
+        after: the number of the last event that the client has; -1 for none.
+    """
+    fold = EventFold(run_id)
+    # From the first entry on: an event also tells what earlier entries say of its call.
+    async for entry in follow(records.journal, run_id, records.clock, tenant=tenant, through_pauses=True):
+        event = fold.take(entry)
+        if entry.number > after:
+            yield StreamEvent(str(event.number), event.type, event)
 
 
 async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:

@@ -6,12 +6,12 @@ from ...agents.conversation import history
 from ...core.errors import JournalError, UsageError
 from ...core.identity import Identity
 from ...core.user import User
+from ...features.operation import ApiReply, ApiRequest
+from ...features.refusal import Refusal
 from ..scopes import allows
 from . import views
 from .api import Api
 from .bodies import OwnerQuery, SessionForgotten, SessionMessages, SessionPage, SessionsQuery
-from .operation import ApiReply, ApiRequest
-from .problem import Refusal
 from .runs import wants
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...features.operation import AnswerKind, Operation
 from . import approvals, audit, runs, sessions, tasks, tools, versions, workflows
 from .bodies import (
     AnswerBody,
@@ -53,7 +54,6 @@ from .bodies import (
     WorkflowVersionQuery,
     WorkflowVersions,
 )
-from .operation import AnswerKind, Operation
 
 _RUN = "run_9f2c4d1e8b7a6c5d4e3f"
 _ASK = "ask_5b1f0c7d2e9a8b3c4d6f"

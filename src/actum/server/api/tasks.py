@@ -12,6 +12,8 @@ from ...core.json import Json
 from ...core.message import UserMessage
 from ...core.task import TaskLine, TaskOptions
 from ...core.task_request import NO_DEFAULTS, TaskDefaults
+from ...features.operation import ApiReply, ApiRequest
+from ...features.refusal import Refusal, not_found
 from ...journal.lists import read_cursor, write_cursor
 from ...tasks.queue import RESULT_BYTES_MAX, TaskView
 from ...workflow.workflow import Workflow
@@ -34,8 +36,6 @@ from .bodies import (
     TaskTry,
     WorkflowRunBody,
 )
-from .operation import ApiReply, ApiRequest
-from .problem import Refusal, not_found
 
 _STATUSES = {"queued_max": 429, "options": 422, "deadline": 422}
 """The HTTP status of each reason for which a task is refused; 409 for all others."""

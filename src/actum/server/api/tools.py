@@ -12,14 +12,14 @@ from ...core.errors import UsageError
 from ...core.event import RunResult
 from ...core.identity import Identity
 from ...core.tool import Tool
+from ...features.operation import ApiReply, ApiRequest
+from ...features.refusal import Refusal
 from ...journal.lists import read_cursor, write_cursor
 from ...journal.recording import CallRef
 from ...runs.run import outcome as outcome_of
 from . import tasks, views
 from .api import Api, wait_for
 from .bodies import CallAnswer, CallBody, CallWaits, ToolPage, ToolsQuery
-from .operation import ApiReply, ApiRequest
-from .problem import Refusal
 from .records import Recorded
 
 CALL = "call"

@@ -11,6 +11,8 @@ from ...core.call import Problem
 from ...core.errors import UnknownName, UsageError
 from ...core.identity import Identity
 from ...core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name, shelf_of
+from ...features.operation import ApiReply, ApiRequest
+from ...features.refusal import Refusal, not_found
 from ...workflow.difference import difference
 from ...workflow.published import NameTaken, PublishedWorkflows
 from ...workflow.text import BadWorkflow
@@ -27,8 +29,6 @@ from .bodies import (
     WorkflowVersion,
     WorkflowVersions,
 )
-from .operation import ApiReply, ApiRequest
-from .problem import Refusal, not_found
 
 
 async def get_draft(api: Api, asked: ApiRequest[None, None]) -> ApiReply:

@@ -38,6 +38,7 @@ from ...core.record import (
     Started,
 )
 from ...core.tool import Tool
+from ...features.refusal import Refusal
 from ...journal.conversations import Conversation
 from ...journal.recording import CallRef, RunState
 from ...models.catalog import PROVIDERS
@@ -58,7 +59,6 @@ from .bodies import (
     ToolInfo,
     ToolSchema,
 )
-from .problem import Refusal
 from .records import Recorded
 
 FAILED = "The run failed. The operator of the server finds the cause in the record of the run."

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 
 from ...core.claim import busy
 from ...core.event import Event, RunResult, RunStarted
+from ...features.refusal import Refusal
 from ...runs.runner import Emit
-from .problem import Refusal
 
 log = logging.getLogger("actum.api")
 

@@ -13,6 +13,8 @@ from msgspec import Struct
 from ...core.errors import CallError, UnknownName, UsageError
 from ...core.identity import Identity
 from ...core.shelf import checked_name
+from ...features.operation import ApiReply, ApiRequest
+from ...features.refusal import Refusal
 from ...journal.lists import read_cursor, write_cursor
 from ...workflow.listing import ListedWorkflow
 from ...workflow.text import TextProblem
@@ -33,8 +35,6 @@ from .bodies import (
     WorkflowsQuery,
     WorkflowVersionQuery,
 )
-from .operation import ApiReply, ApiRequest
-from .problem import Refusal
 
 NEAR_MAX = 3
 """So many names are suggested to a caller who named a workflow that there is not."""

@@ -15,8 +15,8 @@ from ....core.identity import Identity
 from ....core.json import Json, JsonObject
 from ....core.worker_thread import off_loop
 from ....dialects.api.openai_fields import read_body
+from ....features.refusal import Refusal
 from ...api.api import Api
-from ...api.problem import Refusal
 from ..door import in_its_form
 from ..refused import DO_NOT_RETRY, Refused
 

@@ -30,9 +30,9 @@ from ....core.record import Ended
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
 from ....core.worker_thread import off_loop
+from ....features.refusal import Refusal
 from ....runs.runner import Emit, unless_stopped
 from ...api.api import Api
-from ...api.problem import Refusal
 from ...api.records import POLL_S
 from ...api.work import RunJob
 from ...door import REQUEST_ID

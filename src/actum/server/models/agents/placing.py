@@ -24,8 +24,8 @@ from ....core.message import Message, Reply, ToolMessage, UserMessage
 from ....core.pending import Pending
 from ....core.record import Ended, InputGiven, new_id
 from ....dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
+from ....features.refusal import Refusal
 from ...api.api import Api, Start
-from ...api.problem import Refusal
 from ...api.records import Recorded
 from ...scopes import allows
 from ..refused import DO_NOT_RETRY, Refused

@@ -1,17 +1,19 @@
-"""One operation of our own API: where it stands, what it takes and what it answers. Routes and the document are made
-from operations.
+"""An `Operation`: what a caller can ask for, by a path and a method, and what is answered.
+
+An operation is a value. The server makes routes and the document of the API from operations. Nothing here knows a web
+framework or a database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Generic, Literal, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
-from starlette.types import ASGIApp
 
-from ...core.identity import Identity
-from ...core.json import JsonObject
+from ..core.identity import Identity
+from ..core.interfaces import Clock, Journal
+from ..core.json import JsonObject
 
 Body = TypeVar("Body", covariant=True)
 Query = TypeVar("Query", covariant=True)
@@ -68,8 +70,38 @@ class ApiReply(Struct, frozen=True):
     location: str = ""
 
 
-Handler = Callable[..., Awaitable[ApiReply | ASGIApp]]
-"""Takes the `Api` and an `ApiRequest` with the types of the operation. An `ASGIApp` is what answers a stream."""
+class StreamEvent(Struct, frozen=True):
+    """One event of an answer that is a stream.
+
+    Attributes:
+        id: a client that comes again sends the id of the last event that it has.
+        name: the type of the event.
+        data: the body of the event.
+    """
+
+    id: str
+    name: str
+    data: Struct
+
+
+Events: TypeAlias = AsyncIterator[StreamEvent]
+"""An answer that is a stream: the events as they come."""
+
+
+class Application(Protocol):
+    """What every handler gets from the program that runs it, such as a server or a command."""
+
+    @property
+    def journal(self) -> Journal:
+        """The journal."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time."""
+
+
+Handler = Callable[..., Awaitable[ApiReply | Events]]
+"""`async (app, request) -> ApiReply`: takes an `Application` and an `ApiRequest` with the types of the operation."""
 
 
 class AnswerKind(Struct, frozen=True, kw_only=True):
