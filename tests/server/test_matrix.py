@@ -21,7 +21,7 @@ from actum.core.key import Key, new_key
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
-from actum.server.api.table import OPERATIONS
+from actum.server.api.operations import OPERATIONS
 from actum.server.keys import with_stored_keys
 from actum.server.metrics import Metrics
 from tests.web import serving

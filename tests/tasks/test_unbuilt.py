@@ -18,8 +18,8 @@ from actum.core.identity import Identity
 from actum.core.interfaces import Journal
 from actum.core.record import TaskEnded
 from actum.core.task import TaskLine, TaskOptions
-from actum.server.api.tasks import UNBUILT
-from actum.server.api.tasks import task_info as info_of
+from actum.server.api.tasks.operations import UNBUILT
+from actum.server.api.tasks.operations import task_info as info_of
 from actum.tasks.attempt import LeftTask, attempt
 from actum.tasks.children import TaskChildren, left_for_s
 from actum.tasks.queue import TaskQueue

@@ -34,7 +34,7 @@ from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
 from ..server.api.api import AgentsByName, Api, GivenAgents
-from ..server.api.approvals import go_on_with_woken
+from ..server.api.approvals.operations import go_on_with_woken
 from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogDoor

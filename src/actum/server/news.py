@@ -37,7 +37,7 @@ from ..protocols.a2a.model import INTERRUPTED, TERMINAL, A2AStatusUpdate, A2ATas
 from ..protocols.a2a.news import KEPT_S, KIND, OWNER, PATH, AwaitedNews, hash_of
 from ..transport.egress import Egress
 from .api.api import Api
-from .api.approvals import answer_and_go_on
+from .api.approvals.operations import answer_and_go_on
 from .news_signature import TOKEN, NewsSignatures, shown_signature
 
 log = logging.getLogger("actum.server.news")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..core.identity import Identity
+from ..features.refusal import Refusal
 
 SCOPES: dict[str, str] = {
     "tools": "List tools and call them.",
@@ -36,3 +37,13 @@ def allows(who: Identity, wanted: Collection[str]) -> bool:
     (True, False)
     """
     return not wanted or "admin" in who.scopes or any(scope in who.scopes for scope in wanted)
+
+
+def wants(scope: str, what: str) -> Refusal:
+    """The refusal for a request that needs another scope.
+
+    Args:
+        scope: the scope that is needed.
+        what: for what, such as `to answer this`.
+    """
+    return Refusal(403, "scope", f"The scope {scope!r} is needed {what}.", scope=(scope,))

@@ -6,7 +6,7 @@ from actum.core.call import ToolCall
 from actum.core.identity import Identity
 from actum.core.interfaces import Decision, Facts
 from actum.core.tool import Tool
-from actum.server.api.table import OPERATIONS
+from actum.server.api.operations import OPERATIONS
 from actum.server.scopes import SCOPES, allows
 
 from .house import House, answering, house

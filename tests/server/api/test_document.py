@@ -9,7 +9,7 @@ import msgspec
 from openapi_spec_validator import validate
 
 from actum.server.api.door import DOCUMENT, whole_document
-from actum.server.api.table import OPERATIONS
+from actum.server.api.operations import OPERATIONS
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 

@@ -12,7 +12,7 @@ from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.events import COMMENT_S, EventStream, Streams
 from actum.server.api.records import Records
-from actum.server.api.runs import run_events
+from actum.server.api.runs.operations import run_events
 from actum.testing import FakeClock
 
 from .house import Bank, NoDrop

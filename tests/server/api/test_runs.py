@@ -13,7 +13,7 @@ from actum.core.call import ToolCall
 from actum.core.message import Reply
 from actum.core.record import InputRequested, Intended
 from actum.journal.memory import MemoryJournal
-from actum.server.api.records import AUDIT_RUNS
+from actum.server.api.audit import AUDIT_RUNS
 from actum.storage.place import open_journal
 
 from .house import Bank, House, answering, house
@@ -197,7 +197,7 @@ async def test_a_server_that_stops_ends_its_streams_and_begins_nothing() -> None
         waits = (await it.ask("POST", "/v1/tools/pay/call", {"arguments": {"to": "A", "amount": 1}})).json()
         following = asyncio.create_task(events(it, waits["run"]))
         for _ in range(200):
-            if it.door.api.streams._open:
+            if it.door.streams._open:
                 break
             await asyncio.sleep(0.01)
         await it.door.end_streams()

@@ -52,7 +52,7 @@ from ...runs.recorded import is_run_id
 from ...runs.runner import Emit, unless_stopped
 from ..api.api import Api, Start, wait_for
 from ..api.records import Recorded
-from ..api.runs import cancel_elsewhere
+from ..api.runs.operations import cancel_elsewhere
 from ..api.work import RunJob
 from ..models.agents.secret import NameSecret
 from ..scopes import allows

@@ -26,7 +26,7 @@ from ...core.record import Started, new_id
 from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...core.tool import Tool
 from ...core.user import User
-from ...features.operation import ApiReply, ApiRequest
+from ...features.operation import ApiRequest
 from ...features.refusal import Refusal
 from ...journal.recording import RunState
 from ...runs.recorded import done_after
@@ -35,8 +35,6 @@ from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
 from ...workflow.speaker import WorkflowModel
 from ..workflows import GivenWorkflows, PublishedOffer, WorkflowsByName
-from .bodies import RunBegun
-from .events import Streams
 from .records import POLL_S, Recorded, Records
 from .work import RunJob, Work
 
@@ -141,7 +139,6 @@ class Api:
         self.journal = runner.journal
         self.records = Records(runner.journal, clock)
         self.work = Work()
-        self.streams = Streams()
         tasking = tasking or Tasking(TaskQueue(runner.journal, clock=clock, can_build=lambda _: False))
         self.tasks = tasking.queue
         self._tasking = tasking
@@ -438,16 +435,6 @@ class Api:
         names = self.agents.names
         name = started.agent if started.agent in names else ""
         return name in names and self.agents.get(name).name == started.agent
-
-    async def begun(self, run_id: str, who: Identity) -> ApiReply:
-        """The answer to a request that started a run. It says nothing of how the run stands, so that the same request
-        is always answered the same.
-        """
-        await self.journal.sync(run_id)
-        started = (await self.records.run(run_id, who)).started
-        place = f"/v1/runs/{run_id}"
-        body = RunBegun(id=run_id, agent=started.agent, session=started.conversation, events=f"{place}/events")
-        return ApiReply(body, 202, place)
 
 
 async def wait_for(job: RunJob) -> None:

@@ -2,12 +2,142 @@
 
 from __future__ import annotations
 
-from ...features.operation import ApiReply, ApiRequest
+from typing import Literal
+
+from msgspec import Struct
+
+from ...core.identity import Identity
+from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ...journal.audit import AuditDecision, AuditLine, Wanted, audit_lines
+from ...journal.lists import bad_cursor, read_cursor, write_cursor
 from .api import Api
-from .bodies import AuditPage, AuditQuery
+from .examples import ASKED_AT, RUN
+from .fields import Cursor, Limit, ListPart, Moment, Name
+from .records import Records, cursors
+
+AUDIT_RUNS = 100
+"""So many runs at most are read for one part of the audit."""
+AUDIT_ENTRIES = 1000
+"""After so many entries no further run is read for one part of the audit: some runs are long."""
+
+
+class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which lines of the audit: the latest runs first, the lines of one run in order. A part may hold fewer lines than
+    `limit`, and still have a next part.
+
+    Attributes:
+        since: only lines of then or later, in seconds since 1970.
+        until: only lines of before then; 0 for no limit.
+        principal: only of runs on behalf of this user.
+        tool: only of this tool, or of tools that fit a pattern with `*`.
+        decision: only lines that say this.
+        run: only lines of this run.
+        limit: so many at most.
+        cursor: `next` of the part before.
+    """
+
+    since: Moment = 0.0
+    until: Moment = 0.0
+    principal: Name = ""
+    tool: Name = ""
+    decision: AuditDecision | Literal[""] = ""
+    run: Name = ""
+    limit: Limit = 100
+    cursor: Cursor = ""
+
+
+class AuditPage(ListPart[AuditLine], frozen=True, kw_only=True):
+    """A part of the audit."""
 
 
 async def list_audit(api: Api, asked: ApiRequest[AuditQuery, None]) -> ApiReply:
     """The lines of the audit of the caller's tenant."""
-    lines, following = await api.records.audit(asked.query, asked.who)
+    lines, following = await _lines(api.records, asked.query, asked.who)
     return ApiReply(AuditPage(items=tuple(lines), next=following))
+
+
+async def _lines(records: Records, query: AuditQuery, who: Identity) -> tuple[list[AuditLine], str | None]:
+    """A part of the audit of the caller's tenant, the latest runs first, and the cursor of the next part. Lines of
+    one run stand in the order of its entries. A part can be empty although there are more parts: the runs that
+    were read for the part had no line that is wanted.
+
+    Raises:
+        Refusal: the cursor is not known.
+    """
+    wanted = Wanted(
+        since=query.since or None,
+        until=query.until or None,
+        principal=query.principal,
+        tool=query.tool,
+        decision=query.decision,
+    )
+    with cursors():
+        behind, skipped = read_cursor(query.cursor, tuple[str, int]) if query.cursor else ("", 0)
+        if behind and not await records.journal.is_listed(behind, tenant=who.tenant):
+            raise bad_cursor()
+    lines: list[AuditLine] = []
+    if query.run:
+        runs = [query.run] if await records.entries(query.run, who) else []
+    else:
+        page = await records.journal.runs(
+            tenant=who.tenant, until=query.until or None, behind=behind, limit=AUDIT_RUNS + 1
+        )
+        runs = [run.run_id for run in page]
+    read = 0
+    for run_id in runs[:AUDIT_RUNS]:
+        entries = await records.entries(run_id, who)
+        read += len(entries)
+        for index, line in enumerate(audit_lines(run_id, entries)):
+            if index < skipped or not wanted.fits(line):
+                continue
+            if len(lines) == query.limit:
+                return lines, write_cursor((behind, index))
+            lines.append(line)
+        behind, skipped = ("" if query.run else run_id), 0
+        if run_id != runs[-1] and read >= AUDIT_ENTRIES:
+            return lines, write_cursor((behind, 0))
+    return lines, write_cursor((behind, 0)) if len(runs) > AUDIT_RUNS else None
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        id="listAudit",
+        method="get",
+        path="/v1/audit",
+        tag="audit",
+        summary="List who did what, when, with what, and why it was allowed.",
+        scopes=("audit",),
+        query=AuditQuery,
+        replies={
+            200: AnswerKind(
+                means="The lines of the audit, the latest runs first.",
+                body=AuditPage,
+                example={
+                    "items": [
+                        {
+                            "at": ASKED_AT,
+                            "run": RUN,
+                            "number": 2,
+                            "head": "5f0c",
+                            "decision": "allowed",
+                            "principal": "ann",
+                            "agent": "desk",
+                            "tool": "add",
+                            "arguments": {"a": 2, "b": 3},
+                            "rule": "",
+                            "by": "",
+                            "waited_s": None,
+                            "attempt": 1,
+                            "outcome": "",
+                            "effect": "",
+                            "key": "",
+                            "text": "",
+                        }
+                    ],
+                    "next": None,
+                },
+            )
+        },
+        handler=list_audit,
+    ),
+)

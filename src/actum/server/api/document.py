@@ -1,4 +1,4 @@
-"""The document of our own API, OpenAPI 3.1, made of the table of operations and of the types that handlers use.
+"""The document of our own API, OpenAPI 3.1, made of the list of operations and of the types that handlers use.
 
 Source: OpenAPI 3.1.1, JSON Schema 2020-12.
 """

@@ -1,4 +1,4 @@
-"""The door of our own API: routes made of the table of operations, and everything that a request can be wrong in.
+"""The door of our own API: routes made of the list of operations, and everything that a request can be wrong in.
 
 Who asks, how large a request may be and how long it may take is looked at by the house before a request comes here.
 """
@@ -36,9 +36,9 @@ from ..scopes import allows
 from ..workflows import WorkflowsByName
 from .api import AgentsByName, Api, GivenAgents, Tasking
 from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
-from .events import EventStream
+from .events import EventStream, Streams
+from .operations import OPERATIONS
 from .problem import encoded
-from .table import OPERATIONS
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -67,6 +67,7 @@ class ApiDoor:
 
     Attributes:
         api: the runs that the door carries out.
+        streams: the streams of events that are open.
     """
 
     def __init__(
@@ -79,11 +80,12 @@ class ApiDoor:
         tasking: Tasking | None = None,
         workflows: WorkflowsByName | None = None,
     ) -> None:
+        self.streams = Streams()
         self.api = Api(runner, agents or GivenAgents({}), clock or SystemClock(), tasking, workflows)
         self._drain_s = drain_s
         self._document = whole_document()
         self._routes: list[BaseRoute] = [
-            Route(path, endpoint=_Place(self.api, {each.method.upper(): each for each in operations}))
+            Route(path, endpoint=_Place(self.api, self.streams, {each.method.upper(): each for each in operations}))
             for path, operations in by_path(OPERATIONS).items()
         ]
         self._routes.append(Route("/openapi.json", endpoint=_Document(self._document)))
@@ -105,13 +107,13 @@ class ApiDoor:
         try:
             yield
         finally:
-            self.api.streams.end()
+            self.streams.end()
             await self.api.work.close(self._drain_s)
 
     async def end_streams(self) -> None:
         """End the streams of events and start no more runs."""
         self.api.work.refuse_new()
-        self.api.streams.end()
+        self.streams.end()
 
 
 def by_path(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
@@ -180,11 +182,13 @@ class _Place:
 
     Args:
         api: what the handlers share.
+        streams: the streams of events that are open.
         operations: the operations of the path, by method.
     """
 
-    def __init__(self, api: Api, operations: Mapping[str, Operation]) -> None:
+    def __init__(self, api: Api, streams: Streams, operations: Mapping[str, Operation]) -> None:
         self.api = api
+        self.streams = streams
         self._operations = operations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -209,7 +213,7 @@ class _Place:
             headers = [(b"location", answer.location.encode())] if answer.location else []
             await _send(send, answer.status, body, b"application/json", headers)
         else:
-            await self.api.streams.opened(EventStream(answer, self.api.clock))(scope, receive, send)
+            await self.streams.opened(EventStream(answer, self.api.clock))(scope, receive, send)
 
 
 def _wrong_method(allowed: Iterable[str]) -> Refusal:

@@ -31,7 +31,7 @@ from ....core.tool import Tool
 from ....runs.runner import Emit
 from ...api.api import Api, Start
 from ...api.records import Recorded
-from ...api.runs import cancel_elsewhere
+from ...api.runs.operations import cancel_elsewhere
 from ...api.work import RunJob
 from ...door import identity_of
 from ..refused import DO_NOT_RETRY, Refused

@@ -19,7 +19,7 @@ from ....core.identity import Identity
 from ....core.json import JsonObject
 from ...api.api import Api
 from ...api.records import Recorded
-from ...api.runs import cancel_elsewhere
+from ...api.runs.operations import cancel_elsewhere
 from ...door import identity_of
 from .endpoints import Methods, forget, json_response, page_of
 from .ids import AnswerRef, read_answer_id

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-from msgspec import UNSET, structs
+from msgspec import structs
 
-from ...call.asking.inbox import VERDICTS, InboxItem, waiting_items
-from ...core.call import Failure, ToolCall, ToolResult
-from ...core.errors import JournalError, tell_problem
-from ...core.identity import Identity
-from ...core.json import Json, JsonObject
-from ...core.message import Message, Reply, ToolMessage, Usage, UserMessage
-from ...core.pending import Pending
-from ...core.record import (
+from ....core.call import ToolCall, ToolResult
+from ....core.errors import JournalError
+from ....core.identity import Identity
+from ....core.json import JsonObject
+from ....core.message import Usage
+from ....core.pending import Pending
+from ....core.record import (
     CallCompleted,
     CallParked,
     CallRefused,
@@ -37,33 +35,15 @@ from ...core.record import (
     Sampled,
     Started,
 )
-from ...core.tool import Tool
-from ...features.refusal import Refusal
-from ...journal.conversations import Conversation
-from ...journal.recording import CallRef, RunState
-from ...models.catalog import PROVIDERS
-from ..scopes import allows
-from .bodies import (
-    Approval,
-    CallFailure,
-    EventType,
-    RunCall,
-    RunDetails,
-    RunEvent,
-    RunInfo,
-    RunKind,
-    RunStatus,
-    SaidCall,
-    SessionInfo,
-    SessionMessage,
-    ToolInfo,
-    ToolSchema,
-)
-from .records import Recorded
+from ....journal.recording import CallRef, RunState
+from ....models.catalog import PROVIDERS
+from ...scopes import allows
+from ..approvals.bodies import waiting_in
+from ..calls import FAILED, SaidCall, call_failure, call_value, said_calls
+from ..records import Recorded
+from .bodies import EventType, RunCall, RunDetails, RunEvent, RunInfo, RunKind, RunStatus
 
-FAILED = "The run failed. The operator of the server finds the cause in the record of the run."
-
-_STATUSES: Mapping[str, RunStatus] = {
+STATUSES: Mapping[str, RunStatus] = {
     "running": "running",
     "waiting": "waiting",
     "paused": "paused",
@@ -73,81 +53,13 @@ _STATUSES: Mapping[str, RunStatus] = {
     "failed": "failed",
     "forgotten": "forgotten",
 }
-
-
+"""How a run in the list of runs stands, for callers."""
 _KINDS: Mapping[str, RunKind] = {
     "agent": "agent",
     "call": "call",
     "administration": "administration",
     "workflow": "workflow",
 }
-
-
-def tool_info(tool: Tool) -> ToolInfo:
-    """A tool in a list."""
-    return ToolInfo(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        effects=None if tool.effects is None else tuple(sorted(tool.effects)),
-        approval=tool.approval,
-    )
-
-
-def tool_schema(tool: Tool) -> ToolSchema:
-    """A tool with its schemas."""
-    shown = msgspec.structs.asdict(tool_info(tool))
-    return ToolSchema(**shown, parameters=tool.parameters, result=tool.result)
-
-
-def failure(error: Failure | None) -> CallFailure | None:
-    """Why a call failed."""
-    if error is None:
-        return None
-    return CallFailure(
-        code=error.code,
-        message=error.message,
-        effect=error.effect,
-        retry_after=error.retry_after,
-        reference=error.reference,
-        problems=error.problems,
-    )
-
-
-def value(result: ToolResult) -> Json:
-    """What a call came to as one value; None where it failed."""
-    if result.error is not None:
-        return None
-    return result.text if result.structured is UNSET else result.structured
-
-
-def approval(item: InboxItem) -> Approval:
-    """What waits for a person."""
-    pending = item.asked.pending
-    return Approval(
-        id=pending.id,
-        kind=pending.kind,
-        run=item.run.run_id,
-        agent=item.run.agent,
-        principal=item.run.principal,
-        message=pending.message,
-        tool=pending.call.name if pending.call is not None else "",
-        arguments=pending.call.arguments if pending.call is not None else None,
-        origins=pending.origins,
-        asked_at=item.at,
-        expires=pending.expires or None,
-        verdicts=VERDICTS[pending.kind],
-        approvers=pending.approvers,
-        needs=pending.needs,
-        agreed=item.agreed,
-        schema=pending.schema,
-        url=pending.url,
-    )
-
-
-def waiting_in(line: RunSummary, recorded: Recorded) -> tuple[Approval, ...]:
-    """All that a run waits for."""
-    return tuple(map(approval, waiting_items(line, recorded.entries)))
 
 
 def told_model(name: str, who: Identity) -> str:
@@ -171,7 +83,7 @@ def run_info(line: RunSummary, who: Identity) -> RunInfo:
     """
     return RunInfo(
         id=line.run_id,
-        status=_STATUSES.get(line.status, "unreadable"),
+        status=STATUSES.get(line.status, "unreadable"),
         agent=line.agent,
         kind=_KINDS.get(line.kind, "agent"),
         model=told_model(line.model, who),
@@ -184,7 +96,7 @@ def run_info(line: RunSummary, who: Identity) -> RunInfo:
     )
 
 
-def run(line: RunSummary, recorded: Recorded, who: Identity, outputs: JsonObject | None = None) -> RunDetails:
+def run_details(line: RunSummary, recorded: Recorded, who: Identity, outputs: JsonObject | None = None) -> RunDetails:
     """A run, with its calls and what it waits for.
 
     Args:
@@ -229,48 +141,14 @@ def _run_call(state: RunState, place: CallRef, call: ToolCall) -> RunCall:
         tool=call.name,
         arguments=call.arguments,
         is_over=result is not None,
-        result=None if result is None else value(result),
-        error=None if result is None else failure(result.error),
+        result=None if result is None else call_value(result),
+        error=None if result is None else call_failure(result.error),
     )
-
-
-def session(talk: Conversation) -> SessionInfo:
-    """A conversation in a list."""
-    return SessionInfo(
-        id=talk.id,
-        owner=talk.owner,
-        runs=talk.runs,
-        began=talk.began,
-        latest=talk.latest,
-        question=talk.question,
-        status=_STATUSES.get(talk.status, "unreadable"),
-    )
-
-
-def session_message(message: Message) -> SessionMessage:
-    """A message of a conversation."""
-    match message:
-        case Reply():
-            return SessionMessage(role="agent", text=message.text, calls=_said(message.calls))
-        case ToolMessage():
-            result = message.result
-            return SessionMessage(role="tool", text=result.text, tool=message.name, error=failure(result.error))
-        case UserMessage() if message.source in ("user", "agent"):
-            return SessionMessage(role="user", text=message.text)
-        case _:
-            return SessionMessage(role="server", text=message.text)
-
-
-def _said(calls: tuple[ToolCall, ...]) -> tuple[SaidCall, ...]:
-    return tuple(SaidCall(tool=call.name, arguments=call.arguments) for call in calls)
 
 
 def _words(ended: Ended) -> str:
     """What a caller is told at the end of a run. The words of an error are for the operator."""
     return FAILED if ended.status == "failed" else ended.text
-
-
-# Events ---------------------------------------------------------------------------------------------------------------
 
 
 class EventFold:
@@ -293,10 +171,12 @@ class EventFold:
         match record:
             case ModelReplied(reply=reply):
                 self._note(entry.number, reply.calls)
-                return self._event(entry, "model_replied", text=reply.text, calls=_said(reply.calls), usage=reply.usage)
+                return self._event(
+                    entry, "model_replied", text=reply.text, calls=said_calls(reply.calls), usage=reply.usage
+                )
             case CallsRequested(calls=calls):
                 self._note(entry.number, calls)
-                return self._event(entry, "calls_requested", calls=_said(calls))
+                return self._event(entry, "calls_requested", calls=said_calls(calls))
             case Intended() | CallCompleted() | CallRefused() | PrecheckDone() | CallParked() | Sampled():
                 return self._of_call(entry, record)
             case InputRequested(pending=pending):
@@ -373,8 +253,8 @@ class EventFold:
             text=text,
             calls=calls,
             arguments=arguments,
-            result=None if result is None else value(result),
-            error=None if result is None else failure(result.error),
+            result=None if result is None else call_value(result),
+            error=None if result is None else call_failure(result.error),
             usage=usage,
         )
 
@@ -385,28 +265,3 @@ _RARE: Mapping[str, EventType] = {
     "compacted": "compacted",
     "forgotten": "forgotten",
 }
-
-
-# Calls that were refused ----------------------------------------------------------------------------------------------
-
-
-def refusal_of(error: Failure, run_id: str) -> Refusal | None:
-    """The refusal where a call was not made because of the request; None where the error is the call's outcome."""
-    match error.code:
-        case "permission_denied":
-            return Refusal(403, error.code, error.message, run=run_id, effect=error.effect)
-        case "invalid_arguments":
-            told = "; ".join(map(tell_problem, error.problems)) or error.message
-            words = f"The arguments do not fit: {told}"
-            return Refusal(422, error.code, words, problems=error.problems, run=run_id, effect=error.effect)
-        case "rate_limited" if error.limit:  # a limit of ours; the limit of a tool's service is an outcome
-            wait_s = error.retry_after or 1.0
-            return Refusal(429, error.code, error.message, run=run_id, effect=error.effect, retry_after=wait_s)
-        case _:
-            return None
-
-
-def not_made(reason: str, text: str) -> Failure:
-    """The error of a call that has no outcome, because its run was stopped."""
-    code = "cancelled" if reason in ("", "cancelled") else "budget_exceeded"
-    return Failure(code, text or "The call was stopped.", "unknown" if code == "cancelled" else "none")

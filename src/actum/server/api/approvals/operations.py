@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ...call.asking.inbox import InboxItem, answer_in_run
-from ...core.call import Problem
-from ...core.errors import Busy, ReplayDiverged, TooLate, UnknownName, UsageError
-from ...core.identity import Identity
-from ...core.interfaces import Answer as GivenAnswer
-from ...core.pending import AskedKind
-from ...core.record import InputGiven, Verdict
-from ...features.operation import ApiReply, ApiRequest
-from ...features.refusal import Refusal, not_found
-from ...journal.recording import MIDWAY, RunState
-from ...tasks.ended_waits import is_paused
-from ..scopes import allows
-from . import views
-from .api import Api
-from .bodies import AnswerBody, Answered, Approval, ApprovalPage, ApprovalsQuery
-from .runs import wants
+from ....call.asking.inbox import InboxItem, answer_in_run, find_waiting, page_of_waiting
+from ....core.call import Problem
+from ....core.errors import Busy, ReplayDiverged, TooLate, UnknownName, UsageError
+from ....core.identity import Identity
+from ....core.interfaces import Answer as GivenAnswer
+from ....core.interfaces import RunFilter
+from ....core.pending import AskedKind
+from ....core.record import InputGiven, Verdict
+from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ....features.refusal import Refusal, not_found
+from ....journal.recording import MIDWAY, RunState
+from ....runs.recorded import is_run_id
+from ....tasks.ended_waits import is_paused
+from ...scopes import allows, wants
+from ..api import Api
+from ..examples import APPROVAL, ASK, RUN
+from ..records import Records, cursors
+from .bodies import AnswerBody, Answered, Approval, ApprovalPage, ApprovalsQuery, approval_of, waiting_in
 
 OF_THE_USER: frozenset[AskedKind] = frozenset({"answer", "elicitation", "result", "roots"})
 """What the user of a run answers without the scope `approve`."""
@@ -33,8 +35,8 @@ async def list_approvals(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> A
     """What waits for a person, the oldest first."""
     if asked.query.run:
         return ApiReply(ApprovalPage(items=await _of_run(api, asked.query.run, asked.who), next=None))
-    items, following = await api.records.waiting(asked.query, asked.who)
-    return ApiReply(ApprovalPage(items=tuple(map(views.approval, items)), next=following))
+    items, following = await _waiting(api.records, asked.query, asked.who)
+    return ApiReply(ApprovalPage(items=tuple(map(approval_of, items)), next=following))
 
 
 async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
@@ -43,7 +45,7 @@ async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
         recorded = await api.records.run(run_id, who, beyond_own=("approve",))
     except Refusal:
         return ()
-    return views.waiting_in(await api.records.summary(recorded), recorded)
+    return waiting_in(await api.records.summary(recorded), recorded)
 
 
 async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiReply:
@@ -51,7 +53,7 @@ async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiR
     goes on with the branch that was answered.
     """
     ask_id, who, body = asked.names["id"], asked.who, asked.body
-    item = await api.records.waiting_under(ask_id, who)
+    item = await waiting_under(api.records, ask_id, who)
     if item.asked.kind not in OF_THE_USER and not allows(who, ("approve",)):
         raise wants("approve", "to answer this")
     _check_person(item, who, body.verdict)
@@ -166,3 +168,84 @@ async def _go_on_if_answered(api: Api, run_id: str, who: Identity) -> None:
     if is_paused(entries) and has_answer:
         with suppress(Busy):  # somebody else does
             api.go_on(recorded)
+
+
+async def _waiting(records: Records, query: ApprovalsQuery, who: Identity) -> tuple[list[InboxItem], str | None]:
+    """A part of the list of what waits for a person in the caller's tenant, and the cursor of the next part: what
+    the caller's own runs wait for, or all for a caller with the scope `approve`.
+
+    Raises:
+        Refusal: the cursor is not known.
+    """
+    wanted = RunFilter(tenant=who.tenant)
+    if not allows(who, ("approve",)):
+        wanted["owner"] = who.principal
+    with cursors():
+        page = await page_of_waiting(records.journal, limit=query.limit, cursor=query.cursor, **wanted)
+    return [item for item in page.items if _may_see(item, who)], page.next or None
+
+
+async def waiting_under(records: Records, ask_id: str, who: Identity) -> InboxItem:
+    """What waits under an id.
+
+    Raises:
+        Refusal: nothing waits under this id for the caller.
+    """
+    try:
+        item = await find_waiting(records.journal, ask_id if is_run_id(ask_id) else "")
+    except UnknownName:
+        raise not_found("approval") from None
+    if not (_may_see(item, who) if item.run.tenant == who.tenant else _is_named(item, who)):
+        raise not_found("approval")
+    return item
+
+
+def _is_named(item: InboxItem, who: Identity) -> bool:
+    """Whether a rule names a caller of another tenant as an approver: `ada@north`. Nothing else is shown to them."""
+    approvers = item.asked.pending.approvers
+    return bool(approvers) and who.voter(item.run.tenant).is_among(approvers) and allows(who, ("approve",))
+
+
+def _may_see(item: InboxItem, who: Identity) -> bool:
+    """Whether a caller sees something that waits in the caller's tenant."""
+    return item.run.principal == who.principal or allows(who, ("approve",))
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        id="listApprovals",
+        method="get",
+        path="/v1/approvals",
+        tag="approvals",
+        summary="List what waits for a person, the oldest first.",
+        description="With the scope `approve` all that waits in your tenant; without it what your own runs wait for.",
+        scopes=("approve", "runs", "tools"),
+        query=ApprovalsQuery,
+        replies={200: AnswerKind(means="What waits.", body=ApprovalPage, example={"items": [APPROVAL], "next": None})},
+        handler=list_approvals,
+    ),
+    Operation(
+        id="answerApproval",
+        method="post",
+        path="/v1/approvals/{id}",
+        tag="approvals",
+        summary="Approve or deny a call, or answer what is asked.",
+        description=(
+            "The run goes on by itself when nothing is left to be answered. Without the scope `approve` you can answer "
+            "what your own runs ask of their user, and approve nothing."
+        ),
+        scopes=("approve", "runs", "tools"),
+        names={"id": "The id of what waits."},
+        body=AnswerBody,
+        example={"verdict": "approve"},
+        replies={
+            200: AnswerKind(
+                means="The answer is on record.",
+                body=Answered,
+                example={"id": ASK, "run": RUN, "verdict": "approve", "is_complete": True, "goes_on": True},
+            )
+        },
+        errors=(409,),
+        handler=answer_approval,
+    ),
+)

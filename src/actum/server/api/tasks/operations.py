@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
-from ...core.call import Failure, TextPart, ToolCall
-from ...core.errors import CallError, TaskRefused, UnknownName, UsageError
-from ...core.identity import Identity
-from ...core.json import Json
-from ...core.message import UserMessage
-from ...core.task import TaskLine, TaskOptions
-from ...core.task_request import NO_DEFAULTS, TaskDefaults
-from ...features.operation import ApiReply, ApiRequest
-from ...features.refusal import Refusal, not_found
-from ...journal.lists import read_cursor, write_cursor
-from ...tasks.queue import RESULT_BYTES_MAX, TaskView
-from ...workflow.workflow import Workflow
-from ..scopes import allows
-from . import views
-from .api import Api
+from ....core.call import Failure
+from ....core.errors import TaskRefused, UnknownName, UsageError
+from ....core.identity import Identity
+from ....core.json import Json
+from ....core.task import TaskLine
+from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ....features.refusal import Refusal, not_found
+from ....journal.lists import read_cursor, write_cursor
+from ....tasks.queue import RESULT_BYTES_MAX, TaskView
+from ...scopes import allows
+from ..api import Api
+from ..approvals.bodies import Approval, waiting_in
+from ..calls import FAILED, call_failure, call_value
+from ..examples import ASKED_AT, RUN
+from .accepting import accepted, refusal_of
 from .bodies import (
-    Approval,
-    CallBody,
     ResultHandle,
-    RunBody,
     TaskAccepted,
-    TaskBody,
     TaskDetails,
     TaskInfo,
     TaskPage,
@@ -34,145 +30,7 @@ from .bodies import (
     TaskResult,
     TasksQuery,
     TaskTry,
-    WorkflowRunBody,
 )
-
-_STATUSES = {"queued_max": 429, "options": 422, "deadline": 422}
-"""The HTTP status of each reason for which a task is refused; 409 for all others."""
-RETRY_S = 30.0
-"""Seconds after which somebody with too many tasks may try again."""
-
-
-# Accepting ------------------------------------------------------------------------------------------------------------
-
-
-async def accept_call(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
-    """Accept a call of a tool as a task."""
-    who, name = asked.who, asked.names["name"]
-    options = _options(api, asked, api.task_defaults(name))
-    call = ToolCall("call", name, asked.body.arguments)
-    try:
-        line = await api.tasks.accept_call(
-            await api.runner_for(who, name),
-            call,
-            options,
-            speaks_for="user" if who.speaks_for == "user" else "",
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
-        )
-    except TaskRefused as refused:
-        raise refusal_of(refused) from None
-    except CallError as error:
-        refusal = views.refusal_of(error.failure(), "")
-        if refusal is None:
-            raise
-        raise refusal from None
-    return _accepted(line)
-
-
-async def accept_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
-    """Accept a question to an agent as a task."""
-    who, body = asked.who, asked.body
-    agent = await api.agent(who, body.agent)
-    options = _options(api, asked, NO_DEFAULTS)
-    question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
-    api.check_question(agent, question)
-    try:
-        line = await api.tasks.accept_run(
-            agent,
-            question,
-            options,
-            conversation=body.session,
-            is_published=agent.runner.is_published,
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
-        )
-    except TaskRefused as refused:
-        raise refusal_of(refused) from None
-    except CallError as error:
-        refusal = views.refusal_of(error.failure(), "")
-        if refusal is None:
-            raise
-        raise refusal from None
-    return _accepted(line)
-
-
-async def accept_workflow(
-    api: Api, asked: ApiRequest[None, WorkflowRunBody], workflow: Workflow, *, is_published: bool
-) -> ApiReply:
-    """Accept a run of a workflow as a task."""
-    who = asked.who
-    options = _options(api, asked, NO_DEFAULTS)
-    try:
-        line = await api.tasks.accept_workflow(
-            workflow,
-            asked.body.inputs,
-            options,
-            given_by="user" if who.speaks_for == "user" else "client",
-            is_published=is_published,
-            conversation=asked.body.conversation,
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
-        )
-    except TaskRefused as refused:
-        raise refusal_of(refused) from None
-    return _accepted(line)
-
-
-def check_no_task(body: TaskBody) -> None:
-    """Raises:
-    Refusal: a request that asks for no task says something of a task.
-    """
-    if body.said:
-        words = ", ".join(body.said)
-        raise Refusal(409, "no_task", f"Only a task has these: {words}. Ask for a task by execute_async: true.")
-
-
-def _options(api: Api, asked: ApiRequest[None, TaskBody], defaults: TaskDefaults) -> TaskOptions:
-    """What a request wants of its task.
-
-    Raises:
-        Refusal: an option can not be.
-    """
-    wanted = asked.body.task()
-    if asked.key and wanted.unique_key not in ("", asked.key):
-        raise Refusal(422, "invalid", "Idempotency-Key and unique_key mean the same: send one of the two.")
-    try:
-        options = wanted.options(defaults)
-    except TaskRefused as refused:
-        raise refusal_of(refused) from None
-    key = asked.key or options.unique_key
-    if any("\ud800" <= sign <= "\udfff" for sign in key + options.webhook):
-        raise Refusal(422, "invalid", "unique_key and webhook: use whole characters.")
-    if options.webhook:
-        api.check_webhook(asked.who, options.webhook)
-    return replace(options, unique_key=key)
-
-
-def _accepted(line: TaskLine) -> ApiReply:
-    return ApiReply(TaskAccepted(task_id=line.run_id, state=line.state), 202, f"/v1/tasks/{line.run_id}")
-
-
-def refusal_of(refused: TaskRefused) -> Refusal:
-    """The refusal of a task."""
-    words = str(refused)
-    return Refusal(
-        _STATUSES.get(refused.code, 409),
-        refused.code,
-        words[:1].upper() + words[1:] + ".",
-        run=refused.run_id,
-        state=refused.state,
-        retry_after=RETRY_S if refused.code == "queued_max" else None,
-    )
-
-
-# Telling --------------------------------------------------------------------------------------------------------------
 
 
 async def get_task(api: Api, asked: ApiRequest[TaskQuery, None]) -> ApiReply:
@@ -252,7 +110,7 @@ async def retry_task(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
         raise refusal_of(refused) from None
     except UnknownName:
         raise not_found("task") from None
-    return _accepted(line)
+    return accepted(line)
 
 
 def _principal(who: Identity) -> str | None:
@@ -286,7 +144,7 @@ async def _details(api: Api, view: TaskView, who: Identity) -> TaskDetails:
     waiting: tuple[Approval, ...] = ()
     if view.waiting:
         recorded = await api.records.run(line.run_id, who)
-        waiting = views.waiting_in(await api.records.summary(recorded), recorded)
+        waiting = waiting_in(await api.records.summary(recorded), recorded)
     info = task_info(line, who)
     told = _result(view)
     size = len(msgspec.json.encode(told)) if told is not None else 0
@@ -301,7 +159,7 @@ async def _details(api: Api, view: TaskView, who: Identity) -> TaskDetails:
         ),
         result=told if handle is None else None,
         handle=handle,
-        error=views.failure(_failure(view)) if result is None or result.error is None else views.failure(result.error),
+        error=call_failure(_failure(view)) if result is None or result.error is None else call_failure(result.error),
         approvals=waiting,
     )
 
@@ -310,7 +168,7 @@ def _result(view: TaskView) -> Json:
     if view.outputs is not None:
         return view.outputs
     if view.result is not None:
-        return views.value(view.result)
+        return call_value(view.result)
     return view.text if view.line.state == "succeeded" and not view.tool else None
 
 
@@ -325,6 +183,104 @@ def _failure(view: TaskView) -> Failure | None:
         case "timed_out":
             return Failure("timed_out", "The task took too long.", "unknown")
         case "failed":
-            return Failure(line.error or "failed", views.FAILED, "unknown")
+            return Failure(line.error or "failed", FAILED, "unknown")
         case _:
             return Failure(line.error, "The latest attempt failed.", "unknown") if line.error else None
+
+
+_TASK_INFO = {
+    "task_id": RUN,
+    "state": "succeeded",
+    "agent": "api",
+    "principal": "ann",
+    "priority": 5,
+    "queued": ASKED_AT,
+    "due": ASKED_AT,
+    "attempt": 1,
+    "changed": ASKED_AT + 2,
+    "ended": ASKED_AT + 2,
+    "problem": None,
+}
+_TASK = _TASK_INFO | {
+    "tool": "add",
+    "progress": None,
+    "attempts": [{"attempt": 1, "started": ASKED_AT, "ended": ASKED_AT + 2, "error": ""}],
+    "result": 5,
+    "handle": None,
+    "error": None,
+    "approvals": [],
+}
+_ACCEPTED = {"task_id": RUN, "state": "queued"}
+_TASK_NAME = {"id": "The id of a task."}
+_REPLY_TASK = AnswerKind(means="The task, as it stands.", body=TaskDetails, example=_TASK)
+_REPLY_ACCEPTED = AnswerKind(
+    means="The task is on record, and is carried out. `Location` names it.",
+    body=TaskAccepted,
+    example=_ACCEPTED,
+    has_location=True,
+)
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        id="listTasks",
+        method="get",
+        path="/v1/tasks",
+        tag="tasks",
+        summary="List your tasks, the latest first.",
+        scopes=("runs", "tools"),
+        query=TasksQuery,
+        replies={200: AnswerKind(means="The tasks.", body=TaskPage, example={"items": [_TASK_INFO], "next": None})},
+        errors=(409,),
+        handler=list_tasks,
+    ),
+    Operation(
+        id="getTask",
+        method="get",
+        path="/v1/tasks/{id}",
+        tag="tasks",
+        summary="Get a task: its state, progress, attempts and result.",
+        description="With `wait` the answer comes when the task has ended or waits for a person, or the time is over.",
+        scopes=("runs", "tools"),
+        names=_TASK_NAME,
+        query=TaskQuery,
+        replies={200: _REPLY_TASK},
+        handler=get_task,
+    ),
+    Operation(
+        id="getTaskResult",
+        method="get",
+        path="/v1/tasks/{id}/result",
+        tag="tasks",
+        summary="Get the whole result of a task.",
+        description="For results that are too large to be told with the state of their task: see `handle`.",
+        scopes=("runs", "tools"),
+        names=_TASK_NAME,
+        replies={200: AnswerKind(means="The result.", body=TaskResult, example=TaskResult(result="..."))},
+        handler=get_result,
+    ),
+    Operation(
+        id="cancelTask",
+        method="delete",
+        path="/v1/tasks/{id}",
+        tag="tasks",
+        summary="Cancel a task.",
+        description="What a tool is doing right now may have happened. 409: the task has ended; `state` says how.",
+        scopes=("runs", "tools"),
+        names=_TASK_NAME,
+        replies={200: _REPLY_TASK},
+        errors=(409,),
+        handler=cancel_task,
+    ),
+    Operation(
+        id="retryTask",
+        method="post",
+        path="/v1/tasks/{id}/retry",
+        tag="tasks",
+        summary="Begin a task again that failed or timed out.",
+        description="What has an outcome is not done again: the task goes on with the same run.",
+        scopes=("runs", "tools"),
+        names=_TASK_NAME,
+        replies={202: _REPLY_ACCEPTED},
+        errors=(409,),
+        handler=retry_task,
+    ),
+)

@@ -10,19 +10,24 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from ...core.errors import CallError, UnknownName, UsageError
-from ...core.identity import Identity
-from ...core.shelf import checked_name
-from ...features.operation import ApiReply, ApiRequest
-from ...features.refusal import Refusal
-from ...journal.lists import read_cursor, write_cursor
-from ...workflow.listing import ListedWorkflow
-from ...workflow.text import TextProblem
-from ...workflow.workflow import Workflow
-from ..near_names import near_names
-from ..scopes import allows
-from . import tasks, views
-from .api import Api
+from ....core.errors import CallError, UnknownName, UsageError
+from ....core.identity import Identity
+from ....core.shelf import checked_name
+from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ....features.refusal import Refusal
+from ....journal.lists import read_cursor, write_cursor
+from ....workflow.listing import ListedWorkflow
+from ....workflow.text import TextProblem
+from ....workflow.workflow import Workflow
+from ...near_names import near_names
+from ...scopes import allows
+from ..api import Api
+from ..calls import call_refusal
+from ..records import cursors
+from ..runs.bodies import RunBegun
+from ..runs.operations import BEGUN, LINKS_OF_RUN, begun
+from ..tasks.accepting import accept_workflow, check_no_task
+from ..tasks.bodies import TaskAccepted
 from .bodies import (
     WorkflowCheckBody,
     WorkflowChecked,
@@ -58,7 +63,8 @@ async def list_workflows(api: Api, asked: ApiRequest[WorkflowsQuery, None]) -> A
     """The workflows that a caller may run, by name. No publication is opened for the list."""
     who, own = asked.who, api.workflows.names
     published = await api.published.listed(who.tenant)
-    behind = _behind(asked.query.cursor)
+    with cursors():
+        behind = read_cursor(asked.query.cursor, str) if asked.query.cursor else ""
     names = sorted(name for name in {*own, *published} if name > behind and who.may_use("agent", name))
     part = names[: asked.query.limit]
     items = tuple(_own(api, name) if name in own else _published(published[name]) for name in part)
@@ -73,13 +79,6 @@ def _own(api: Api, name: str) -> WorkflowInfo:
 def _published(line: ListedWorkflow) -> WorkflowInfo:
     found = line.publication
     return WorkflowInfo(name=found.name, description=line.description, version=found.number, digest=found.digest)
-
-
-def _behind(cursor: str) -> str:
-    try:
-        return read_cursor(cursor, str) if cursor else ""
-    except UsageError:
-        raise Refusal(404, "cursor", "This cursor is not known here: begin the list anew.") from None
 
 
 async def get_workflow(api: Api, asked: ApiRequest[WorkflowVersionQuery, None]) -> ApiReply:
@@ -119,12 +118,14 @@ async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> Ap
     try:
         workflow.check_inputs(body.inputs)
     except CallError as error:
-        refusal = views.refusal_of(error.failure(), "")
+        refusal = call_refusal(error.failure(), "")
         assert refusal is not None
         raise refusal from None
     if body.execute_async:
-        return await tasks.accept_workflow(api, asked, workflow, is_published=bool(found.version))
-    tasks.check_no_task(body)
+        return await accept_workflow(
+            api, asked, workflow, body.inputs, conversation=body.conversation, is_published=bool(found.version)
+        )
+    check_no_task(body)
     start = api.start(asked)
     await api.begin(
         start,
@@ -142,7 +143,7 @@ async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> Ap
             wait_s=0,
         ),
     )
-    return await api.begun(start.run_id, who)
+    return await begun(api, start.run_id, who)
 
 
 async def find_workflow(api: Api, who: Identity, name: str, version: int = 0) -> ServedWorkflow:
@@ -213,3 +214,90 @@ def _problem(problem: TextProblem) -> WorkflowProblem:
     return WorkflowProblem(
         message=problem.message, line=problem.line, column=problem.column, hint=problem.hint, place=problem.path
     )
+
+
+WORKFLOW_NAME = {"name": "The name of a workflow."}
+_WORKFLOW = {
+    "name": "booking",
+    "description": "Books flights.",
+    "version": 0,
+    "digest": "4a5c0f",
+}
+_WORKFLOW_WHOLE = _WORKFLOW | {
+    "inputs": {"type": "object", "required": ["budget"], "properties": {"budget": {"type": "integer"}}},
+    "outputs": ["booked"],
+    "nodes": [{"name": "find", "type": "tool"}, {"name": "book", "type": "tool"}],
+    "definition": None,
+}
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        id="listWorkflows",
+        method="get",
+        path="/v1/workflows",
+        tag="workflows",
+        summary="List the workflows that you may run.",
+        scopes=("runs",),
+        query=WorkflowsQuery,
+        replies={
+            200: AnswerKind(means="The workflows.", body=WorkflowPage, example={"items": [_WORKFLOW], "next": None})
+        },
+        handler=list_workflows,
+    ),
+    Operation(
+        id="getWorkflow",
+        method="get",
+        path="/v1/workflows/{name}",
+        tag="workflows",
+        summary="Get a workflow: what it is given, what it gives, and its nodes.",
+        scopes=("runs",),
+        names=WORKFLOW_NAME,
+        query=WorkflowVersionQuery,
+        replies={200: AnswerKind(means="The workflow.", body=WorkflowDetails, example=_WORKFLOW_WHOLE)},
+        handler=get_workflow,
+    ),
+    Operation(
+        id="checkWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/check",
+        tag="workflows",
+        summary="Check a definition: everything that is wrong with it, with line, column and a hint.",
+        description="Nothing is saved. The tools are those of the workflow of this name.",
+        scopes=("runs",),
+        names=WORKFLOW_NAME,
+        body=WorkflowCheckBody,
+        body_is_optional=True,
+        example={"text": "actum: workflow/1\nname: booking\nnodes: {}\n"},
+        replies={200: AnswerKind(means="What the check found.", body=WorkflowChecked, example={"problems": []})},
+        handler=check_workflow,
+    ),
+    Operation(
+        id="runWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/run",
+        tag="workflows",
+        summary="Run a workflow.",
+        description=(
+            "The answer comes as soon as the run is on record. The run is a run like those of agents: "
+            "`GET /v1/runs/{id}` tells how the run stands and what it gave, and `GET /v1/runs/{id}/events` tells what "
+            "happens in it. A client that hangs up does not end the run."
+        ),
+        scopes=("runs",),
+        names=WORKFLOW_NAME,
+        body=WorkflowRunBody,
+        takes_key=True,
+        example={"inputs": {"budget": 2000}},
+        replies={
+            202: AnswerKind(
+                means="The run is on record and under way, and `Location` names it. With `execute_async` the run is a "
+                "task, and `Location` names the task.",
+                body=RunBegun,
+                other=TaskAccepted,
+                example=BEGUN,
+                has_location=True,
+            )
+        },
+        errors=(409,),
+        links=LINKS_OF_RUN,
+        handler=run_workflow,
+    ),
+)

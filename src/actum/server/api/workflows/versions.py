@@ -7,16 +7,17 @@ workflows of its own.
 
 from __future__ import annotations
 
-from ...core.call import Problem
-from ...core.errors import UnknownName, UsageError
-from ...core.identity import Identity
-from ...core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name, shelf_of
-from ...features.operation import ApiReply, ApiRequest
-from ...features.refusal import Refusal, not_found
-from ...workflow.difference import difference
-from ...workflow.published import NameTaken, PublishedWorkflows
-from ...workflow.text import BadWorkflow
-from .api import Api
+from ....core.call import Problem
+from ....core.errors import UnknownName, UsageError
+from ....core.identity import Identity
+from ....core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name, shelf_of
+from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ....features.refusal import Refusal, not_found
+from ....workflow.difference import difference
+from ....workflow.published import NameTaken, PublishedWorkflows
+from ....workflow.text import BadWorkflow
+from ..api import Api
+from ..examples import ASKED_AT
 from .bodies import (
     DraftBody,
     DraftText,
@@ -208,3 +209,131 @@ def _draft(draft: ShelfDraft) -> DraftText:
 
 def _version(made: ShelfVersion) -> WorkflowVersion:
     return WorkflowVersion(number=made.number, digest=made.digest, at=made.at, by=made.by, again=made.again)
+
+
+_DRAFT = {
+    "name": "booking",
+    "text": "actum: workflow/1\nname: booking\nnodes: {}\n",
+    "revision": 1,
+    "at": ASKED_AT,
+    "by": "root",
+    "published": 0,
+}
+_VERSION = {"number": 1, "digest": "4a5c0f", "at": ASKED_AT, "by": "root", "again": 0}
+_WORKFLOW_NAME = {"name": "The name of a workflow."}
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        id="getDraft",
+        method="get",
+        path="/v1/workflows/{name}/draft",
+        tag="workflows",
+        summary="Get the draft of a workflow.",
+        scopes=("admin",),
+        names=_WORKFLOW_NAME,
+        replies={200: AnswerKind(means="The draft.", body=DraftText, example=_DRAFT)},
+        handler=get_draft,
+    ),
+    Operation(
+        id="saveDraft",
+        method="post",
+        path="/v1/workflows/{name}/draft",
+        tag="workflows",
+        summary="Save the draft of a workflow.",
+        description=(
+            "409 with the code `stale`: somebody else has saved the draft since; `current` is the text as it is now. "
+            "409 with the code `name_taken`: the name means something else on this server."
+        ),
+        scopes=("admin",),
+        names=_WORKFLOW_NAME,
+        body=DraftBody,
+        example={"text": "actum: workflow/1\nname: booking\nnodes: {}\n", "revision": 0},
+        replies={200: AnswerKind(means="The draft as it was saved.", body=DraftText, example=_DRAFT)},
+        errors=(409,),
+        handler=save_draft,
+    ),
+    Operation(
+        id="publishWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/publish",
+        tag="workflows",
+        summary="Publish the draft of a workflow under the next number.",
+        description="A definition in which something is wrong is not published: 422. Runs keep their versions.",
+        scopes=("admin",),
+        names=_WORKFLOW_NAME,
+        body=PublishBody,
+        body_is_optional=True,
+        example={"revision": 1},
+        replies={200: AnswerKind(means="The publication in use.", body=WorkflowVersion, example=_VERSION)},
+        errors=(409,),
+        handler=publish,
+    ),
+    Operation(
+        id="rollbackWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/rollback",
+        tag="workflows",
+        summary="Publish an older publication of a workflow anew, under the next number.",
+        scopes=("admin",),
+        names=_WORKFLOW_NAME,
+        body=RollbackBody,
+        example={"number": 1},
+        replies={200: AnswerKind(means="The publication in use.", body=WorkflowVersion, example=_VERSION)},
+        errors=(409,),
+        handler=rollback,
+    ),
+    Operation(
+        id="unpublishWorkflow",
+        method="post",
+        path="/v1/workflows/{name}/unpublish",
+        tag="workflows",
+        summary="Take a published workflow out of use.",
+        description=(
+            "Nothing new begins with the workflow until something is published under its name again. Runs under way go "
+            "on with the versions with which they began, and all publications keep their numbers."
+        ),
+        scopes=("admin",),
+        names=_WORKFLOW_NAME,
+        replies={
+            200: AnswerKind(
+                means="What was in use, and who used it.",
+                body=UnpublishedWorkflow,
+                example={"number": 3, "used_by": ["desk"]},
+            )
+        },
+        handler=unpublish,
+    ),
+    Operation(
+        id="listVersions",
+        method="get",
+        path="/v1/workflows/{name}/versions",
+        tag="workflows",
+        summary="List the publications of a workflow, the latest first.",
+        scopes=("runs",),
+        names=_WORKFLOW_NAME,
+        replies={200: AnswerKind(means="The publications.", body=WorkflowVersions, example={"items": [_VERSION]})},
+        handler=list_versions,
+    ),
+    Operation(
+        id="compareVersions",
+        method="get",
+        path="/v1/workflows/{name}/diff",
+        tag="workflows",
+        summary="Get what differs between two versions of a workflow: nodes, edges and fields.",
+        scopes=("admin",),
+        names=_WORKFLOW_NAME,
+        query=WorkflowDiffQuery,
+        replies={
+            200: AnswerKind(
+                means="The differences.",
+                body=WorkflowDifference,
+                example={
+                    "changes": [
+                        {"kind": "added", "what": "node", "place": "book", "node": "", "old": None, "new": "tool"}
+                    ]
+                },
+            )
+        },
+        errors=(422,),
+        handler=compare,
+    ),
+)

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+import msgspec
 from msgspec import Struct
 
-from ...core.call import ToolCall, ToolResult
-from ...core.errors import UsageError
-from ...core.event import RunResult
-from ...core.identity import Identity
-from ...core.tool import Tool
-from ...features.operation import ApiReply, ApiRequest
-from ...features.refusal import Refusal
-from ...journal.lists import read_cursor, write_cursor
-from ...journal.recording import CallRef
-from ...runs.run import outcome as outcome_of
-from . import tasks, views
-from .api import Api, wait_for
-from .bodies import CallAnswer, CallBody, CallWaits, ToolPage, ToolsQuery
-from .records import Recorded
+from ....core.call import ToolCall, ToolResult
+from ....core.errors import UsageError
+from ....core.event import RunResult
+from ....core.identity import Identity
+from ....core.tool import Tool
+from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ....features.refusal import Refusal
+from ....journal.lists import read_cursor, write_cursor
+from ....journal.recording import CallRef
+from ....runs.run import outcome as outcome_of
+from ..api import Api, wait_for
+from ..approvals.bodies import waiting_in
+from ..calls import FAILED, call_failure, call_refusal, call_value, not_made
+from ..examples import APPROVAL, ASK, RUN
+from ..records import Recorded, cursors
+from ..tasks.accepting import accept_call, check_no_task
+from ..tasks.bodies import TaskAccepted
+from .bodies import CallAnswer, CallBody, CallWaits, ToolInfo, ToolPage, ToolSchema, ToolsQuery
 
 CALL = "call"
 _BUSY = frozenset({"user_runs", "user_tokens", "user_cost"})
@@ -49,16 +54,14 @@ async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
     tools, is_shown = await api.tools(asked.who)
     if query.query.strip():
         fitting = found(list(filter(is_shown, tools)), query.query, query.limit)
-        return ApiReply(ToolPage(items=tuple(map(views.tool_info, fitting)), next=None))
-    try:
+        return ApiReply(ToolPage(items=tuple(map(tool_info, fitting)), next=None))
+    with cursors():
         last = read_cursor(query.cursor, str) if query.cursor else ""
-    except UsageError:
-        raise Refusal(404, "cursor", "This cursor is not known here: begin the list anew.") from None
     behind = sorted((tool for tool in tools if tool.name > last), key=lambda tool: tool.name)
     shown = list(islice(filter(is_shown, behind), query.limit + 1))  # no more is looked at than the page takes
     part = shown[: query.limit]
     following = write_cursor(part[-1].name) if len(shown) > len(part) else None
-    return ApiReply(ToolPage(items=tuple(map(views.tool_info, part)), next=following))
+    return ApiReply(ToolPage(items=tuple(map(tool_info, part)), next=following))
 
 
 def found(tools: Sequence[Tool], words: str, limit: int) -> list[Tool]:
@@ -82,7 +85,7 @@ def found(tools: Sequence[Tool], words: str, limit: int) -> list[Tool]:
 
 async def get_tool(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """A tool with its schemas."""
-    return ApiReply(views.tool_schema(await api.tool(asked.who, asked.names["name"])))
+    return ApiReply(tool_schema(await api.tool(asked.who, asked.names["name"])))
 
 
 async def call_tool(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
@@ -90,8 +93,8 @@ async def call_tool(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
     who, name = asked.who, asked.names["name"]
     await api.tool(who, name)
     if asked.body.execute_async:
-        return await tasks.accept_call(api, asked)
-    tasks.check_no_task(asked.body)
+        return await accept_call(api, asked, name, asked.body.arguments)
+    check_no_task(asked.body)
     runner = await api.runner_for(who, name)
     start = api.start(asked)
     calls = [ToolCall(CALL, name, asked.body.arguments)]
@@ -135,7 +138,7 @@ def of_record(recorded: Recorded) -> CallOutcome:
     if ended is None or not recorded.is_over:
         return CallOutcome(None, True, "", "")
     if ended.status == "failed":
-        raise Refusal(500, "failed", views.FAILED, run=recorded.run_id)
+        raise Refusal(500, "failed", FAILED, run=recorded.run_id)
     if not state.requested or ended.reason in _BUSY:
         return CallOutcome(None, False, ended.text, ended.reason)
     cause, requested = state.requested[-1]
@@ -151,25 +154,123 @@ async def told(api: Api, who: Identity, run_id: str, tool: str, outcome: CallOut
     """
     if outcome.is_waiting:
         recorded = await api.records.run(run_id, who)
-        waiting = views.waiting_in(await api.records.summary(recorded), recorded)
+        waiting = waiting_in(await api.records.summary(recorded), recorded)
         first = waiting[0].id if waiting else ""
         return ApiReply(CallWaits(run=run_id, approval=first, approvals=waiting), 202, f"/v1/runs/{run_id}")
     result = outcome.result
     if result is None:
         if outcome.reason in _BUSY:
             raise Refusal(429, outcome.reason, outcome.text, run=run_id, effect="none", retry_after=60.0)
-        result = ToolResult(CALL, error=views.not_made(outcome.reason, outcome.text))
+        result = ToolResult(CALL, error=not_made(outcome.reason, outcome.text))
     error = result.error
     if error is not None:
-        refusal = views.refusal_of(error, run_id)
+        refusal = call_refusal(error, run_id)
         if refusal is not None:
             raise refusal
     return ApiReply(
         CallAnswer(
             run=run_id,
             tool=tool,
-            result=views.value(result),
+            result=call_value(result),
             content=result.content,
-            error=views.failure(error),
+            error=call_failure(error),
         )
     )
+
+
+def tool_info(tool: Tool) -> ToolInfo:
+    """A tool in a list."""
+    return ToolInfo(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        effects=None if tool.effects is None else tuple(sorted(tool.effects)),
+        approval=tool.approval,
+    )
+
+
+def tool_schema(tool: Tool) -> ToolSchema:
+    """A tool with its schemas."""
+    shown = msgspec.structs.asdict(tool_info(tool))
+    return ToolSchema(**shown, parameters=tool.parameters, result=tool.result)
+
+
+_TOOL = {
+    "name": "add",
+    "title": "",
+    "description": "Add two numbers.",
+    "effects": ["read"],
+    "approval": False,
+}
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        id="listTools",
+        method="get",
+        path="/v1/tools",
+        tag="tools",
+        summary="List or search the tools that you may use.",
+        scopes=("tools",),
+        query=ToolsQuery,
+        replies={200: AnswerKind(means="The tools.", body=ToolPage, example={"items": [_TOOL], "next": None})},
+        handler=list_tools,
+    ),
+    Operation(
+        id="getTool",
+        method="get",
+        path="/v1/tools/{name}",
+        tag="tools",
+        summary="Get a tool with the schemas of its arguments and its result.",
+        scopes=("tools",),
+        names={"name": "The name of a tool."},
+        replies={
+            200: AnswerKind(
+                means="The tool.",
+                body=ToolSchema,
+                example=_TOOL
+                | {
+                    "parameters": {
+                        "type": "object",
+                        "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+                        "required": ["a", "b"],
+                    },
+                    "result": {"type": "integer"},
+                },
+            )
+        },
+        handler=get_tool,
+    ),
+    Operation(
+        id="callTool",
+        method="post",
+        path="/v1/tools/{name}/call",
+        tag="tools",
+        summary="Call a tool.",
+        description=(
+            "The answer is 200 also where the tool failed: `error` says why, and what the call may have changed. 403 "
+            "with the code `permission_denied`: the policy denies the call. 202: the call waits for a person; its run "
+            "goes on when the person has answered. A client that hangs up does not end the call."
+        ),
+        scopes=("tools",),
+        names={"name": "The name of a tool."},
+        body=CallBody,
+        takes_key=True,
+        example={"arguments": {"a": 2, "b": 3}},
+        replies={
+            200: AnswerKind(
+                means="The call has its outcome.",
+                body=CallAnswer,
+                example={"run": RUN, "tool": "add", "result": 5, "content": [], "error": None},
+            ),
+            202: AnswerKind(
+                means="The call waits for a person, and `Location` names its run. With `execute_async` the call is a "
+                "task, and `Location` names the task.",
+                body=CallWaits,
+                other=TaskAccepted,
+                example={"run": RUN, "approval": ASK, "approvals": [APPROVAL]},
+                has_location=True,
+            ),
+        },
+        errors=(409,),
+        handler=call_tool,
+    ),
+)

@@ -1,0 +1,1 @@
+"""`/v1/approvals`: what waits for a person, and the answers."""

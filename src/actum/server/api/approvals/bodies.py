@@ -1,0 +1,138 @@
+"""What waits for a person: what is asked and answered at `/v1/approvals`."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ....call.asking.inbox import VERDICTS, InboxItem, waiting_items
+from ....core.json import JsonObject
+from ....core.pending import AskedKind
+from ....core.provenance import Origins
+from ....core.record import RunSummary, Verdict
+from ..fields import Cursor, Limit, ListPart, Name
+from ..records import Recorded
+
+
+class ApprovalsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which of the things that wait, the oldest first.
+
+    Attributes:
+        run: only what this run waits for.
+        limit: so many at most.
+        cursor: `next` of the part before.
+    """
+
+    run: Name = ""
+    limit: Limit = 50
+    cursor: Cursor = ""
+
+
+class Approval(Struct, frozen=True, kw_only=True):
+    """Something that waits for a person.
+
+    Attributes:
+        id: what the answer is given under.
+        kind: `approval` of a call, an `answer` to a question, the `result` of a call that the program makes itself, a
+            `doubt` about a call that may have happened, or something that a running tool asks for.
+        run: the run that waits.
+        agent: the agent of the run.
+        principal: on whose behalf the run acts.
+        message: what is asked.
+        tool: the tool of the call that waits; empty where no call waits.
+        arguments: the arguments of that call.
+        origins: where each argument came from, by its path.
+        asked_at: when it was asked, in seconds since 1970.
+        expires: until when it can be answered, in seconds since 1970; null for ever.
+        verdicts: what can be answered.
+        approvers: who may answer; empty for everybody who may answer approvals.
+        needs: so many persons have to agree.
+        agreed: who has agreed so far.
+        schema: the JSON Schema of the answer, for a form.
+        url: the page to visit, where the answer is given there.
+    """
+
+    id: str
+    kind: AskedKind
+    run: str
+    agent: str
+    principal: str
+    message: str
+    tool: str
+    arguments: JsonObject | None
+    origins: Origins
+    asked_at: float
+    expires: float | None
+    verdicts: tuple[Verdict, ...]
+    approvers: tuple[str, ...]
+    needs: int
+    agreed: tuple[str, ...]
+    schema: JsonObject | None
+    url: str
+
+
+class ApprovalPage(ListPart[Approval], frozen=True, kw_only=True):
+    """A part of the list of what waits."""
+
+
+class AnswerBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer to something that waits.
+
+    Attributes:
+        verdict: `approve` or `deny` a call, or `answer` what is asked; `verdicts` of what waits tells what fits.
+        text: the answer, or a word to the model.
+        arguments: with `approve`, the arguments that the call is to be made with instead; with `answer`, a form filled
+            in.
+        for_run: with `approve`, later calls of this run like this call need no approval.
+    """
+
+    verdict: Verdict
+    text: str = ""
+    arguments: JsonObject | None = None
+    for_run: bool = False
+
+
+class Answered(Struct, frozen=True, kw_only=True):
+    """An answer is on record.
+
+    Attributes:
+        id: what was answered.
+        run: the run that waited.
+        verdict: the answer.
+        is_complete: whether the answer counts already; false where more persons have to agree.
+        goes_on: whether this server goes on with the run now.
+    """
+
+    id: str
+    run: str
+    verdict: Verdict
+    is_complete: bool
+    goes_on: bool
+
+
+def approval_of(item: InboxItem) -> Approval:
+    """What waits for a person."""
+    pending = item.asked.pending
+    return Approval(
+        id=pending.id,
+        kind=pending.kind,
+        run=item.run.run_id,
+        agent=item.run.agent,
+        principal=item.run.principal,
+        message=pending.message,
+        tool=pending.call.name if pending.call is not None else "",
+        arguments=pending.call.arguments if pending.call is not None else None,
+        origins=pending.origins,
+        asked_at=item.at,
+        expires=pending.expires or None,
+        verdicts=VERDICTS[pending.kind],
+        approvers=pending.approvers,
+        needs=pending.needs,
+        agreed=item.agreed,
+        schema=pending.schema,
+        url=pending.url,
+    )
+
+
+def waiting_in(line: RunSummary, recorded: Recorded) -> tuple[Approval, ...]:
+    """All that a run waits for."""
+    return tuple(map(approval_of, waiting_items(line, recorded.entries)))

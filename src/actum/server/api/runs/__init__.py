@@ -1,0 +1,1 @@
+"""`/v1/runs`: questions to agents, and what becomes of them."""

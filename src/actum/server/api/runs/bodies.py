@@ -1,0 +1,275 @@
+"""What is asked and answered at `/v1/runs`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from ....core.json import Json, JsonObject
+from ....core.message import Usage
+from ..approvals.bodies import Approval
+from ..calls import CallFailure, SaidCall
+from ..fields import Cursor, Limit, ListPart, Moment, Name, SessionId
+from ..tasks.bodies import TaskBody
+
+RunKind = Literal["agent", "call", "administration", "workflow"]
+"""What began a run: a question to an agent, a call that was asked for directly, an act of an administrator, or a
+request for a workflow."""
+RunStatus = Literal[
+    "running", "waiting", "paused", "interrupted", "done", "stopped", "failed", "forgotten", "unreadable"
+]
+"""How a run stands. `waiting`: somebody is asked and the run is still under way. `paused`: the run goes on when what it
+waits for is answered. `interrupted`: the process that carried the run out has ended; `resume` goes on with the run."""
+
+
+class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question to an agent.
+
+    Attributes:
+        question: what the user says.
+        agent: the name of the agent; may be left out where the server has one agent.
+        session: the conversation that the question belongs to, by an id that the caller chooses; empty for a question
+            that stands alone.
+    """
+
+    question: Annotated[str, Meta(min_length=1)]
+    agent: Name = ""
+    session: SessionId = ""
+
+
+class RunBegun(Struct, frozen=True, kw_only=True):
+    """A run that was started, or that goes on. The same request with the same `Idempotency-Key` is answered the same.
+
+    Attributes:
+        id: the id of the run.
+        agent: the agent of the run.
+        session: the conversation that the run belongs to; empty where it belongs to none.
+        events: where the events of the run are read.
+    """
+
+    id: str
+    agent: str
+    session: str
+    events: str
+
+
+class RunCall(Struct, frozen=True, kw_only=True):
+    """A call of a run.
+
+    Attributes:
+        call: the place of the call in the run: the number of the event that asked for the call, and the index there.
+        tool: the name of the tool.
+        arguments: the arguments; secret values are shown as `[secret]`.
+        is_over: whether the call has its outcome.
+        result: what the call came to, as in `CallAnswer`; null where it failed or is not over.
+        error: why the call failed.
+    """
+
+    call: str
+    tool: str
+    arguments: JsonObject
+    is_over: bool
+    result: Json
+    error: CallFailure | None
+
+
+class RunInfo(Struct, frozen=True, kw_only=True):
+    """A run in a list of runs.
+
+    Attributes:
+        id: the id of the run.
+        status: how the run stands.
+        kind: what began the run: a question to an agent, a call that was asked for directly, an act of an
+            administrator, or a request for a workflow.
+        agent: the agent or the workflow; for a call without an agent, the name of the server.
+        model: the name of the model; empty where no model takes part. Its address is for administrators.
+        question: the words of the user, or the calls that were asked for.
+        session: the conversation that the run belongs to.
+        principal: on whose behalf the run acts.
+        parent: the run whose call started this run; empty where no call did.
+        started: when the run began, in seconds since 1970.
+        ended: when the run ended; null where it has not.
+    """
+
+    id: str
+    status: RunStatus
+    kind: RunKind
+    agent: str
+    model: str
+    question: str
+    session: str
+    principal: str
+    parent: str
+    started: float
+    ended: float | None
+
+
+class RunDetails(RunInfo, frozen=True, kw_only=True):
+    """A run.
+
+    Attributes:
+        text: the answer, or what the user should be told.
+        stop_reason: why the run was stopped or failed; empty where it was not.
+        usage: the tokens that the model used.
+        calls: the calls of the run.
+        approvals: what the run waits for.
+        forked: the run that this run branched off from; empty where there is none.
+        outputs: what a workflow gave; null for other runs, and while there are none.
+    """
+
+    text: str
+    stop_reason: str
+    usage: Usage
+    calls: tuple[RunCall, ...]
+    approvals: tuple[Approval, ...]
+    forked: str
+    outputs: JsonObject | None = None
+
+
+class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which runs, the latest first. A part of the list may hold fewer runs than `limit`.
+
+    Attributes:
+        status: only runs that stand so.
+        agent: only runs of this agent.
+        kind: only runs of this kind.
+        session: only runs of this session.
+        principal: only runs on behalf of this user. Others than the caller need the scope `admin`.
+        since: only runs that began then or later, in seconds since 1970.
+        until: only runs that began before then; 0 for no limit.
+        count: whether the answer says how many runs fit, beyond this part of the list.
+        limit: so many at most.
+        cursor: `next` of the part before.
+    """
+
+    status: RunStatus | Literal[""] = ""
+    agent: Name = ""
+    kind: RunKind | Literal[""] = ""
+    session: SessionId = ""
+    principal: Name = ""
+    since: Moment = 0.0
+    until: Moment = 0.0
+    count: bool = False
+    limit: Limit = 50
+    cursor: Cursor = ""
+
+
+class RunPage(ListPart[RunInfo], frozen=True, kw_only=True):
+    """A part of the list of runs.
+
+    Attributes:
+        items: the runs, the latest first.
+        next: the cursor of the next part; null at the end of the list.
+        count: how many runs fit; null where nobody asked for the count.
+    """
+
+    count: int | None = None
+
+
+class ResumeBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a run goes on.
+
+    Attributes:
+        accept: whether the run goes on although the tools or the instructions of its agent are others than when it was
+            started. Needs the scope `admin`.
+    """
+
+    accept: bool = False
+
+
+class CancelBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a run is cancelled: there is nothing to say yet."""
+
+
+class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a run branches off from another.
+
+    Attributes:
+        at: the number of the last event that is taken over; an event between two calls, not within a call.
+        question: another question in the place of the user's; only with `at` 0.
+        result: another result in the place of the result that event `at` holds.
+        session: the conversation of the new run; empty for none.
+    """
+
+    at: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    question: Annotated[str, Meta(min_length=1)] | None = None
+    result: str | None = None
+    session: SessionId = ""
+
+
+EventType = Literal[
+    "started",
+    "tools_changed",
+    "agent_changed",
+    "model_replied",
+    "calls_requested",
+    "intended",
+    "call_completed",
+    "call_refused",
+    "precheck_done",
+    "input_requested",
+    "input_given",
+    "call_parked",
+    "sampled",
+    "compacted",
+    "forgotten",
+    "node_began",
+    "node_left",
+    "ended",
+    "deleted",
+    "other",
+]
+
+
+class RunEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One entry in the record of a run. The id of the event is the number of the entry.
+
+    Attributes:
+        run: the run.
+        number: the number of the entry, from 0 without a gap.
+        at: when the entry was written, in seconds since 1970.
+        type: what happened; `deleted` where what the entry said was deleted, `other` for what has no type here yet.
+        text: the words: of the user (`started`), the model (`model_replied`), the question (`input_requested`), the
+            answer (`input_given`) or the run's end (`ended`).
+        calls: the calls that the model or the caller asked for.
+        call: the place of the call that the event is about: number of the event that asked for it, and index.
+        tool: the tool of that call.
+        arguments: what the tool got.
+        attempt: which attempt at the call; 0 where there is none.
+        result: what the call came to.
+        error: why the call failed.
+        is_final: false where another attempt at the call follows.
+        approval: the id of what is asked or answered.
+        kind: what kind of answer is wanted.
+        verdict: how it was answered.
+        by: who answered.
+        status: how the run ended or paused.
+        reason: why it was stopped or failed.
+        usage: the tokens that the model used.
+        node: the path of the node of a workflow, such as `trips[3]/book`.
+        port: the port at which the workflow goes on behind the node.
+    """
+
+    run: str
+    number: int
+    at: float
+    type: EventType
+    text: str = ""
+    calls: tuple[SaidCall, ...] = ()
+    call: str = ""
+    tool: str = ""
+    arguments: JsonObject | None = None
+    attempt: int = 0
+    result: Json = None
+    error: CallFailure | None = None
+    is_final: bool = True
+    approval: str = ""
+    kind: str = ""
+    verdict: str = ""
+    by: str = ""
+    status: str = ""
+    reason: str = ""
+    usage: Usage | None = None
+    node: str = ""
+    port: str = ""

@@ -1,0 +1,428 @@
+"""`/v1/runs`: questions to agents, and what becomes of them."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, suppress
+
+from ....core.call import TextPart
+from ....core.claim import claim_of_cancel
+from ....core.errors import Busy
+from ....core.identity import Identity
+from ....core.interfaces import RunFilter
+from ....core.message import UserMessage
+from ....core.record import Ended, RunSummary
+from ....features.operation import AnswerKind, ApiReply, ApiRequest, Events, Operation, StreamEvent
+from ....features.refusal import Refusal
+from ....journal.follow import follow
+from ....journal.lists import page_of_runs
+from ....runs.recorded import outputs_of
+from ...scopes import allows, wants
+from ..api import Api, no_agent
+from ..examples import ASKED_AT, RUN
+from ..records import POLL_S, Recorded, Records, cursors
+from ..tasks.accepting import accept_run, check_no_task
+from ..tasks.bodies import TaskAccepted
+from ..work import CANCEL_S
+from .bodies import CancelBody, ForkBody, ResumeBody, RunBegun, RunBody, RunDetails, RunEvent, RunPage, RunsQuery
+from .views import EventFold, run_details, run_info
+
+
+async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
+    """Have an agent answer a question."""
+    who, body = asked.who, asked.body
+    if not body.execute_async:
+        check_no_task(body)
+    agent = await api.agent(who, body.agent)
+    start = api.start(asked)
+    # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
+    question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
+    api.check_question(agent, question)
+    if body.execute_async:
+        return await accept_run(api, asked, agent, question, body.session)
+    await api.begin(
+        start,
+        lambda emit: agent.run(
+            question,
+            conversation=body.session,
+            principal=who.principal,
+            tenant=who.tenant,
+            roles=who.roles,
+            key_id=who.key_id,
+            run_id=start.run_id,
+            request=start.request,
+            emit=emit,
+        ),
+    )
+    return await begun(api, start.run_id, who)
+
+
+async def list_runs(api: Api, asked: ApiRequest[RunsQuery, None]) -> ApiReply:
+    """The caller's runs, the latest first."""
+    query = asked.query
+    if query.principal not in ("", asked.who.principal) and not allows(asked.who, ("admin",)):
+        raise wants("admin", "to see the runs of another user")
+    runs, following, count = await _listed(api.records, query, asked.who)
+    return ApiReply(RunPage(items=tuple(run_info(line, asked.who) for line in runs), next=following, count=count))
+
+
+async def get_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """How a run stands."""
+    return await shown(api, await api.records.run(asked.names["id"], asked.who), asked.who)
+
+
+async def cancel_run(api: Api, asked: ApiRequest[None, object]) -> ApiReply:
+    """Cancel a run, wherever it waits; what it is doing right now may have happened."""
+    run_id = asked.names["id"]
+    recorded = await api.records.run(run_id, asked.who)
+    if not recorded.is_over:
+        await api.work.cancel(run_id)
+        await cancel_elsewhere(api, run_id, asked.who)  # a run that was just about to pause has not ended
+    return await shown(api, await api.records.run(run_id, asked.who), asked.who)
+
+
+async def cancel_elsewhere(api: Api, run_id: str, who: Identity) -> None:
+    """Cancel a run that has not ended: it waits, or another process carries it out, and sees that the run is to be
+    cancelled.
+
+    Raises:
+        Busy: whoever carries the run out did not stop the run in time.
+    """
+    until = api.clock.monotonic() + CANCEL_S
+    async with AsyncExitStack() as asking:
+        with suppress(Busy):  # somebody else asks for the same
+            await asking.enter_async_context(api.journal.claim(claim_of_cancel(run_id)))
+        while not (await api.records.run(run_id, who)).is_over:
+            try:
+                await _end_idle(api, run_id, who)
+            except Busy:
+                if api.clock.monotonic() >= until:
+                    raise
+                await api.clock.sleep(POLL_S)
+
+
+async def _end_idle(api: Api, run_id: str, who: Identity) -> None:
+    """End a run that nobody carries out.
+
+    Raises:
+        Busy: somebody does.
+    """
+    async with api.journal.claim(run_id):
+        if not (await api.records.run(run_id, who)).is_over:
+            api.journal.append(run_id, Ended("stopped", "", "cancelled"))
+            await api.journal.sync(run_id)
+
+
+async def resume_run(api: Api, asked: ApiRequest[None, ResumeBody]) -> ApiReply:
+    """Go on with a run that was paused or interrupted."""
+    if asked.body.accept and not allows(asked.who, ("admin",)):
+        raise wants("admin", "to go on with a run although its tools or instructions have changed")
+    recorded = await api.records.run(asked.names["id"], asked.who)
+    await api.check_go_on(asked.who, recorded)
+    if recorded.is_task:
+        raise Refusal(409, "task", "This run is a task, which goes on by itself.", run=recorded.run_id)
+    if not recorded.is_over and api.work.get(recorded.run_id) is None:
+        job = api.go_on(recorded, accept=asked.body.accept)
+        await api.started(job)
+    return await begun(api, recorded.run_id, asked.who)
+
+
+async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
+    """Begin a run that branches off from another, and go on with it."""
+    who, body = asked.who, asked.body
+    recorded = await api.records.run(asked.names["id"], who)
+    agent = await api.agent_of(recorded.started)
+    if agent is None and not recorded.started.workflow:
+        raise no_agent(recorded)
+    await api.check_go_on(who, recorded)
+    start = api.start(asked)
+    if agent is None and (body.question or body.session):
+        raise Refusal(422, "invalid", "A run of a workflow has no question and no session: leave both out.")
+    if start.request and await api.was_begun(start):
+        pass
+    elif agent is None:
+        workflow = await api.workflows.of(recorded.run_id, recorded.started)
+        await workflow.fork(
+            recorded.run_id,
+            body.at,
+            result=body.result,
+            new_run=start.run_id,
+            principal=recorded.started.principal,
+            tenant=who.tenant,
+            request=start.request,
+        )
+    else:
+        await agent.fork(
+            recorded.run_id,
+            body.at,
+            question=body.question,
+            result=body.result,
+            new_run=start.run_id,
+            conversation=body.session,
+            principal=recorded.started.principal,
+            tenant=who.tenant,
+            request=start.request,
+        )
+    branch = await api.records.run(start.run_id, who)
+    if not branch.is_over and api.work.get(start.run_id) is None and not await api.journal.driven([start.run_id]):
+        await api.started(api.go_on(branch))
+    return await begun(api, start.run_id, who)
+
+
+async def follow_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply | Events:
+    """The events of a run as they come."""
+    recorded = await api.records.run(asked.names["id"], asked.who)
+    if recorded.is_over and asked.last_event >= recorded.entries[-1].number:
+        return ApiReply(None, 204)  # tells a browser not to come again
+    return run_events(api.records, recorded.run_id, asked.who.tenant, asked.last_event)
+
+
+async def run_events(records: Records, run_id: str, tenant: str, after: int) -> Events:
+    """The events of a run, with the entries that come. The id of an event is the number of its entry, so that a client
+    goes on with `Last-Event-ID` where it was, at any process that has the journal.
+
+    Args:
+        records: the journal, as callers may read it.
+        run_id: the run.
+        tenant: the caller's.
+        after: the number of the last event that the client has; -1 for none.
+    """
+    fold = EventFold(run_id)
+    # From the first entry on: an event also tells what earlier entries say of its call.
+    async for entry in follow(records.journal, run_id, records.clock, tenant=tenant, through_pauses=True):
+        event = fold.take(entry)
+        if entry.number > after:
+            yield StreamEvent(str(event.number), event.type, event)
+
+
+async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:
+    """A run as it stands."""
+    line = await api.records.summary(recorded)
+    if line.ended is not None and not recorded.is_over:  # the run has ended since it was read
+        recorded = await api.records.again(recorded)
+    outputs = await outputs_of(api.journal, recorded.state.ended)
+    return ApiReply(run_details(line, recorded, who, outputs))
+
+
+async def begun(api: Api, run_id: str, who: Identity) -> ApiReply:
+    """The answer to a request that started a run. It says nothing of how the run stands, so that the same request
+    is always answered the same.
+    """
+    await api.journal.sync(run_id)
+    started = (await api.records.run(run_id, who)).started
+    place = f"/v1/runs/{run_id}"
+    body = RunBegun(id=run_id, agent=started.agent, session=started.conversation, events=f"{place}/events")
+    return ApiReply(body, 202, place)
+
+
+async def _listed(records: Records, query: RunsQuery, who: Identity) -> tuple[list[RunSummary], str | None, int | None]:
+    """A part of the list of runs, the cursor of the next part, and how many runs fit where that is wanted.
+
+    Raises:
+        Refusal: the cursor is not known.
+    """
+    wanted = RunFilter(
+        tenant=who.tenant,
+        agent=query.agent,
+        kind=query.kind,
+        conversation=query.session,
+        status="running" if query.status == "interrupted" else query.status,  # the list can not tell the two apart
+        since=query.since or None,
+        until=query.until or None,
+    )
+    if allows(who, ("admin",)):
+        wanted["principal"] = query.principal
+    elif who.principal:
+        wanted["principal"] = who.principal
+    else:  # nobody known: an empty principal fits all
+        wanted["owner"] = ""
+    with cursors():
+        page = await page_of_runs(records.journal, limit=query.limit, cursor=query.cursor, **wanted)
+    found = [
+        run
+        for run in page.items
+        if query.status in ("", run.status) and (run.principal == who.principal or allows(who, ("admin",)))
+    ]
+    count = sum((await records.journal.count_runs(**wanted)).values()) if query.count else None
+    return found, page.next or None, count
+
+
+_RUN_INFO = {
+    "id": RUN,
+    "status": "done",
+    "kind": "agent",
+    "agent": "desk",
+    "model": "openai:gpt-5",
+    "question": "What is 2 and 3?",
+    "session": "c1",
+    "principal": "ann",
+    "parent": "",
+    "started": ASKED_AT,
+    "ended": ASKED_AT + 1,
+}
+_RUN_WHOLE = _RUN_INFO | {
+    "text": "5",
+    "stop_reason": "",
+    "usage": {"input_tokens": 41, "output_tokens": 7},
+    "calls": [
+        {
+            "call": "1.0",
+            "tool": "add",
+            "arguments": {"a": 2, "b": 3},
+            "is_over": True,
+            "result": 5,
+            "handle": None,
+            "error": None,
+        }
+    ],
+    "approvals": [],
+    "forked": "",
+}
+BEGUN = {"id": RUN, "agent": "desk", "session": "c1", "events": f"/v1/runs/{RUN}/events"}
+_EVENT = {
+    "id": "0",
+    "event": "started",
+    "data": f'{{"run":"{RUN}","number":0,"at":{ASKED_AT},"type":"started","text":"What is 2 and 3?"}}',
+}
+_RUN_NAME = {"id": "The id of a run."}
+REPLY_BEGUN = AnswerKind(
+    means="The run is on record and under way. `Location` names it.", body=RunBegun, example=BEGUN, has_location=True
+)
+LINKS_OF_RUN = {
+    "getRun": (202, "id", "/id"),
+    "cancelRun": (202, "id", "/id"),
+    "resumeRun": (202, "id", "/id"),
+    "forkRun": (202, "id", "/id"),
+}
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        id="listRuns",
+        method="get",
+        path="/v1/runs",
+        tag="runs",
+        summary="List your runs, the latest first.",
+        scopes=("runs", "tools"),
+        query=RunsQuery,
+        replies={
+            200: AnswerKind(
+                means="The runs.", body=RunPage, example={"items": [_RUN_INFO], "next": None, "count": None}
+            )
+        },
+        handler=list_runs,
+    ),
+    Operation(
+        id="startRun",
+        method="post",
+        path="/v1/runs",
+        tag="runs",
+        summary="Have an agent answer a question.",
+        description=(
+            "The answer comes as soon as the run is on record. `GET /v1/runs/{id}` tells how the run stands, and "
+            "`GET /v1/runs/{id}/events` tells what happens in it. A client that hangs up does not end the run."
+        ),
+        scopes=("runs",),
+        body=RunBody,
+        takes_key=True,
+        example={"agent": "desk", "question": "What is 2 and 3?", "session": "c1"},
+        replies={
+            202: AnswerKind(
+                means="The run is on record and under way, and `Location` names it. With `execute_async` the run is a "
+                "and `Location` names the task.",
+                body=RunBegun,
+                other=TaskAccepted,
+                example=BEGUN,
+                has_location=True,
+            )
+        },
+        errors=(404, 409),
+        links=LINKS_OF_RUN,
+        handler=start_run,
+    ),
+    Operation(
+        id="getRun",
+        method="get",
+        path="/v1/runs/{id}",
+        tag="runs",
+        summary="Get a run: how it stands, its calls, and what it waits for.",
+        scopes=("runs", "tools"),
+        names=_RUN_NAME,
+        replies={200: AnswerKind(means="The run.", body=RunDetails, example=_RUN_WHOLE)},
+        handler=get_run,
+    ),
+    Operation(
+        id="followRun",
+        method="get",
+        path="/v1/runs/{id}/events",
+        tag="runs",
+        summary="Follow a run: what has happened in it, and what happens, as server-sent events.",
+        description=(
+            "The data of each event is a `RunEvent` as JSON. The id of an event is the number of an entry in the "
+            "record of the run: send the last id as `Last-Event-ID` to go on behind it. The stream ends with the run; "
+            "204 says that nothing more will come."
+        ),
+        scopes=("runs", "tools"),
+        names=_RUN_NAME,
+        takes_last_event=True,
+        replies={
+            200: AnswerKind(means="The events.", body=RunEvent, example=_EVENT, media_type="text/event-stream"),
+            204: AnswerKind(means="The run is over, and the client has all its events."),
+        },
+        handler=follow_run,
+    ),
+    Operation(
+        id="cancelRun",
+        method="post",
+        path="/v1/runs/{id}/cancel",
+        tag="runs",
+        summary="Cancel a run.",
+        description=(
+            "What a tool is doing right now may have happened: the outcome of its call says so. 409: another server "
+            "carries the run out."
+        ),
+        scopes=("runs", "tools"),
+        names=_RUN_NAME,
+        body=CancelBody,
+        body_is_optional=True,
+        example={},
+        replies={200: AnswerKind(means="The run as it stands now.", body=RunDetails, example=_RUN_WHOLE)},
+        errors=(409,),
+        handler=cancel_run,
+    ),
+    Operation(
+        id="resumeRun",
+        method="post",
+        path="/v1/runs/{id}/resume",
+        tag="runs",
+        summary="Go on with a run that was interrupted or paused.",
+        description=(
+            "What the run has done is not done again, and a run that is over stays as it is: the same request can be "
+            "sent again without an `Idempotency-Key`."
+        ),
+        scopes=("runs", "tools"),
+        names=_RUN_NAME,
+        body=ResumeBody,
+        body_is_optional=True,
+        example={"accept": False},
+        replies={202: REPLY_BEGUN},
+        errors=(409,),
+        handler=resume_run,
+    ),
+    Operation(
+        id="forkRun",
+        method="post",
+        path="/v1/runs/{id}/fork",
+        tag="runs",
+        summary="Begin a run that branches off from another run, and go on with it.",
+        description=(
+            "The new run has the entries of the other run up to the entry `at`. Calls of tools that the other run made "
+            "after that entry ask for approval."
+        ),
+        scopes=("runs",),
+        names=_RUN_NAME,
+        body=ForkBody,
+        takes_key=True,
+        example={"at": 0, "question": "What is 2 and 4?"},
+        replies={202: REPLY_BEGUN},
+        errors=(409,),
+        handler=fork_run,
+    ),
+)

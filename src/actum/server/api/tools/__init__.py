@@ -1,0 +1,1 @@
+"""`/v1/tools`: the tools that a caller may use, and calls of them."""

@@ -1,0 +1,1 @@
+"""`/v1/workflows`: workflows, their versions and their runs."""
