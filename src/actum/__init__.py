@@ -9,29 +9,30 @@
 
     print(Agent("embedded", tools=[add]).run_sync("What is 2 + 3?").text)
 
-Importing this loads no server, no HTTP client and no database.
+Importing this loads nothing else: each name is loaded when it is asked for, without a server, an HTTP client or a
+database.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .agents.agent import Agent
-from .call.limits.limits import Limits, ToolLimits, UserLimits
-from .core.attachment import Audio, File, Image, Video
-from .core.budget import Price
-from .core.call import ToolCall, ToolResult
-from .core.errors import ActumError, ToolError
-from .core.interfaces import Answer, Context, Toolset
-from .core.model_settings import ModelSettings
-from .core.redacted_log import redact_logs
-from .core.tool import Tool
-from .models.catalog import open_model
-from .policy.file import PolicyFile
-from .policy.rules import Require, Rule, Rules
-from .toolsets.function.function import tool
-
 if TYPE_CHECKING:
+    from .agents.agent import Agent
+    from .call.limits.limits import Limits, ToolLimits, UserLimits
+    from .core.attachment import Audio, File, Image, Video
+    from .core.budget import Price
+    from .core.call import ToolCall, ToolResult
+    from .core.errors import ActumError, ToolError
+    from .core.interfaces import Answer, Context, Toolset
+    from .core.model_settings import ModelSettings
+    from .core.redacted_log import redact_logs
+    from .core.tool import Tool
     from .dialects.transcode.messages import read_messages
     from .dialects.transcode.transcode import Transcoder, transcode
+    from .models.catalog import open_model
+    from .policy.file import PolicyFile
+    from .policy.rules import Require, Rule, Rules
+    from .toolsets.function.function import tool
 
 __all__ = [
     "ActumError",
@@ -64,10 +65,41 @@ __all__ = [
     "transcode",
 ]
 
+_PLACES = {
+    "ActumError": "core.errors",
+    "Agent": "agents.agent",
+    "Answer": "core.interfaces",
+    "Audio": "core.attachment",
+    "Context": "core.interfaces",
+    "File": "core.attachment",
+    "Image": "core.attachment",
+    "Limits": "call.limits.limits",
+    "ModelSettings": "core.model_settings",
+    "PolicyFile": "policy.file",
+    "Price": "core.budget",
+    "Require": "policy.rules",
+    "Rule": "policy.rules",
+    "Rules": "policy.rules",
+    "Tool": "core.tool",
+    "ToolCall": "core.call",
+    "ToolError": "core.errors",
+    "ToolLimits": "call.limits.limits",
+    "ToolResult": "core.call",
+    "Toolset": "core.interfaces",
+    "Transcoder": "dialects.transcode.transcode",
+    "UserLimits": "call.limits.limits",
+    "Video": "core.attachment",
+    "open_model": "models.catalog",
+    "read_messages": "dialects.transcode.messages",
+    "redact_logs": "core.redacted_log",
+    "tool": "toolsets.function.function",
+    "transcode": "dialects.transcode.transcode",
+}
+
 
 def __getattr__(name: str) -> object:
-    if name in ("Transcoder", "read_messages", "transcode"):
-        from .dialects import transcode as room  # noqa: PLC0415  # an agent has no need of these
-
-        return getattr(room, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f".{_PLACES[name]}", __name__), name)
+    globals()[name] = found
+    return found

@@ -14,8 +14,7 @@ from actum.cli.flags import AgentFlags, ConversationFlags, FlagGroup, ModelFlags
 
 def options_of(name: str) -> dict[str | None, tuple[object, ...]]:
     """The flags of a command, in their order, with all that is said of each."""
-    context = typer.Context(get_command(app))
-    command = context.command.get_command(context, name)  # type: ignore[attr-defined]
+    command = get_command(app).commands[name].loaded()  # type: ignore[attr-defined]
     return {
         flag.name: (flag.opts, flag.secondary_opts, flag.metavar, flag.default, flag.multiple, flag.help)
         for flag in command.params

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from actum.cli.app import app
+from actum.cli.app import Unloaded, app
 from actum.cli.chinese import HELP, WORDS
 from actum.cli.chinese_messages import ENDINGS, FINDINGS, MESSAGES, REASONS, WAITING
 from actum.cli.language import in_chinese, template_pattern, tr_help, tr_message
@@ -80,7 +80,7 @@ def help_texts(command: object) -> Iterator[str]:
     yield from (" ".join(text.split()) for text in found if text)
     if isinstance(command, TyperGroup):
         for inner in command.commands.values():
-            yield from help_texts(inner)
+            yield from help_texts(inner.loaded() if isinstance(inner, Unloaded) else inner)
 
 
 def test_the_help_of_every_command_is_chinese_as_a_whole() -> None:

@@ -16,8 +16,8 @@ import pytest
 
 from actum import Agent, ToolCall
 from actum.agents.identity import AgentRef, digest_of
-from actum.compose.agents import Agents, choose_agent
-from actum.compose.settings import read_settings
+from actum.compose.agents import Agents
+from actum.compose.settings import choose_agent, read_settings
 from actum.core.errors import ReplayDiverged, UnknownName, UsageError
 from actum.core.record import AgentChanged, Started
 from actum.journal.audit import audit

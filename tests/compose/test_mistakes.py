@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from actum.compose.agents import choose_agent
 from actum.compose.models import make_model
 from actum.compose.settings import (
     AgentTable,
     SettingsFile,
     TaskSettings,
     ToolSource,
+    choose_agent,
     find_mistakes,
     read_anew,
     read_settings,

@@ -30,9 +30,9 @@ from ..toolsets.a2a.toolset import A2AToolset, CardSurvey
 from . import call as one_call
 from . import options
 from .apis import SchemeFlag, UserFlag, by_browser
+from .exit_codes import DONE, FAILED
 from .language import tr
 from .options import JournalFlag, JsonFlag, PolicyFlag, VerboseFlag, YesFlag
-from .run import DONE, FAILED
 from .show.terminal import Terminal, who
 
 app = typer.Typer(help="Agents elsewhere, by A2A: look at a card, approve, send, watch a task.", no_args_is_help=True)

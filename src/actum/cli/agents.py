@@ -10,15 +10,15 @@ from typing import Annotated
 import typer
 
 from ..agents.identity import AgentRef
-from ..compose.agents import choose_agent, open_agents
-from ..compose.settings import Settings, shown_settings
+from ..compose.agents import open_agents
+from ..compose.settings import Settings, choose_agent, shown_settings
 from ..core.errors import ActumError
 from ..core.json import Json
 from ..journal.memory import MemoryJournal
 from . import options
+from .exit_codes import DONE, FAILED
 from .language import tr, tr_message
 from .options import JsonFlag
-from .run import DONE, FAILED
 from .show.terminal import Terminal
 
 app = typer.Typer(help="The agents of actum.toml: list them, show one.", invoke_without_command=True)

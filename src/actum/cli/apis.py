@@ -40,9 +40,9 @@ from ..toolsets.http.credentials import schemes_without
 from ..toolsets.http.token import ApiLogin
 from ..transport.loopback import Loopback
 from . import options
+from .exit_codes import DONE, FAILED
 from .language import tr
 from .login import Open, TerminalLogin
-from .run import DONE, FAILED
 from .show.terminal import Terminal, said, styled, who
 
 app = typer.Typer(help="Add an API: a whole document, or one HTTP endpoint.", no_args_is_help=True)

@@ -4,93 +4,82 @@
 
 Answers and data go to stdout, everything else to stderr. `ACTUM_DEBUG=1` shows where an error of actum itself came
 from.
+
+A command is imported when it is used: `--version`, `--help` and the completion of a shell read `commands.py` alone.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, NoReturn, TextIO
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, TextIO
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.main import get_group
 
-from ..core.errors import ActumError, JournalError, UsageError
-from ..core.given_secrets import GIVEN
-from ..core.redacted_log import redact_logs, traceback_of
-from . import (
-    a2a,
-    agents,
-    approvals,
-    audit,
-    call,
-    catalog,
-    chat,
-    config,
-    conversations,
-    demo,
-    dialects,
-    doctor,
-    journal,
-    keys,
-    models,
-    policy,
-    run,
-    runs,
-    secrets,
-    serve,
-    tasks,
-    tools,
-    transcode,
-    trigger,
-    worker,
-    workflow,
-)
+from .commands import COMMANDS, KnownCommand
+from .exit_codes import CANCELLED
 from .language import language, tr, tr_help
-from .mcp import commands as mcp
-from .show.help import ChineseHelp
-from .show.terminal import Terminal, plain_characters, version_of
+from .show.characters import plain_characters
 
-CANCELLED = 130
+if TYPE_CHECKING:
+    from typer._click.core import Command, Context  # what the methods that are overridden here are typed by
+
+MARKUP: Literal["rich"] | None = "rich" if sys.stdout.isatty() else None
 
 
-ORDER = (
-    *(
-        "init",
-        "demo",
-        "run",
-        "chat",
-        "call",
-        "models",
-        "tools",
-        "mcp",
-        "a2a",
-        "catalog",
-        "serve",
-        "worker",
-        "policy",
-        "agents",
-        "runs",
-        "resume",
-        "approvals",
-        "tasks",
-        "workflow",
-        "trigger",
-    ),
-    *("conversations", "audit", "secrets", "journal", "keys", "dialects", "transcode", "config", "doctor"),
-)
-"""In which the commands are listed: as somebody comes to need them."""
+class Unloaded(TyperGroup):
+    """A command that is imported when it is used. Until then its help is known, and the names below it.
+
+    Args:
+        name: the name of the command.
+        entry: what is known of the command.
+    """
+
+    def __init__(self, name: str, entry: KnownCommand) -> None:
+        below: dict[str, Command] = {name: TyperCommand(name, help=text) for name, text in entry.commands.items()}
+        super().__init__(name=name, commands=below, help=entry.help, rich_markup_mode=MARKUP)
+        self._entry = entry
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: object
+    ) -> Context:
+        """The context of the command; of a group of which no more than the names below are asked for, its own."""
+        is_listed = extra.get("resilient_parsing") and not args
+        if self.commands and (is_listed or (parent is not None and args and args[0] in parent.help_option_names)):
+            return super().make_context(info_name, args, parent, **extra)
+        return self.loaded().make_context(info_name, args, parent, **extra)
+
+    def loaded(self) -> TyperCommand | TyperGroup:
+        """The command itself."""
+        command = _imported(self.name or "", self._entry.place)
+        _translate(command)
+        return command
+
+
+def _imported(name: str, place: str) -> TyperCommand | TyperGroup:
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(f".{module}", __package__), attribute)
+    around = typer.Typer(rich_markup_mode=MARKUP)
+    if isinstance(found, typer.Typer):
+        around.add_typer(found, name=name)
+    else:
+        around.command(name)(found)
+    command = get_group(around).commands[name]
+    assert isinstance(command, TyperCommand | TyperGroup)
+    return command
 
 
 class Commands(TyperGroup):
     """The commands, with one edge around them all: nothing leaves it but an exit code."""
 
-    def list_commands(self, ctx: object) -> list[str]:
-        return sorted(self.commands, key=ORDER.index)
+    def __init__(self, **settings: object) -> None:
+        super().__init__(**settings)  # type: ignore[arg-type]  # what Typer has made of the settings of `app`
+        self.commands = {name: Unloaded(name, entry) for name, entry in COMMANDS.items()}
 
     def main(
         self,
@@ -108,9 +97,15 @@ class Commands(TyperGroup):
             warnings.showwarning = _note_warning
             try:
                 code = super().main(given, prog_name or "actum", complete_var, False, windows_expand_args, **extra)
-            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # the edge: who typed the command hears of it
-                code = _tell(error, as_json="--json" in given)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # noqa: BLE001  # the edge: who typed the command hears of it
+                from .edge import tell  # noqa: PLC0415  # rich and asyncio, which help needs none of
+
+                code = tell(error, as_json="--json" in given)
         if code == CANCELLED:
+            from .show.terminal import Terminal  # noqa: PLC0415  # rich, which help needs none of
+
             Terminal().note(tr("cancelled"))
         sys.exit(code)
 
@@ -120,44 +115,15 @@ app = typer.Typer(
     name="actum",
     help="What a language model says, done: any model, any tool, one call path, everything on record.",
     epilog='Try: actum run "What is 17 * 23, and what time is it in Tokyo?" -v',
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(run.run)
-app.command()(chat.chat)
-app.command()(call.call)
-app.command()(run.resume)
-app.add_typer(models.app, name="models")
-app.add_typer(agents.app, name="agents")
-app.add_typer(runs.app, name="runs")
-app.add_typer(approvals.app, name="approvals")
-app.add_typer(tasks.app, name="tasks")
-app.add_typer(workflow.app, name="workflow")
-app.add_typer(trigger.app, name="trigger")
-app.add_typer(tools.app, name="tools")
-app.add_typer(mcp.app, name="mcp")
-app.add_typer(a2a.app, name="a2a")
-app.add_typer(catalog.app, name="catalog")
-app.command("serve")(serve.serve)
-app.command("worker")(worker.worker)
-app.add_typer(policy.app, name="policy")
-app.add_typer(conversations.app, name="conversations")
-app.command("audit")(audit.show_audit)
-app.add_typer(secrets.app, name="secrets")
-app.add_typer(journal.app, name="journal")
-app.add_typer(keys.app, name="keys")
-app.command()(dialects.dialects)
-app.command()(transcode.transcode)
-app.command()(config.init)
-app.add_typer(config.app, name="config")
-app.command()(doctor.doctor)
-app.command()(demo.demo)
 
 
 def _translate(command: TyperCommand | TyperGroup) -> None:
     """Let `--help` of a command, and of all below it, speak the person's language."""
-    command.context_class = ChineseHelp if language() == "zh" else typer.Context
+    command.context_class = _context_class()
     command.help, command.epilog = command.help and tr_help(command.help), command.epilog and tr_help(command.epilog)
     for parameter in command.params:
         if isinstance(parameter, TyperOption | TyperArgument) and parameter.help:
@@ -167,8 +133,18 @@ def _translate(command: TyperCommand | TyperGroup) -> None:
             _translate(inner)
 
 
+def _context_class() -> type[typer.Context]:
+    if language() != "zh":
+        return typer.Context
+    from .show.help import ChineseHelp  # noqa: PLC0415  # rich, which English help needs none of
+
+    return ChineseHelp
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from .versions import version_of  # noqa: PLC0415  # a fifth of the time that other commands take to begin
+
         print(f"actum {version_of('actum')}")
         raise typer.Exit
 
@@ -184,39 +160,11 @@ def root(
 
 def main() -> None:
     """The entry point of the `actum` script."""
-    redact_logs(os.environ)
+    if sys.argv[1:] not in (["--version"], ["-V"]):  # which logs nothing, and takes a third longer with this
+        from ..core.redacted_log import redact_logs  # noqa: PLC0415  # see above
+
+        redact_logs(os.environ)
     app()
-
-
-def _tell(error: BaseException, *, as_json: bool) -> int:
-    """Tell what went wrong, in one line on stderr, with `--json` on stdout too. The exit code."""
-    message, code = str(error), run.FAILED
-    match error:
-        case asyncio.CancelledError():
-            return CANCELLED
-        case typer.TyperException():
-            message, code = f"{error.format_message()} (--help tells more)", error.exit_code
-        case UsageError():
-            code = run.MISUSED
-        case JournalError():
-            message += ". Name another with --journal PATH or ACTUM_JOURNAL, or use --journal memory"
-        case ActumError():
-            pass
-        case _:
-            message = _bug(error)
-    terminal, message = Terminal(), GIVEN.without(message)
-    if as_json:
-        terminal.json({"status": "failed", "error": {"kind": GIVEN.without(type(error).__name__), "message": message}})
-    terminal.error(" ".join(message.split()))
-    return code
-
-
-def _bug(error: BaseException) -> str:
-    """A bug: ours, or one in a model of the user's own."""
-    if os.environ.get("ACTUM_DEBUG"):
-        sys.stderr.write(traceback_of(error))
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} at {frame.filename}:{frame.lineno}: {error}. ACTUM_DEBUG=1 shows the way there"
 
 
 def _note_warning(
@@ -227,4 +175,6 @@ def _note_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    Terminal().note(f"note: {message}")
+    from .edge import note_warning  # noqa: PLC0415  # rich, which help needs none of
+
+    note_warning(message)

@@ -29,9 +29,9 @@ from ..transport.http import HttpFailure
 from ..transport.upstream_client import post
 from . import options
 from .approve import NO_TENANT, read_pairs, show_pending
+from .exit_codes import DONE
 from .language import tr
 from .options import JournalFlag, JsonFlag, TenantFlag
-from .run import DONE
 from .show.coverage import covered
 from .show.form import read_form
 from .show.terminal import (

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ..compose.agents import choose_agent
+from ..compose.settings import choose_agent
 from ..core.event import RunResult
 from ..journal.comparison import (
     Comparison,
@@ -17,7 +17,7 @@ from ..journal.comparison import (
     compare,
 )
 from ..runs.runner import Emit
-from . import options
+from . import loading, options
 from .approve import TerminalApprover
 from .options import (
     DialectFlag,
@@ -70,7 +70,7 @@ def fork(
             name = await named_agent(opened, found.run_id, settings, accept=True)  # a branch may have another agent
             unnamed = settings if name or model else as_recorded(settings, found.model)
             chosen = choose_agent(settings, name) if name else unnamed
-            async with options.agent(chosen, opened, TerminalApprover(terminal, yes=yes), terminal) as agent:
+            async with loading.agent(chosen, opened, TerminalApprover(terminal, yes=yes), terminal) as agent:
                 new = await agent.fork(found.run_id, at, question=said(question) or None, result=said(result) or None)
                 if not as_json:
                     terminal.note(f"{new} branches off from {found.run_id} at {at}")

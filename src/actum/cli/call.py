@@ -15,7 +15,7 @@ from ..core.call import ToolCall
 from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse, parse_object
 from ..core.tool import Tool
-from . import options
+from . import loading, options
 from .approve import TerminalApprover
 from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import report_call
@@ -47,7 +47,7 @@ def call(
 
     async def command() -> int:
         async with (
-            options.tools(settings, terminal, needed=name) as loaded,
+            loading.tools(settings, terminal, needed=name) as loaded,
             options.journal(settings) as opened,
         ):
             tool = find_tool(await list_tools(loaded.tools, settings.tool_labels), name)

@@ -12,7 +12,7 @@ import typer
 from .. import server as doors
 from ..compose.settings import Settings
 from ..core.errors import UsageError
-from .run import DONE
+from .exit_codes import CANCELLED, DONE
 from .show.terminal import who
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 LOCAL_CLIENT, SHARED_CLIENT = "local", "shared"
 """What the settings call a program without a key, and one with the key that everybody shares."""
-CANCELLED = 130
 
 KeyFlag = Annotated[
     str, typer.Option("--key-env", metavar="NAME", help="Every request must show the key in this variable.")

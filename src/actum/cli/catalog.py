@@ -16,8 +16,8 @@ from ..core.json import Json
 from ..protocols.catalog import CatalogEntry
 from ..protocols.plain_text import shown
 from . import options
+from .exit_codes import DONE, FAILED
 from .options import JsonFlag
-from .run import DONE, FAILED
 from .show.terminal import Terminal
 
 app = typer.Typer(help="The catalog of agents and MCP servers: add, list, search, check.", no_args_is_help=True)

@@ -24,15 +24,16 @@ from ..core.record import new_id
 from ..journal.conversations import as_they_stand
 from ..journal.timeline import Timeline
 from ..storage.place import state_folder
-from . import options
+from . import loading, options
 from .approve import TerminalApprover
 from .attachments import GivenFile, read_file, told, with_files
+from .exit_codes import DONE, FAILED
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import chat_command, resume_command
 from .language import tr
 from .models import choose_model
 from .prompts import Prompts, usage
-from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
+from .run import NO_LANGUAGE_MODEL, report
 from .runs import show_recorded
 from .show.terminal import Terminal, said, who
 from .show.trace import Trace, run_as_json
@@ -59,7 +60,7 @@ def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how:
     with asyncio.Runner() as runner:
         try:
             approver = TerminalApprover(terminal, yes=how.yes)
-            opening = options.agent_with_servers(settings, opened, approver, terminal)
+            opening = loading.agent_with_servers(settings, opened, approver, terminal)
             agent, servers = runner.run(opening.__aenter__())
             try:
                 prompts = Prompts(servers)

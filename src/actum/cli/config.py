@@ -13,9 +13,9 @@ from ..core.errors import ActumError, UsageError
 from ..core.json import Json, dumps
 from ..storage.place import settings_path
 from . import options
+from .exit_codes import DONE, FAILED
 from .language import tr
 from .options import JsonFlag
-from .run import DONE, FAILED
 from .show.terminal import Terminal, styled
 
 app = typer.Typer(help="The settings: check the files, show what holds.", invoke_without_command=True)

@@ -26,7 +26,7 @@ from ..core.pending import Pending
 from ..core.record import new_id
 from ..runs.given_tools import Toolish
 from .approve import show_pending
-from .run import DONE, FAILED
+from .exit_codes import DONE, FAILED
 from .runs import show_recorded
 from .show.terminal import Terminal, duration, styled
 from .show.trace import Trace

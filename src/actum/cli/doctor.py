@@ -43,19 +43,19 @@ from ..storage.tokens import PLAIN_ADVICE
 from ..toolsets.http.credentials import schemes_without
 from ..toolsets.wrappers import label_problems
 from ..transport.egress import EgressRules
-from . import options
+from . import loading, options
+from .exit_codes import DONE, FAILED
 from .language import tr, tr_finding
 from .mcp.commands import looked_at
 from .models import NOTHING_FOUND
 from .options import DialectFlag, JournalFlag, JsonFlag, McpFlag, ModelFlag, ToolsFlag
-from .run import DONE, FAILED
 from .show.terminal import (
     Terminal,
     counted,
     duration,
     styled,
-    version_of,
 )
+from .versions import version_of
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -356,8 +356,8 @@ async def _workflow(settings: Settings, name: str) -> CheckFinding:
 async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:
     """What can not be meant in the operator's word on tools."""
     try:
-        async with options.tools(settings, terminal) as loaded:
-            elsewhere = await options.names_elsewhere(settings)
+        async with loading.tools(settings, terminal) as loaded:
+            elsewhere = await loading.names_elsewhere(settings)
             problems = label_problems(await list_tools(loaded.tools), settings.tool_labels, elsewhere)
     except ActumError as error:
         return CheckFinding("bad", "labels", str(error), "see `actum tools lint`")

@@ -23,8 +23,8 @@ from ..journal.export import faults
 from ..journal.follow import follow, follow_all
 from ..journal.mismatch import mismatch, summary
 from . import branch, options, verify
+from .exit_codes import DONE, FAILED
 from .options import JournalFlag, JsonFlag, RunArgument
-from .run import DONE, FAILED
 from .show import moments
 from .show.terminal import (
     Terminal,

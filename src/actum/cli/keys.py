@@ -18,9 +18,9 @@ from ..core.key import Key
 from ..server.access import Access
 from ..server.keys import Entrance, MadeKey, as_told, keys_of, make_key, revoke_key, with_stored_keys
 from . import options
+from .exit_codes import DONE
 from .language import tr
 from .options import JournalFlag, JsonFlag
-from .run import DONE
 from .show import moments
 from .show.terminal import Terminal, said, who
 

@@ -54,11 +54,15 @@ def tr(english: str, **values: object) -> str:
 
 
 def tr_help(text: str) -> str:
-    """A text of `--help`, whichever language it is in now, in the person's language."""
+    """A text of `--help`, whichever language it is in now, in the person's language.
+
+    Args:
+        text: the text, or its first paragraph.
+    """
+    if language() != "zh":
+        return _ENGLISH_HELP.get(text, text)
     key = " ".join(text.split())
-    if language() == "zh":
-        return HELP.get(key, text)
-    return _ENGLISH_HELP.get(text, text)
+    return HELP.get(key) or next((chinese for whole, chinese in HELP.items() if whole.startswith(f"{key} ")), text)
 
 
 def tr_message(message: str) -> str:

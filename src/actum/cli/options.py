@@ -1,39 +1,31 @@
-"""The flags that several commands share, and what they build: settings, a journal, an agent."""
+"""The flags that several commands share, and what they read: settings, a journal, a run. See `loading` for tools and
+agents.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 import typer
 
-from ..agents.agent import Agent
 from ..compose import journals
-from ..compose.agents import choose_agent, list_tools, make_agent, open_agents, tool_names
-from ..compose.mcp import find_servers, open_finder, open_mcp
-from ..compose.models import make_model
-from ..compose.secrets import open_secrets
-from ..compose.settings import FINDER, Settings, read_settings
-from ..compose.settings_watch import open_egress
-from ..compose.tools import load_tools, problems_of
+from ..compose.settings import Settings, choose_agent, read_settings
 from ..core.errors import UnknownName, UsageError
-from ..core.interfaces import Approver, Journal
+from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
 from ..journal.export import run_ids
-from ..journal.memory import MemoryJournal
 from ..journal.mismatch import summary
-from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
 from .show.terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..toolsets.mcp.host import McpHost
-    from ..toolsets.mcp.toolset import McpToolset
+    pass
 
 T = TypeVar("T")
 
@@ -268,107 +260,6 @@ async def journal(settings: Settings, *, older: bool = False) -> AsyncIterator[J
         yield opened
     finally:
         await opened.close()
-
-
-class Loaded(NamedTuple):
-    """The tools of a command, and the MCP servers that some of them are of, by name."""
-
-    tools: list[Toolish]
-    servers: Mapping[str, McpToolset] = {}
-
-
-@contextlib.asynccontextmanager
-async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> AsyncIterator[Loaded]:
-    """The tools that were named, those of MCP servers among them; what is the matter with a server is told.
-
-    Args:
-        needed: the name of the only tool that is needed: where it is no server's, no server is looked at.
-    """
-    loaded = load_tools(settings, Path.cwd())
-    for problem in problems_of(loaded):
-        terminal.note(f"no tool: {problem}")
-    if needed and needed in {tool.name for tool in await list_tools(loaded)}:
-        yield Loaded(loaded)
-        return
-    read = find_servers(settings.mcp, os.environ)
-    for note in read.notes:
-        terminal.note(note)
-    host = open_mcp(read.servers, os.environ, egress=open_egress(settings, os.environ), wait_s=settings.mcp_wait)
-    finds = FINDER in settings.tools
-    if host is None:
-        yield Loaded([*loaded, open_finder(None)] if finds else loaded)
-        return
-    try:
-        async with _telling([host], terminal):
-            yield Loaded([*loaded, open_finder(host) if finds else host], host.servers)
-    finally:
-        await host.close()
-
-
-@contextlib.asynccontextmanager
-async def _telling(hosts: Sequence[McpHost], terminal: Terminal) -> AsyncIterator[None]:
-    """A block with MCP servers that were looked at; what is the matter with a server is told before and after it."""
-    if not hosts:
-        yield
-        return
-    try:
-        terminal.waiting.begin("looking at MCP servers")
-        for host in hosts:
-            await host.list_tools()
-    finally:
-        terminal.waiting.end()
-    told = [matter for host in hosts for matter in _matters(host)]
-    for matter in told:
-        terminal.note(matter)
-    yield
-    for matter in (matter for host in hosts for matter in _matters(host)):
-        if matter not in told:
-            terminal.note(matter)
-
-
-def _matters(host: McpHost) -> list[str]:
-    """What a person should know of the servers: what is wrong with one, and which of its tools wait for them."""
-    found = [f"MCP server {name}: {problem}" for name, problem in host.problems.items()]
-    for name, toolset in host.servers.items():
-        if toolset.server.unjailed:
-            found.append(f"MCP server {name} runs without a jail: it reaches all that you can reach")
-        held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
-        if held:
-            found.append(f"MCP server {name}: {len(held)} tools wait for `actum mcp approve {name}`")
-    return found
-
-
-@contextlib.asynccontextmanager
-async def agent(
-    settings: Settings, journal: Journal, approver: Approver | None, terminal: Terminal
-) -> AsyncIterator[Agent]:
-    """The agent of this command, with the model and the tools that were named."""
-    async with agent_with_servers(settings, journal, approver, terminal) as (made, _):
-        yield made
-
-
-@contextlib.asynccontextmanager
-async def agent_with_servers(
-    settings: Settings, journal: Journal, approver: Approver | None, terminal: Terminal
-) -> AsyncIterator[tuple[Agent, Mapping[str, McpToolset]]]:
-    """The agent of this command: that of `--agent`, or the one around all tables; and its MCP servers by name."""
-    if settings.agent:
-        async with open_agents(settings, os.environ, Path.cwd(), journal=journal, approver=approver) as agents:
-            named = cast("Agent", agents.get(settings.agent))  # the command line shows the answer's text alone
-            async with _telling(agents.hosts, terminal):
-                yield named, {name: server for host in agents.hosts for name, server in host.servers.items()}
-        return
-    model = make_model(settings)
-    async with tools(settings, terminal) as loaded:
-        secrets = open_secrets(os.environ)
-        made = make_agent(settings, model, loaded.tools, journal=journal, approver=approver, secrets=secrets)
-        yield made, loaded.servers
-
-
-async def names_elsewhere(settings: Settings) -> set[str]:
-    """The names of the tools of the agents that have a name."""
-    async with open_agents(settings, os.environ, Path.cwd(), journal=MemoryJournal()) as agents:
-        return await tool_names(agents)
 
 
 async def find_run(journal: Journal, wanted: str) -> RunSummary:

@@ -27,8 +27,8 @@ from ..policy.rules import Look, Rules
 from ..server.keys import keys_of
 from . import options
 from .call import find_tool, read_arguments
+from .exit_codes import DONE, FAILED, PAUSED
 from .options import JsonFlag, PolicyFlag, ToolsFlag
-from .run import DONE, FAILED, PAUSED
 from .show.terminal import (
     Terminal,
     said,

@@ -16,10 +16,10 @@ import msgspec
 import typer
 
 from ..agents.agent import Agent
-from ..compose.agents import choose_agent, make_runner, table_of
+from ..compose.agents import make_runner
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
-from ..compose.settings import MEMORY, Settings, WorkflowTable
+from ..compose.settings import MEMORY, Settings, WorkflowTable, choose_agent, table_of
 from ..compose.workflows import open_workflows, published_workflows, workflow_models, workflow_settings
 from ..core.call import Failure
 from ..core.clock import SystemClock
@@ -36,9 +36,10 @@ from ..server.workflows import PublishedOffer
 from ..workflow.conversation import SPEAKER
 from ..workflow.waiting import WAIT_S
 from ..workflow.workflow import Workflow
-from . import options
+from . import loading, options
 from .approve import NO_TENANT, TerminalApprover, show_pending
 from .attachments import read_file, read_pipe, told, with_files
+from .exit_codes import DONE, FAILED, MISUSED, PAUSED
 from .files import note_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import resume_command
@@ -47,9 +48,6 @@ from .models import choose_model
 from .show.moments import shown
 from .show.terminal import Terminal, said, who
 from .show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
-
-DONE, FAILED, MISUSED, PAUSED = 0, 1, 2, 3
-"""What every command ends with."""
 
 NO_LANGUAGE_MODEL = "The embedded model answers: rules, no language model. `actum doctor` says how to use a real one."
 
@@ -87,7 +85,7 @@ def run(
         approver = TerminalApprover(terminal, yes=how.yes)
         async with (
             options.journal(settings) as opened,
-            options.agent(settings, opened, approver, terminal) as agent,
+            loading.agent(settings, opened, approver, terminal) as agent,
         ):
             view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
             if isinstance(view, Trace):
@@ -145,7 +143,7 @@ def resume(
         state = RunState(await opened.read(call_id))
         called = {call.name for _, requested in state.requested for call in requested.calls}
         async with (
-            options.tools(settings, terminal) as loaded,
+            loading.tools(settings, terminal) as loaded,
             open_workflows(settings, os.environ, Path.cwd(), journal=opened) as workflows,
         ):
             runner = make_runner(
@@ -189,7 +187,7 @@ def resume(
                 name = await named_agent(opened, found.run_id, settings, accept=accept)
                 unnamed = settings if settings.agent or name or parts.model else as_recorded(settings, found.model)
                 chosen = choose_agent(settings, name) if name else unnamed
-                opening = options.agent(chosen, opened, TerminalApprover(terminal, yes=how.yes), terminal)
+                opening = loading.agent(chosen, opened, TerminalApprover(terminal, yes=how.yes), terminal)
             async with opening as agent:
                 view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
                 if isinstance(view, Trace):
@@ -387,7 +385,7 @@ async def resume_workflow(
     own = None if started.version else settings.workflows.get(started.agent)
     table = own or WorkflowTable(file="")
     settings = workflow_settings(settings, table)
-    async with options.tools(settings, terminal) as loaded:
+    async with loading.tools(settings, terminal) as loaded:
         workflows = await published_workflows(
             settings,
             loaded.tools,

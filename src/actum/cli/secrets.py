@@ -24,9 +24,9 @@ from ..core.secret_store import VALUE_BYTES_MAX, SecretEntry, SecretValue, check
 from ..core.user import User
 from ..runs.administration import put_on_record
 from . import options
+from .exit_codes import DONE, FAILED
 from .language import tr
 from .options import JournalFlag, JsonFlag
-from .run import DONE, FAILED
 from .show import moments
 from .show.terminal import Terminal, said, who
 

@@ -38,10 +38,10 @@ from ..workflow.difference import DefinitionChange, difference
 from ..workflow.load import read_definition
 from ..workflow.published import PublishedWorkflows
 from ..workflow.workflow import Workflow
-from . import options
+from . import loading, options
+from .exit_codes import DONE
 from .language import tr
 from .options import JournalFlag, JsonFlag, McpFlag, ToolsFlag
-from .run import DONE
 from .show import moments
 from .show.terminal import Terminal, said, shorten, who
 
@@ -92,7 +92,7 @@ async def open_shelf(
     models: Mapping[str, Model] | None = None,
 ) -> AsyncIterator[OpenShelf]:
     """The shelf of the journal, and the tools of the settings; `name` and `models` as for `published_workflows`."""
-    async with options.tools(settings, terminal) as loaded, options.journal(settings) as opened:
+    async with loading.tools(settings, terminal) as loaded, options.journal(settings) as opened:
         workflows = await published_workflows(
             settings,
             loaded.tools,

@@ -17,8 +17,8 @@ from ..core.pending import over_at
 from ..core.task import DEAD, TASK_STATES, TaskLine
 from ..tasks.queue import TaskQueue, TaskView
 from . import options
+from .exit_codes import DONE, FAILED, PAUSED
 from .options import JournalFlag, JsonFlag, TenantFlag
-from .run import DONE, FAILED, PAUSED
 from .show import moments
 from .show.terminal import Terminal, who
 

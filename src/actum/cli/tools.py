@@ -26,12 +26,12 @@ from ..schema.signature import ToolWarning
 from ..toolsets.function.function import FunctionTool
 from ..toolsets.http.toolset import ApiToolset
 from ..toolsets.wrappers import innermost, label_problems
-from . import apis, options
+from . import apis, loading, options
 from .call import find_tool
 from .dialects import as_told
+from .exit_codes import DONE, FAILED
 from .language import tr
 from .options import JsonFlag, McpFlag, ToolsFlag
-from .run import DONE, FAILED
 from .show.terminal import Terminal, said, styled
 
 app = typer.Typer(help="List tools, show one, print its schema, check them.", invoke_without_command=True)
@@ -117,9 +117,9 @@ def lint(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False
     settings = options.read(tools=tools, mcp=mcp)
 
     async def command() -> list[tuple[str, str]]:
-        async with options.tools(settings, terminal) as loaded:
+        async with loading.tools(settings, terminal) as loaded:
             listed = await agents.list_tools(loaded.tools)
-            elsewhere = await options.names_elsewhere(settings) if settings.tool_labels else set()
+            elsewhere = await loading.names_elsewhere(settings) if settings.tool_labels else set()
             own = [item for item in loaded.tools if isinstance(item, FunctionTool)]
             said = [(item.name, str(warning)) for item in own for warning in item.warnings]
             return [*said, *label_problems(listed, settings.tool_labels, elsewhere)]
@@ -159,7 +159,7 @@ class ToolCost(msgspec.Struct, frozen=True):
 def _costs(terminal: Terminal, tools: list[str] | None, mcp: list[str] | None) -> list[ToolCost]:
     async def command() -> list[ToolCost]:
         settings = options.read(tools=tools, mcp=mcp)
-        async with options.tools(settings, terminal) as loaded:
+        async with loading.tools(settings, terminal) as loaded:
             toolsets, _ = sort_out(loaded.tools)
             inside = [each for toolset in toolsets for each in innermost(toolset)]
             setups = [each.setup for each in inside if isinstance(each, ApiToolset)]
@@ -284,7 +284,7 @@ def _listed(terminal: Terminal, tools: list[str] | None, mcp: list[str] | None) 
 
     async def command() -> Sequence[Tool]:
         settings = options.read(tools=tools, mcp=mcp)
-        async with options.tools(settings, terminal) as loaded:
+        async with loading.tools(settings, terminal) as loaded:
             return await agents.list_tools(loaded.tools, settings.tool_labels)
 
     return asyncio.run(command())

@@ -22,7 +22,7 @@ from ..dialects.transcode.transcode import (
     kind_of,
 )
 from ..dialects.transcode.transcode import transcode as transcode_whole
-from .run import DONE, FAILED
+from .exit_codes import DONE, FAILED
 from .show.terminal import Terminal
 
 CHUNK_BYTES = 65_536

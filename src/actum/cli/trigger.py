@@ -16,8 +16,8 @@ from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..triggers.settings import TriggerTable
 from . import options
+from .exit_codes import DONE
 from .options import JournalFlag, JsonFlag
-from .run import DONE
 from .show.terminal import Terminal, said
 
 if TYPE_CHECKING:

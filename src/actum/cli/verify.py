@@ -21,8 +21,8 @@ from ..journal.export import (
 )
 from ..journal.export import run_ids as every_run
 from . import options
+from .exit_codes import DONE, FAILED
 from .options import JournalFlag, JsonFlag
-from .run import DONE, FAILED
 from .show.terminal import Terminal, styled
 
 PROBLEMS_MAX = 50

@@ -12,8 +12,8 @@ import typer
 from ..compose.settings import Settings
 from ..compose.task_worker import broker_of, check_worker, work
 from . import options
+from .exit_codes import DONE, FAILED
 from .options import JournalFlag, JsonFlag, PolicyFlag, ToolsFlag
-from .run import DONE, FAILED
 from .show.terminal import Terminal
 
 CheckFlag = Annotated[

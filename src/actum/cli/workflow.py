@@ -23,9 +23,10 @@ from ..workflow.only import only_node
 from . import options, shelf
 from .approve import TerminalApprover
 from .call import read_arguments
+from .exit_codes import DONE, MISUSED
 from .importing import import_workflow
 from .options import ConversationFlag, JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
-from .run import DONE, MISUSED, failure_words, report_workflow, wait_along
+from .run import failure_words, report_workflow, wait_along
 from .shelf import ShelfTenantFlag, SourceArgument
 from .show.terminal import Terminal, said, who
 from .show.trace import Trace

@@ -17,7 +17,7 @@ import msgspec
 
 from ..agents.agent import Agent
 from ..agents.identity import Naming
-from ..core.errors import ActumError, UnknownName, UsageError
+from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Approver, Clock, Journal, Model
 from ..core.json import JsonObject
 from ..core.secret_store import SecretSource
@@ -32,10 +32,9 @@ from ..tasks.dispatcher import Dispatcher
 from ..tasks.queue import TaskQueue
 from ..toolsets.wrappers import ToolLabels, labelled, labels_of
 from .mcp import find_servers, open_finder, open_mcp
-from .mistakes import meant
 from .models import make_model
 from .secrets import open_secrets
-from .settings import FINDER, AgentTable, Settings
+from .settings import FINDER, AgentTable, Settings, table_of
 from .settings_watch import SettingsWatch, naming_now, open_egress
 from .task_queue import open_queue
 from .tools import load_tools, with_labels
@@ -305,29 +304,6 @@ async def tool_names(agents: Agents) -> set[str]:
         with suppress(ActumError):
             found |= {tool.name for tool in await agents.get(name).list_tools()}
     return found
-
-
-def table_of(settings: Settings, name: str) -> AgentTable:
-    """The table of the agent of this name.
-
-    Raises:
-        UnknownName: there is none; the message says what was probably meant.
-    """
-    table = settings.agents.get(name)
-    if table is None:
-        known = ", ".join(settings.agents) or f"none, since the settings have no [agents.{name}]"
-        raise UnknownName(f"there is no agent {name!r}; there are: {known}{meant(name, list(settings.agents))}")
-    return table
-
-
-def choose_agent(settings: Settings, name: str) -> Settings:
-    """The settings of the agent of this name.
-
-    Raises:
-        UnknownName: there is none; the message says what was probably meant.
-    """
-    table_of(settings, name)
-    return msgspec.structs.replace(settings.of_agents[name], of_agents=settings.of_agents)
 
 
 def _naming(name: str, table: AgentTable, labels: JsonObject | None = None) -> Naming:

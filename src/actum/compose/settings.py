@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 
 from ..call.limits.limits import Limits
 from ..core.budget import Price
-from ..core.errors import UsageError
+from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
 from ..core.passed import ALL_TROUBLE, Trouble
@@ -840,3 +840,26 @@ def _toml_text(text: str) -> str:
 def shown_journal(word: str) -> str:
     """The journal that was set, as it may be shown: an address without its password."""
     return address(word) if word.startswith(SCHEMES) else word
+
+
+def table_of(settings: Settings, name: str) -> AgentTable:
+    """The table of the agent of this name.
+
+    Raises:
+        UnknownName: there is none; the message says what was probably meant.
+    """
+    table = settings.agents.get(name)
+    if table is None:
+        known = ", ".join(settings.agents) or f"none, since the settings have no [agents.{name}]"
+        raise UnknownName(f"there is no agent {name!r}; there are: {known}{meant(name, list(settings.agents))}")
+    return table
+
+
+def choose_agent(settings: Settings, name: str) -> Settings:
+    """The settings of the agent of this name.
+
+    Raises:
+        UnknownName: there is none; the message says what was probably meant.
+    """
+    table_of(settings, name)
+    return msgspec.structs.replace(settings.of_agents[name], of_agents=settings.of_agents)

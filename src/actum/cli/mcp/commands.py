@@ -44,8 +44,8 @@ from ...storage.whole_file import alone_with, replace
 from ...toolsets.mcp.install.install import install_server, is_installed_first
 from ...toolsets.mcp.jail import unfit_for_jail, unreadable_files
 from .. import options
+from ..exit_codes import DONE, FAILED
 from ..options import JsonFlag
-from ..run import DONE, FAILED
 from ..show.terminal import (
     Terminal,
     counted,

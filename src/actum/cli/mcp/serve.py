@@ -25,6 +25,7 @@ from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
 from .. import options
 from ..callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
+from ..exit_codes import DONE
 from ..keys import entrance
 from ..options import (
     JournalFlag,
@@ -32,12 +33,11 @@ from ..options import (
     PolicyFlag,
     ToolsFlag,
 )
-from ..run import DONE
 from ..show.terminal import (
     Terminal,
     said,
-    version_of,
 )
+from ..versions import version_of
 
 if TYPE_CHECKING:
     from ...server import (

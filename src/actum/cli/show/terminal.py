@@ -8,7 +8,6 @@ shown: it may not move the cursor, and it may not hide what it says.
 from __future__ import annotations
 
 import asyncio
-import codecs
 import contextlib
 import getpass
 import json
@@ -16,7 +15,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import TextIO
 
 import msgspec
@@ -29,6 +27,7 @@ from rich.text import Text
 from ...core.given_secrets import GIVEN
 from ...core.visible import on_one_line, visible
 from ..language import tr, tr_message, tr_waiting
+from .characters import speaks_unicode
 
 if sys.platform != "win32":
     import pwd
@@ -44,8 +43,6 @@ TITLE_CHARS = 80
 """Columns of what is no terminal."""
 
 SPINNER_DELAY_S = 0.6
-
-_ASCII = str.maketrans({"…": "...", "·": "-", "→": "->", "“": '"', "”": '"', "✓": "+", "✗": "x", "—": "-", "×": "x"})
 
 
 def styled(*pieces: str | tuple[str, str] | Text) -> Text:
@@ -169,7 +166,7 @@ class Terminal:
 
     def json(self, value: object) -> None:
         """One JSON value in one line of stdout; in ASCII where the stream knows no more than that."""
-        plain = not _speaks_unicode(sys.stdout)
+        plain = not speaks_unicode(sys.stdout)
         sys.stdout.write(json.dumps(msgspec.to_builtins(value), ensure_ascii=plain, default=str) + "\n")
         sys.stdout.flush()
 
@@ -283,35 +280,9 @@ def who() -> str:
         return f"uid {os.getuid()}" if sys.platform != "win32" else "user"
 
 
-def version_of(package: str) -> str:
-    """The installed version of a package."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"
-
-
 def said(text: str) -> str:
     """Words from the command line as Unicode: bytes that are none are replaced."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def plain_characters() -> None:
-    """Let streams that do not speak Unicode show what they can, instead of failing at the first dash."""
-    codecs.register_error("actum", _replace)
-    for stream in (sys.stdout, sys.stderr):
-        if not _speaks_unicode(stream) and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="actum")
-
-
-def _replace(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    bad = error.object[error.start : error.end].translate(_ASCII)
-    return bad.encode("ascii", "backslashreplace").decode(), error.end
-
-
-def _speaks_unicode(stream: TextIO) -> bool:
-    return "utf" in (stream.encoding or "").lower()
 
 
 def _console(stream: TextIO) -> Console:

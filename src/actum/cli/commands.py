@@ -1,0 +1,273 @@
+"""The commands, by name: where each stands, and what is known of it without importing it.
+
+`--help` and the completion of a shell read this table alone. A command is imported when it is carried out, or when its
+own options are asked for. A test holds the texts equal to those of the commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class KnownCommand(NamedTuple):
+    """What is known of a command.
+
+    Attributes:
+        place: the module below this room, and the name in it: a function, or a `typer.Typer` for a group.
+        help: the first paragraph of its help.
+        commands: the commands of a group, with the first paragraph of the help of each; empty for one command, and for
+            a group that takes options itself.
+    """
+
+    place: str
+    help: str
+    commands: Mapping[str, str] = {}
+
+
+COMMANDS: Mapping[str, KnownCommand] = {
+    "init": KnownCommand(
+        "config:init", "Write a commented actum.toml into this folder. A file that is there is left alone."
+    ),
+    "demo": KnownCommand("demo:demo", "Watch questions become calls and answers: no key, no network."),
+    "run": KnownCommand("run:run", "Answer a question with the help of tools."),
+    "chat": KnownCommand(
+        "chat:chat",
+        "Talk: what was said is kept in mind. A paste of several lines is one turn; from a pipe, each line is one.",
+    ),
+    "call": KnownCommand("call:call", "Call one tool by hand."),
+    "models": KnownCommand("models:app", "List the models that servers on this machine offer, and choose one."),
+    "tools": KnownCommand(
+        "tools:app",
+        "List tools, show one, print its schema, check them.",
+        {
+            "update": "Read the document of an API again. What has changed is shown, and is held until you approve it.",
+            "rm": "Remove an API. Its secrets are kept.",
+            "login": "Log in at an API, in a browser. Nothing opens without a yes.",
+            "logout": "Forget the log-in at an API, and give the token back to its issuer.",
+            "list": "List the tools, with what using them does.",
+            "show": "Show one tool: what it does, what it takes, what using it does.",
+            "schema": "Print a tool's JSON Schema, or what a model is told of it in a dialect.",
+            "lint": (
+                "Say what the tools' descriptions lack, and what nobody says of foreign tools. Exit code 1 when "
+                "something is."
+            ),
+            "discover": "Find what could be tools. Nothing is run; with --add you are asked what to add.",
+            "add": "Add an API: a whole document, or one HTTP endpoint.",
+        },
+    ),
+    "mcp": KnownCommand(
+        "mcp.commands:app",
+        "MCP servers: add, list, test, import, approve, login, remove. And serve: be one.",
+        {
+            "serve": "Serve tools, files, prompts and runs to MCP clients, in both eras of the protocol.",
+            "add": "Add a server. Nothing is started: its tools are used once you have approved them.",
+            "remove": "Take a server out, and take its approvals back.",
+            "import": "Take over servers that another client knows. Nothing is started, and no approval is taken over.",
+            "list": "List the servers: how they do, what they offer, what waits for approval.",
+            "test": "Connect, and tell what the server is and offers. No tool of it is called.",
+            "approve": (
+                "Look at what a server offers, as it says it, and agree to it. A local one is started for that, once "
+                "you agree."
+            ),
+            "login": (
+                "Log in at a server that wants it, in a browser. The address is shown; nothing opens without a yes."
+            ),
+            "logout": "Forget the login at a server, and tell whoever granted it.",
+        },
+    ),
+    "a2a": KnownCommand(
+        "a2a:app",
+        "Agents elsewhere, by A2A: look at a card, approve, send, watch a task.",
+        {
+            "card": "Show the card of an agent as it is now, and whether it is the one that you approved.",
+            "approve": "Look at the card of an agent, as it says it, and agree that the agent is asked.",
+            "remove": "Take the approval of an agent back.",
+            "login": "Log in at an agent that you approved, in a browser. Nothing opens without a yes.",
+            "send": "Ask an agent that you approved, as one call on record.",
+            "watch": "Show how a task of an agent goes, until it is over or waits for somebody.",
+        },
+    ),
+    "catalog": KnownCommand(
+        "catalog:app",
+        "The catalog of agents and MCP servers: add, list, search, check.",
+        {
+            "add": (
+                "Register an agent or an MCP server by its address. It is asked what it is; it is not approved by that."
+            ),
+            "list": "List the entries, with how each was when it was last looked at.",
+            "search": "Find entries by what they say of themselves and by your tags.",
+            "check": (
+                "Look at an entry again and try it: card, send, stream, cancel. An agent gets messages by that, which "
+                "may cost something. Exit code 1 when a step fails."
+            ),
+            "remove": "Take an entry out of the catalog.",
+        },
+    ),
+    "serve": KnownCommand("serve:serve", "Serve what actum.toml describes, by every protocol, under one address."),
+    "worker": KnownCommand(
+        "worker:worker", 'Carry out tasks that come from the broker: [tasks] dispatcher = "celery".'
+    ),
+    "policy": KnownCommand(
+        "policy:app",
+        "Try a policy on a call, and check it.",
+        {
+            "test": "Say what the policy says of a call, and why. Nothing is called.",
+            "lint": "Say what is wrong with a policy: rules that never fit, checks that can not be made.",
+        },
+    ),
+    "agents": KnownCommand(
+        "agents:app",
+        "The agents of actum.toml: list them, show one.",
+        {
+            "list": "List the agents, with who may use them. Exit code 1 when one of them can not be built.",
+            "show": "Show one agent: its settings, and the digest of each part. Secrets are hidden.",
+        },
+    ),
+    "runs": KnownCommand(
+        "runs:app",
+        "What is on record: list runs, show one, write its files.",
+        {
+            "list": "List the latest runs.",
+            "show": "Show a run as a tree: what was said, called, asked and answered, and when.",
+            "files": "List the files and pictures that the tools of a run made, or write them.",
+        },
+    ),
+    "resume": KnownCommand("run:resume", "Go on with a run that waits for a person."),
+    "approvals": KnownCommand(
+        "approvals:app",
+        "What waits for a person: list, show, approve, deny, edit.",
+        {
+            "list": "List what waits, the oldest first.",
+            "show": "Show what waits in full: each argument, and where it came from.",
+            "approve": "Approve a call, exactly as it was asked.",
+            "deny": "Deny a call; the model is told, with your reason.",
+            "edit": "Approve a call with other arguments: they are judged anew by the policy, and the model is told.",
+            "answer": "Answer a question, fill in a form, hand in a result, or say what became of a call in doubt.",
+            "remind": (
+                "Remind of what waits: post it to a webhook, once. Let cron call this as often as you like to be "
+                "reminded."
+            ),
+        },
+    ),
+    "tasks": KnownCommand(
+        "tasks:app",
+        "Tasks: list, show, wait, cancel, retry.",
+        {
+            "list": "List the latest tasks.",
+            "show": "Show a task: its state, progress, attempts and result.",
+            "wait": "Wait until a task has ended, or waits for a person; how far it is stands on stderr meanwhile.",
+            "cancel": "Cancel a task. What it is doing right now may have happened.",
+            "retry": "Begin a task again that failed or timed out. What has an outcome is not done again.",
+        },
+    ),
+    "workflow": KnownCommand(
+        "workflow:app",
+        "Carry out workflows, check them, draw them, publish them.",
+        {
+            "publish": "Publish a workflow under the next number. A workflow with a mistake is not published.",
+            "rollback": (
+                "Publish an older publication anew, under the next number. Runs under way keep the version they began "
+                "with."
+            ),
+            "unpublish": (
+                "Take a workflow out of use: nothing new begins with it. Runs under way keep the version they began "
+                "with."
+            ),
+            "versions": "List the publications of a workflow, the latest first.",
+            "list": "List the workflows that have a draft or are published.",
+            "show": "Show the text of a published workflow, or of its draft.",
+            "diff": "Show what differs between two versions of a workflow: nodes, edges and fields, but no positions.",
+            "import": "Import a workflow of another program, and tell what did not come over.",
+            "run": "Carry out a workflow.",
+            "check": "Tell everything that is wrong with a workflow, with line, column and a hint.",
+            "graph": "Draw a workflow.",
+        },
+    ),
+    "trigger": KnownCommand(
+        "trigger:app",
+        "What begins runs by itself: add a trigger, list, fire, remove.",
+        {
+            "add": (
+                "Add a trigger to the actum.toml of this folder. With none of --schedule, --file and --resource, it "
+                "is a webhook."
+            ),
+            "list": "List the triggers.",
+            "fire": "Tell a trigger of an event. The run is a task: `actum serve` or `actum worker` carries it out.",
+            "remove": "Remove a trigger from the actum.toml of this folder. Runs that it began go on.",
+        },
+    ),
+    "conversations": KnownCommand(
+        "conversations:app",
+        "What was said, turn by turn: list, show, branch off, sum up.",
+        {
+            "list": "List your conversations.",
+            "show": "Show a conversation as the model is told of it, and the runs that it is made of.",
+            "branch": "Print the command that goes on from an earlier point, in a conversation of its own.",
+            "compact": (
+                "Have the model sum up what was said before; it is told the summary from here on. Nothing is deleted."
+            ),
+        },
+    ),
+    "audit": KnownCommand(
+        "audit:show_audit", "Who called what, when, with what, why it was allowed, and what came back."
+    ),
+    "secrets": KnownCommand(
+        "secrets:app",
+        "Secrets for tools: set one, list them, remove one.",
+        {
+            "set": "Set a secret. The value is asked for and not shown; without a terminal it is read from stdin.",
+            "list": "List the secrets: names, owners, when each was set. Values are never shown.",
+            "rm": "Remove a secret. A variable of the environment can not be removed here.",
+            "rekey": "Change the key of the secrets: first both keys are valid, and with --finish only the new one.",
+        },
+    ),
+    "journal": KnownCommand(
+        "journal:app",
+        "The record itself: show, follow, export, verify, branch off, compare, forget.",
+        {
+            "export": (
+                "Print runs as lines of JSON that can be checked without the database: `actum journal verify --file`."
+            ),
+            "heads": (
+                "Print the latest head of every run, and the signed ones. Kept elsewhere, they show what was changed "
+                "since."
+            ),
+            "verify": "Check the chain of every run. Exit code 1 when something is wrong.",
+            "fork": (
+                "Branch off from a run: take over its records up to one, and go on from there with another model, "
+                "tools or result."
+            ),
+            "compare": "Show where two runs first part, and what each came to.",
+            "show": "Show a run's records as they are stored: number, time, head of the chain, bytes.",
+            "tail": "Follow a run while another process drives it, until it ends, waits, or is interrupted.",
+            "forget": "Delete for good what runs say, with the runs that their calls started.",
+        },
+    ),
+    "keys": KnownCommand(
+        "keys:app",
+        "Keys of a server: make one, list them, revoke one.",
+        {
+            "add": "Make a key, and show it. It is shown this once: only a hash of it is kept.",
+            "list": "List the keys, the oldest first, also those that were revoked.",
+            "revoke": (
+                "Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone."
+            ),
+        },
+    ),
+    "dialects": KnownCommand("dialects:dialects", "List the ways a model can say a call."),
+    "transcode": KnownCommand(
+        "transcode:transcode",
+        "Say in one API what was said in another: a request, an answer or a stream, from stdin to stdout.",
+    ),
+    "config": KnownCommand(
+        "config:app",
+        "The settings: check the files, show what holds.",
+        {
+            "check": "Say what is wrong with the settings files, with line and hint. Exit code 1 when something is.",
+            "show": "Show each setting that holds, and where it comes from. Secrets are hidden.",
+        },
+    ),
+    "doctor": KnownCommand("doctor:doctor", "Say what is set up here, and what is missing."),
+}
+"""In the order in which somebody comes to need them."""
