@@ -31,6 +31,7 @@ from ..core.errors import (
     CallCancelled,
     CallError,
     CallTimeout,
+    FeatureMissing,
     InDoubt,
     InvalidArguments,
     InvalidResult,
@@ -63,6 +64,7 @@ from .limits.breaker import Breakers
 from .limits.limits import Limits
 from .limits.meters import RateLimit, RateLimiters, acquire
 from .limits.retry import delay
+from .noting import NoteWriter
 from .outcome import checked, copy_arguments, raise_waiting, size_of, translate, where, with_note
 from .plan import Plan, PolicyInputs, check_of, decide, denied
 from .resolve import Catalog
@@ -119,6 +121,7 @@ class CallPath:
         self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self._notes = NoteWriter(scope)
 
     def use(self, catalog: Catalog) -> None:
         """From here on there are these tools."""
@@ -602,7 +605,7 @@ class CallPath:
                 return checked(await finish(begun, grace, tool.name), plan), None, ""
         except CallError as known:
             error = self._told_of(plan.call, known)
-        except InputRequired:
+        except (InputRequired, FeatureMissing):  # a run below that can not go on here: nor can this one
             raise
         except TimeoutError:
             what = "No answer in time" if limit.expired else "The tool waited in vain for something"
@@ -669,6 +672,7 @@ class CallPath:
             lineage=self._lineage,
             holder=self._scope.holder,
             process_limits=self._limits.processes_of(*plan.names),
+            note=partial(self._notes.note, place) if place is not None else None,
         )
 
     def _seconds(self, plan: Plan) -> float | None:

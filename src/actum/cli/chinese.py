@@ -556,11 +556,11 @@ HELP = {
     ),
     (
         "asked, approved, denied, answered, resolved, checked, allowed, done, failed, kept_out, refused, administered, "
-        "forked, agent_changed, forgotten, deleted, damaged."
+        "forked, agent_changed, noted, forgotten, deleted, damaged."
     ): (
         "asked（已询问）、approved（已批准）、denied（已拒绝）、answered（已回答）、resolved（已澄清）、"
         "checked（已检查）、allowed（已允许）、done（已完成）、failed（失败）、kept_out（被沙箱挡住）、refused（未放行）、"
-        "administered（管理操作）、forked（已分支）、agent_changed（智能体已变化）、forgotten（已遗忘）、"
+        "administered（管理操作）、forked（已分支）、agent_changed（智能体已变化）、noted（已记下）、forgotten（已遗忘）、"
         "deleted（已删除）、damaged（已损坏）。"
     ),
     "Print CSV with a header.": "输出带表头的 CSV。",

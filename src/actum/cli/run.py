@@ -24,7 +24,15 @@ from ..compose.workflows import open_workflows, published_workflows, workflow_mo
 from ..core.call import Failure
 from ..core.clock import SystemClock
 from ..core.error_words import told as told_failure
-from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
+from ..core.errors import (
+    ContextOverflow,
+    FeatureMissing,
+    InvalidArguments,
+    ModelError,
+    ReplayDiverged,
+    UnknownName,
+    UsageError,
+)
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
 from ..core.json import Json, JsonObject, dumps
@@ -158,7 +166,7 @@ def resume(
             try:
                 result = await runner.resume(call_id, answers, accept=accept, emit=trace.show)
             except ReplayDiverged as error:
-                raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
+                raise _with_advice(error) from None
             finally:
                 trace.close()
         return report_call(terminal, result, settings, as_json=how.as_json, verbose=how.verbose)
@@ -201,7 +209,7 @@ def resume(
                         terminal, agent, chosen, view, go, as_json=how.as_json, conversation=found.conversation
                     )
                 except ReplayDiverged as error:
-                    raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
+                    raise _with_advice(error) from None
 
     return asyncio.run(command())
 
@@ -403,11 +411,16 @@ async def resume_workflow(
             result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show, wait_s=0)
             result = await wait_along(terminal, workflow, result, trace.show, quiet=as_json)
         except ReplayDiverged as error:
-            raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
+            raise _with_advice(error) from None
         finally:
             trace.close()
             await workflow.aclose()
     return report_workflow(terminal, result, settings, as_json=as_json, is_told=trace.has_streamed)
+
+
+def _with_advice(error: ReplayDiverged) -> ReplayDiverged:
+    """Why a run can not go on, with the options of this command that help. None helps where a feature is missing."""
+    return error if isinstance(error, FeatureMissing) else type(error)(f"{error} Here: the same --tools, or --accept.")
 
 
 async def named_agent(journal: Journal, run_id: str, settings: Settings, *, accept: bool) -> str:

@@ -8,6 +8,7 @@ prose.
     │   ├── Busy                    somebody drives this run, or adds to this conversation, already
     │   ├── TaskRefused             a task can not be accepted, cancelled or begun again; `code` says why
     │   └── ReplayDiverged          a recorded run does not fit the agent that is to resume it
+    │       └── FeatureMissing      a record that the run needs can not be read here
     ├── WorkflowFailed              a node of a workflow failed, and nothing was to happen then
     ├── JournalError                the record can not be kept; nothing goes on without it
     ├── ModelError                  the model gave no answer; ends a run
@@ -92,6 +93,12 @@ class ReplayDiverged(UsageError):
     """A recorded run does not fit the agent that is to go on with it: prompt, tools or code have changed.
 
     Raised before anything is done.
+    """
+
+
+class FeatureMissing(ReplayDiverged):
+    """The run has a record of a feature that is missing here or too old, and needs the record to go on. The message
+    names the package. Another process that has the feature can go on with the run.
     """
 
 

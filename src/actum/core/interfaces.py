@@ -23,10 +23,21 @@ from .given_secrets import GIVEN
 from .holder import Holder
 from .json import Json, JsonObject, dumps
 from .message import Message, Reply, SystemMessage
+from .noted import RecordKinds
 from .pending import Pending
 from .process_limits import NO_PROCESS_LIMITS, ProcessLimits
 from .provenance import Origins
-from .record import ConversationSummary, Entry, InputGiven, OpenQuestion, Record, RunSummary, SignedHead, Verdict
+from .record import (
+    ConversationSummary,
+    Entry,
+    InputGiven,
+    Noted,
+    OpenQuestion,
+    Record,
+    RunSummary,
+    SignedHead,
+    Verdict,
+)
 from .task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
 from .tool import Tool
 from .trace import traceparent_of
@@ -274,6 +285,7 @@ class Context(Generic[Deps]):
     __slots__ = (
         "_inquiry",
         "_lineage",
+        "_note",
         "_progress",
         "_secrets",
         "_told",
@@ -326,6 +338,7 @@ class Context(Generic[Deps]):
         holder: Holder | None = None,
         tenant: str = "",
         process_limits: ProcessLimits = NO_PROCESS_LIMITS,
+        note: Callable[[Context, Noted], None] | None = None,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -348,6 +361,7 @@ class Context(Generic[Deps]):
         self.journal = journal
         self._trace = trace
         self._lineage = lineage
+        self._note = note
         self.holder = holder
         self.process_limits = process_limits
         self.opened_outside: dict[str, None] = {}
@@ -476,6 +490,22 @@ class Context(Generic[Deps]):
         """Tell whoever watches how far this call is: a share, a sentence, anything JSON. Any thread may."""
         if self._progress is not None:
             self._progress(self, value)
+
+    def note(self, record: Struct, *, needed: bool = False) -> None:
+        """Put a record of a feature on the record of the run, secrets left out. Any thread may. A tool that is executed
+        anew notes anew.
+
+        Args:
+            record: a struct that the feature names among its `records`, whose feature is switched on.
+            needed: the run can not go on where the record can not be read, since the feature is missing or older.
+
+        Raises:
+            UsageError: the record belongs to no feature that is on, is too long, or can not do without a secret; or
+                the call is over, or only looks.
+        """
+        if self._note is None or self.journal is None:
+            raise UsageError(f"{type(record).__name__} can not be noted: no call of a run is under way here")
+        self._note(self, self.journal.record_kinds.noted(record, needed=needed))
 
     @property
     def is_over(self) -> bool:
@@ -814,6 +844,10 @@ class Journal(Protocol):
     @property
     def counts(self) -> Counts | None:
         """What all processes that write to this journal count together; None where no other process can."""
+
+    @property
+    def record_kinds(self) -> RecordKinds:
+        """The kinds of records that the features of this process bring."""
 
     @property
     def tasks(self) -> TaskIndex | None:

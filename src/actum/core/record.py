@@ -17,6 +17,8 @@ The order of records in a run::
 In a run of a workflow, `NodeBegan` asks for the call of its node, and `NodeLeft` ends each node; records of nodes that
 are carried out side by side stand between each other.
 
+A feature that is switched on may put a `Noted` between any two of them.
+
 A run that is a task (`core.task`) also has `TaskQueued` behind `Started` and `CallsRequested`, `TaskStarted` before
 each attempt, and behind the `Ended` of an attempt `TaskRetrying` or `TaskEnded`.
 
@@ -720,6 +722,34 @@ class ConversationRead(Struct, frozen=True, kw_only=True, tag="conversation_read
     variables_kept: str = ""
 
 
+class Noted(Struct, frozen=True, tag="noted", omit_defaults=True):
+    """A feature's own record: the one kind of record that all features share; see `core.noted`.
+
+    Attributes:
+        feature: the name of the feature, such as `bookmarks`.
+        kind: the tag of the feature's record, such as `saved`.
+        version: the version of the feature's records. An older version of the feature does not read them.
+        body: the feature's record, as JSON.
+        needed: the run can not go on where the record can not be read.
+        package: the package that brought the feature; empty where none did.
+        cause, index: the call whose tool put the record here, as in `Intended`.
+    """
+
+    feature: str
+    kind: str
+    version: int
+    body: bytes
+    needed: bool = False
+    package: str = ""
+    cause: int = -1
+    index: int = -1
+
+    @property
+    def title(self) -> str:
+        """The feature and the kind, as in `bookmarks/saved`."""
+        return f"{self.feature}/{self.kind}"
+
+
 class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):
     """The payloads of all entries before this one were deleted; their digests stay, so the chain still checks.
 
@@ -835,6 +865,7 @@ Record = (
     | NodeBegan
     | NodeLeft
     | ConversationRead
+    | Noted
     | Forgotten
     | Ended
     | TaskQueued

@@ -13,6 +13,7 @@ One line for each thing that was decided or done:
     administered         an administrator did something, such as making a key: `tool` names the act
     forked               what a branch has taken over; what it is made of is told where it happened, not twice
     agent_changed        a run went on, on purpose, with an agent that is not as it was: `text` says what differs
+    noted                the tool of a call put a record of a feature on the run: `text` is the record
     forgotten, deleted   somebody deleted what was said here; `deleted` stands where it was
     damaged              what is on record here is not what was written: `text` says how that is known
 
@@ -35,6 +36,7 @@ from msgspec import Struct, structs
 from ..core.call import Effect, ToolCall, ToolResult
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
+from ..core.noted import NO_KINDS, RecordKinds
 from ..core.record import (
     AgentChanged,
     CallCompleted,
@@ -48,6 +50,7 @@ from ..core.record import (
     Intended,
     ModelReplied,
     NodeBegan,
+    Noted,
     PrecheckDone,
     Record,
     Started,
@@ -71,6 +74,7 @@ AuditDecision = Literal[
     "administered",
     "forked",
     "agent_changed",
+    "noted",
     "forgotten",
     "deleted",
     "damaged",
@@ -167,7 +171,7 @@ async def audit(journal: Journal, wanted: Wanted | None = None) -> AsyncIterator
     wanted = wanted or Wanted()
     for run_id in [wanted.run] if wanted.run else await _runs_of(journal, wanted.tenant):
         entries = await journal.read(run_id, tenant=wanted.tenant)
-        for line in audit_lines(run_id, entries):
+        for line in audit_lines(run_id, entries, journal.record_kinds):
             if wanted.fits(line):
                 yield line
         # A journal in memory may have dropped the run meanwhile.
@@ -187,16 +191,17 @@ async def _runs_of(journal: Journal, tenant: str | None) -> list[str]:
     return [run.run_id for run in reversed(await journal.runs(tenant=tenant, limit=None))]
 
 
-def audit_lines(run_id: str, entries: Iterable[Entry]) -> Iterator[AuditLine]:
+def audit_lines(run_id: str, entries: Iterable[Entry], record_kinds: RecordKinds = NO_KINDS) -> Iterator[AuditLine]:
     """What one run adds to the audit, with a line for whatever is wrong with its entries.
 
     Args:
         run_id: its id.
         entries: from its first.
+        record_kinds: the kinds of records that features bring here.
     """
     entries = list(entries)
     records = records_of(entries)
-    fold = _Fold(run_id, deleted_before(entries, records))
+    fold = _Fold(run_id, deleted_before(entries, records), record_kinds)
     for entry, record in zip(entries, records, strict=True):
         yield from fold.take(entry, record)
 
@@ -204,8 +209,9 @@ def audit_lines(run_id: str, entries: Iterable[Entry]) -> Iterator[AuditLine]:
 class _Fold:
     """What has to be remembered of a run to tell of its next entry."""
 
-    def __init__(self, run_id: str, deleted_before: int) -> None:
+    def __init__(self, run_id: str, deleted_before: int, record_kinds: RecordKinds) -> None:
         self._run_id = run_id
+        self._record_kinds = record_kinds
         self._deleted_before = deleted_before
         self._chain = Chain()
         self._started: Started | None = None
@@ -262,6 +268,9 @@ class _Fold:
             case AgentChanged():
                 changed = ", ".join(record.changed)
                 return self._line(entry, "agent_changed", by=record.by, text=f"{record.agent}: {changed}")
+            case Noted():
+                call = self._calls.get(CallRef(record.cause, record.index))
+                return self._line(entry, "noted", call, text=self._record_kinds.shown(record))
             case Forgotten():
                 return self._line(entry, "forgotten", by=record.by, text=record.reason)
             case _:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from ..core.interfaces import Journal
+from ..core.noted import NO_KINDS, RecordKinds
 from ..core.record import ConversationSummary, Entry, Intended, RunSummary, Started, child_id, records_of, summary_of
 from ..core.task import FINISHED
 from ..core.trace import span_id, span_in, trace_id
@@ -24,12 +25,14 @@ class Family(Struct, frozen=True):
         children: the runs that its calls started, here or by way of a server that keeps the same journal.
         place: where it stands among the runs of the same caller: its id, or for a run that a server began for a call,
             the id that a run of this process for the same call would have.
+        record_kinds: the kinds of records that features bring here.
     """
 
     run: RunSummary
     entries: Sequence[Entry]
     children: Sequence[Family] = ()
     place: str = ""
+    record_kinds: RecordKinds = NO_KINDS
 
     @property
     def trace(self) -> str:
@@ -129,7 +132,7 @@ async def _family(
     for at, child in await _served(journal, run, entries, later):
         if child.run_id not in above:  # a client can claim any span, and so make a circle
             children.append(await _family(journal, child, later, above, at))
-    return Family(run, entries, children, place)
+    return Family(run, entries, children, place, journal.record_kinds)
 
 
 async def _served(

@@ -18,6 +18,7 @@ from ..core.clock import SystemClock
 from ..core.errors import UnknownName
 from ..core.interfaces import Clock, RunFilter
 from ..core.kept_object import MemoryObjects
+from ..core.noted import NO_KINDS, RecordKinds
 from ..core.record import (
     GENESIS,
     OVER,
@@ -55,12 +56,21 @@ class MemoryJournal:
         key: the secret with which heads are signed; None to sign none.
         runs_max: so many runs are kept, for a program that lives long: of those that have ended, the oldest go first.
             None for all.
+        record_kinds: the kinds of records that features bring.
 
     Attributes:
         keys: the keys of a server, kept beside the runs.
     """
 
-    def __init__(self, clock: Clock | None = None, *, key: bytes | None = None, runs_max: int | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        *,
+        key: bytes | None = None,
+        runs_max: int | None = None,
+        record_kinds: RecordKinds = NO_KINDS,
+    ) -> None:
+        self.record_kinds = record_kinds
         self._now = (clock or SystemClock()).now
         self._key = key
         self._entries: dict[str, list[Entry]] = {}

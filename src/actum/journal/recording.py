@@ -35,6 +35,7 @@ from ..core.record import (
     ModelReplied,
     NodeBegan,
     NodeLeft,
+    Noted,
     PrecheckDone,
     Record,
     Sampled,
@@ -51,7 +52,18 @@ from ..core.tool import Tool
 from .excerpt import excerpt
 from .grant import Grant
 
-Rare = ToolsChanged | AgentChanged | Compacted | Forgotten | Sampled | CallParked | TaskRecord
+Rare = (
+    PrecheckDone
+    | ToolsChanged
+    | AgentChanged
+    | Compacted
+    | ConversationRead
+    | Noted
+    | Forgotten
+    | Sampled
+    | CallParked
+    | TaskRecord
+)
 """The records of which a run has few."""
 
 MIDWAY = frozenset({"elicitation", "sampling", "roots"})
@@ -99,6 +111,7 @@ class RunState:
         shown: by the number of its entry, each reply that holds secret values, as it is shown: without them.
         secrets: the secret values, as texts.
         nodes: of a workflow, the beginnings and ends of its nodes, each with the number of its entry.
+        needed: the records of features that the run needs to go on.
         given_at: when each answer was written down, by the id of what was asked, as far as the state was read.
 
     Args:
@@ -142,6 +155,7 @@ class RunState:
         self.secrets: set[str] = set()
         self._edits: dict[CallRef, JsonObject] = {}
         self.nodes: list[tuple[int, NodeBegan | NodeLeft]] = []
+        self.needed: list[Noted] = []
         self.given_at: dict[str, float] = {}
         self._nodes_left: set[int] = set()
         self._was_queued = self._has_read = False
@@ -213,19 +227,7 @@ class RunState:
             self.secrets.update(differing_texts(one, other))
         self.take(number, whole)
 
-    def _take_rare(
-        self,
-        number: int,
-        record: PrecheckDone
-        | ToolsChanged
-        | AgentChanged
-        | Compacted
-        | ConversationRead
-        | Forgotten
-        | Sampled
-        | CallParked
-        | TaskRecord,
-    ) -> None:
+    def _take_rare(self, number: int, record: Rare) -> None:
         match record:
             case PrecheckDone():
                 self._checks[CallRef(record.cause, record.index), record.rule] = record
@@ -247,6 +249,9 @@ class RunState:
                 self.started = _with_conversation(self.beginning(), record)
             case TaskQueued():
                 self._was_queued = True
+            case Noted():
+                if record.needed:
+                    self.needed.append(record)
             case Forgotten() | TaskStarted() | TaskRetrying() | TaskEnded():
                 pass
 

@@ -29,6 +29,7 @@ from ..core.record import (
     ModelReplied,
     NodeBegan,
     NodeLeft,
+    Noted,
     PrecheckDone,
     Record,
     Sampled,
@@ -171,7 +172,7 @@ Row = ModelTurn | DirectCalls | InputAsked | NodeSpan
 """What happened in a run, beside what is told of the run as a whole (`OtherEvent`)."""
 
 
-NotedRecord = ToolsChanged | AgentChanged | Compacted | Forgotten | Ended | TaskRecord
+RowRecord = ToolsChanged | AgentChanged | Compacted | Noted | Forgotten | Ended | TaskRecord
 
 
 class OtherEvent(Struct, frozen=True):
@@ -179,7 +180,7 @@ class OtherEvent(Struct, frozen=True):
 
     number: int
     at: float
-    record: NotedRecord | None
+    record: RowRecord | None
 
 
 class Timeline:
@@ -262,7 +263,7 @@ class Timeline:
             case other:
                 self._note(entry, other)
 
-    def _note(self, entry: Entry, record: NotedRecord | ConversationRead | None) -> None:
+    def _note(self, entry: Entry, record: RowRecord | ConversationRead | None) -> None:
         if not isinstance(record, ConversationRead):  # which nobody looks for in a run
             self.rows.append(OtherEvent(entry.number, entry.at, record))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..core.errors import JournalError, UnknownName, UsageError
+from ..core.errors import FeatureMissing, JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject, whole_text
 from ..core.record import Ended, Entry, Intended, Started, verify
@@ -104,6 +104,21 @@ def check_bound(run_id: str, started: Started, *, above: str) -> None:
             f"run {run_id!r} is bound by the policy of {', '.join(map(repr, started.bound))}, which only the run that "
             f"started it knows: resume {started.parent!r}"
         )
+
+
+def check_needed(run_id: str, state: RunState, journal: Journal) -> None:
+    """A run goes on only where the records of features can be read that the run needs.
+
+    Args:
+        run_id, state: the run.
+        journal: knows the features of this process.
+
+    Raises:
+        FeatureMissing: one of them can not be read here.
+    """
+    for noted in state.needed:
+        if why := journal.record_kinds.missing(noted):
+            raise FeatureMissing(f"run {run_id} needs its record {noted.title} to go on, which is not read here: {why}")
 
 
 async def outputs_of(journal: Journal, ended: Ended | None) -> JsonObject | None:

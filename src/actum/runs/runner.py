@@ -59,7 +59,7 @@ from .below import OnBehalf, below, handed_down, id_below, is_begun, on_behalf, 
 from .cancel_watch import CancelWatch
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
-from .recorded import check_bound, checked_id, checked_roles, checked_text, done_after, sound, unknown_run
+from .recorded import check_bound, check_needed, checked_id, checked_roles, checked_text, done_after, sound, unknown_run
 from .run import Run, Stopping
 from .wording import Phrases
 
@@ -663,6 +663,7 @@ class Runner:
             UnknownName: there is no such run.
             JournalError: the record was changed, or its secret values can not be read without the journal's key.
             ReplayDiverged: the tools have changed.
+            FeatureMissing: the run needs a record that can not be read here.
             UsageError: the policy of an agent above binds this run.
         """
         journal = setting.journal
@@ -674,6 +675,7 @@ class Runner:
             if state.hidden:
                 state = RunState(entries, await journal.hidden(run_id))
             check_bound(run_id, state.beginning(), above=setting.parent)
+            check_needed(run_id, state, journal)
             answered = answers(state)
             check(state)
             other = "" if setting.accept else await self._other_tools(journal, state)

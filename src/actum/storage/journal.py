@@ -27,6 +27,7 @@ from ..core.claim import Claims, busy
 from ..core.counts import Counts
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import RunFilter
+from ..core.noted import NO_KINDS, RecordKinds
 from ..core.record import (
     FORMAT,
     GENESIS,
@@ -114,6 +115,7 @@ class DatabaseJournal:
         now: where the time of an entry comes from, in seconds since 1970.
         key: the secret with which heads are signed; None to sign none.
         older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
+        record_kinds: the kinds of records that features bring.
 
     Raises:
         JournalError: a newer version made the database, it belongs to something else, or its records are of an older
@@ -136,7 +138,9 @@ class DatabaseJournal:
         now: Callable[[], float],
         key: bytes | None,
         older: bool = False,
+        record_kinds: RecordKinds = NO_KINDS,
     ) -> None:
+        self.record_kinds = record_kinds
         try:
             self._format = migrate(database, migrations, older=older)
         except BaseException:

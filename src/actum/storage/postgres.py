@@ -36,6 +36,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..core.errors import JournalError, UsageError
+from ..core.noted import NO_KINDS, RecordKinds
 from .database import Row
 from .journal import DatabaseJournal
 from .key_feed import PostgresKeyChanges
@@ -90,6 +91,7 @@ class PostgresJournal(DatabaseJournal):
         now: where the time of an entry comes from, in seconds since 1970.
         key: the secret with which heads are signed; None to sign none.
         older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
+        record_kinds: the kinds of records that features bring.
 
     Raises:
         UsageError: psycopg is not installed.
@@ -98,11 +100,17 @@ class PostgresJournal(DatabaseJournal):
     """
 
     def __init__(
-        self, url: str, *, now: Callable[[], float] = time.time, key: bytes | None = None, older: bool = False
+        self,
+        url: str,
+        *,
+        now: Callable[[], float] = time.time,
+        key: bytes | None = None,
+        older: bool = False,
+        record_kinds: RecordKinds = NO_KINDS,
     ) -> None:
         database = PostgresDatabase(url)
         try:
-            super().__init__(database, POSTGRES, now=now, key=key, older=older)
+            super().__init__(database, POSTGRES, now=now, key=key, older=older, record_kinds=record_kinds)
         except database.failure as error:
             raise JournalError(f"can not open the journal {database.name}: {_line(error)}") from error
 

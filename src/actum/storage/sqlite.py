@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..core.errors import JournalError
+from ..core.noted import NO_KINDS, RecordKinds
 from ..core.private_paths import keep_private
 from .claim_file import ClaimFile
 from .database import Row
@@ -43,6 +44,7 @@ class SQLiteJournal(DatabaseJournal):
         now: where the time of an entry comes from, in seconds since 1970.
         key: the secret with which heads are signed; None to sign none.
         older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
+        record_kinds: the kinds of records that features bring.
 
     Raises:
         JournalError: the file can not be opened, is no journal, was written by a newer version, or is of an
@@ -50,11 +52,19 @@ class SQLiteJournal(DatabaseJournal):
     """
 
     def __init__(
-        self, path: str | Path, *, now: Callable[[], float] = time.time, key: bytes | None = None, older: bool = False
+        self,
+        path: str | Path,
+        *,
+        now: Callable[[], float] = time.time,
+        key: bytes | None = None,
+        older: bool = False,
+        record_kinds: RecordKinds = NO_KINDS,
     ) -> None:
         self.path = Path(path)
         try:
-            super().__init__(SQLiteDatabase(self.path), SQLITE, now=now, key=key, older=older)
+            super().__init__(
+                SQLiteDatabase(self.path), SQLITE, now=now, key=key, older=older, record_kinds=record_kinds
+            )
         except (sqlite3.Error, OSError) as error:
             raise JournalError(f"can not open the journal {path}: {error}") from error
 

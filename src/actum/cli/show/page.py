@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct
 
 from ...core.call import ToolResult
 from ...core.message import UserMessage
+from ...core.noted import RecordKinds
 from ...core.record import (
     AgentChanged,
     CallCompleted,
@@ -21,6 +22,7 @@ from ...core.record import (
     Compacted,
     Ended,
     Forgotten,
+    Noted,
     TaskEnded,
     TaskQueued,
     TaskRetrying,
@@ -197,6 +199,7 @@ class _Rows:
 
     def __init__(self, family: Family, timeline: Timeline, axis: Axis) -> None:
         self._timeline = timeline
+        self._record_kinds = family.record_kinds
         self._axis = axis
         self._children = {child.place or child.run.run_id: child for child in family.children}
         self._open = open_line(family.run)
@@ -297,7 +300,7 @@ class _Rows:
         return _part(f"asked for {question.asked.kind}", element("span", question.asked.pending.message), *told)
 
     def _note(self, note: OtherEvent) -> Html:
-        label, text = _told(note)
+        label, text = _told(note, self._record_kinds)
         body = [_text(text)] if len(text) > LABEL_MAX or "\n" in text else []
         bar = Bar(note.at, note.at, "end", moments.shown(note.at))
         return self._row(label, text, [bar], "", body, kind="bad" if note.record is None else "note")
@@ -319,7 +322,7 @@ class _Rows:
         )
 
 
-def _told(note: OtherEvent) -> tuple[str, str]:
+def _told(note: OtherEvent, record_kinds: RecordKinds) -> tuple[str, str]:
     """A note as a label and a text."""
     match note.record:
         case ToolsChanged():
@@ -328,6 +331,8 @@ def _told(note: OtherEvent) -> tuple[str, str]:
             return "agent", f"went on with another agent {record.agent}: {', '.join(record.changed)}"
         case Compacted() as record:
             return "summary", record.summary
+        case Noted() as record:
+            return "noted", record_kinds.shown(record)
         case Forgotten() as record:
             return "forgotten", f"by {record.by}  {record.reason}".strip()
         case Ended() as record:

@@ -28,6 +28,7 @@ from ...core.record import (
     Compacted,
     Ended,
     Forgotten,
+    Noted,
     RunSummary,
     Started,
     TaskEnded,
@@ -140,6 +141,7 @@ class _Branches:
     def __init__(self, tree: Tree, timeline: Timeline, family: Family) -> None:
         self._tree = tree
         self._timeline = timeline
+        self._record_kinds = family.record_kinds
         self._children = {child.place or child.run.run_id: child for child in family.children}
         self._open = open_line(family.run)
 
@@ -266,6 +268,8 @@ class _Branches:
                 return _line(f"went on with another agent {record.agent}", ", ".join(record.changed), "red")
             case Compacted() as record:
                 return _line("summary of what was before", record.summary, "")
+            case Noted() as record:
+                return _line("noted", self._record_kinds.shown(record), "", self._after(note.at))
             case Forgotten() as record:
                 return _line("forgotten", record.reason, "red", f"  by {record.by}{self._after(note.at)}")
             case Ended() as record:

@@ -87,7 +87,7 @@ async def _lines(records: Records, query: AuditQuery, who: Identity) -> tuple[li
     for run_id in runs[:AUDIT_RUNS]:
         entries = await records.entries(run_id, who)
         read += len(entries)
-        for index, line in enumerate(audit_lines(run_id, entries)):
+        for index, line in enumerate(audit_lines(run_id, entries, records.journal.record_kinds)):
             if index < skipped or not wanted.fits(line):
                 continue
             if len(lines) == query.limit:

@@ -213,6 +213,7 @@ EventType = Literal[
     "call_parked",
     "sampled",
     "compacted",
+    "noted",
     "forgotten",
     "node_began",
     "node_left",
@@ -231,7 +232,7 @@ class RunEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
         at: when the entry was written, in seconds since 1970.
         type: what happened; `deleted` where what the entry said was deleted, `other` for what has no type here yet.
         text: the words: of the user (`started`), the model (`model_replied`), the question (`input_requested`), the
-            answer (`input_given`) or the run's end (`ended`).
+            answer (`input_given`), the record of a feature (`noted`) or the run's end (`ended`).
         calls: the calls that the model or the caller asked for.
         call: the place of the call that the event is about: number of the event that asked for it, and index.
         tool: the tool of that call.

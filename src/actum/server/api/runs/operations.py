@@ -186,7 +186,7 @@ async def run_events(records: Records, run_id: str, tenant: str, after: int) -> 
         tenant: the caller's.
         after: the number of the last event that the client has; -1 for none.
     """
-    fold = EventFold(run_id)
+    fold = EventFold(run_id, records.journal.record_kinds)
     # From the first entry on: an event also tells what earlier entries say of its call.
     async for entry in follow(records.journal, run_id, records.clock, tenant=tenant, through_pauses=True):
         event = fold.take(entry)

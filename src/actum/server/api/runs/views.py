@@ -15,6 +15,7 @@ from ....core.errors import JournalError
 from ....core.identity import Identity
 from ....core.json import JsonObject
 from ....core.message import Usage
+from ....core.noted import NO_KINDS, RecordKinds
 from ....core.pending import Pending
 from ....core.record import (
     CallCompleted,
@@ -29,6 +30,7 @@ from ....core.record import (
     ModelReplied,
     NodeBegan,
     NodeLeft,
+    Noted,
     PrecheckDone,
     Record,
     RunSummary,
@@ -156,10 +158,12 @@ class EventFold:
 
     Args:
         run_id: the run.
+        record_kinds: the kinds of records that features bring here.
     """
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, record_kinds: RecordKinds = NO_KINDS) -> None:
         self._run_id = run_id
+        self._record_kinds = record_kinds
         self._tools: dict[CallRef, str] = {}
 
     def take(self, entry: Entry) -> RunEvent:
@@ -196,6 +200,10 @@ class EventFold:
             case NodeLeft():
                 event = self._event(entry, "node_left", text="" if record.error is None else record.error.message)
                 return structs.replace(event, node=record.path, status=record.status, port=record.port)
+            case Noted():
+                place = CallRef(record.cause, record.index)
+                event = self._event(entry, "noted", text=self._record_kinds.shown(record))
+                return structs.replace(event, call=place.name, tool=self._tools.get(place, ""))
             case Ended():
                 event = self._event(entry, "ended", text=_words(record), usage=record.usage)
                 return structs.replace(event, status=record.status, reason=record.reason)
