@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.cost import Costs
+from tests.endurance import CHANGED_S, Endurance, Volume
 from tests.postgres import PostgresServer, postgres_server
 
 OF_THE_PERSON = re.compile(r"ACTUM_.*|.*_API_KEY|.*_BASE_URL|.*_PROXY|NO_COLOR|FORCE_COLOR|COLUMNS", re.IGNORECASE)
@@ -33,9 +35,23 @@ settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Costs(), "costs")
+    endurance = config.getoption("endurance")
+    if endurance is not None:
+        Volume.whole = True
+        config.pluginmanager.register(Endurance(CHANGED_S if endurance == "changed" else None), "endurance")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """No test may need another one to run before it: `--order-seed 7` runs them in a random order, always the same."""
+    # No test may need another one to run before it: `--order-seed 7` runs them in a random order, always the same.
     parser.addoption("--order-seed", type=int, help="run the files, and the tests in each file, in a random order")
+    parser.addoption(
+        "--endurance",
+        choices=["whole", "changed"],
+        help="run the tests marked `endurance` alone, with all their cases; `changed`: for eight minutes, those whose "
+        "files have changed since they passed",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -144,6 +145,9 @@ HEAVY = {
 }
 
 
+STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+
+
 class Import(NamedTuple):
     """One imported name: `actum.core.call.ToolCall`, on which line, and whether inside a function."""
 
@@ -156,21 +160,25 @@ class Import(NamedTuple):
         return self.target in modules or self.target.rpartition(".")[0] in modules
 
 
-def imports(source: str, module: str, *, package: bool) -> Iterator[Import]:
+@functools.cache  # several tests ask for those of every module
+def imports(source: str, module: str, *, package: bool) -> Sequence[Import]:
     """Every import of a module's source, relative ones resolved; those under `if TYPE_CHECKING` count as well."""
-    tree = ast.parse(source)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    late = {inner for function in functions for inner in ast.walk(function)}
     home = module.split(".") if package else module.split(".")[:-1]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield Import(alias.name, node.lineno, node in late)
-        elif isinstance(node, ast.ImportFrom):
-            start = home[: len(home) - node.level + 1] if node.level else []
-            origin = ".".join([*start, *filter(None, [node.module])])
-            for alias in node.names:
-                yield Import(f"{origin}.{alias.name}", node.lineno, node in late)
+    found: list[Import] = []
+    left: list[tuple[ast.AST, bool]] = [(ast.parse(source), False)]
+    for node, late in left:  # it grows as it is read: what holds statements is looked into, expressions are not
+        match node:
+            case ast.Import(names=names):
+                found += [Import(alias.name, node.lineno, late) for alias in names]
+            case ast.ImportFrom(names=names, level=level):
+                start = home[: len(home) - level + 1] if level else []
+                origin = ".".join([*start, *filter(None, [node.module])])
+                found += [Import(f"{origin}.{alias.name}", node.lineno, late) for alias in names]
+            case _:
+                inside = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                parts = (each for each in ast.iter_child_nodes(node) if isinstance(each, STATEMENTS))
+                left += [(each, inside) for each in parts]
+    return found
 
 
 def room_of(name: str) -> str:
@@ -191,6 +199,8 @@ def protocol_of(name: str) -> str:
 
 def calls_by_name(source: str) -> Iterator[int]:
     """The lines at which a module is imported by a string."""
+    if "import_module" not in source and "__import__" not in source:
+        return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             function = node.func

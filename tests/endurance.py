@@ -1,0 +1,159 @@
+"""Claims that volume proves: a small share of the volume runs in `make test`, the whole of it in `make endurance`.
+
+A test says both numbers with `share` or `some`, and is marked with the files that the test stands for.
+`make endurance` writes into `endurance.toml` which tests passed, and the digest of their files. `.ci/run` runs the
+tests whose files have changed since, for eight minutes at most.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TABLE = "tests/endurance.toml"
+CHANGED_S = 480
+HEAD = "# Endurance tests, the files they stand for, and the digest of these when they last passed: `make endurance`.\n"
+T = TypeVar("T")
+
+
+class Volume:
+    """How much of the volume this process runs; `tests/conftest.py` sets it before any test is imported."""
+
+    whole = False
+
+
+def share(whole: int, small: int) -> int:
+    """How many cases to try: all in `make endurance`, a few in `make test`."""
+    return whole if Volume.whole else small
+
+
+def some(cases: Sequence[T], every: int) -> Sequence[T]:
+    """The cases to try: all in `make endurance`, one of `every` in `make test`."""
+    return cases if Volume.whole else cases[::every]
+
+
+class Row(NamedTuple):
+    """What is known of an endurance test: the files it stands for, their digest, and the seconds that it took."""
+
+    files: Sequence[str]
+    digest: str
+    seconds: float = 0.0
+
+
+def digest(files: Sequence[str], root: Path = ROOT) -> str:
+    """A digest of files and of all files in folders, named by their paths from the root.
+
+    Raises:
+        ValueError: there is no such file or folder.
+    """
+    found = hashlib.sha256()
+    for name in files:
+        place = root / name
+        inside = sorted(place.rglob("*")) if place.is_dir() else [place]
+        if not place.exists():
+            raise ValueError(f"{name}: an endurance test stands for it, and it is not there")
+        for path in inside:
+            if path.is_file() and "__pycache__" not in path.parts:
+                found.update(f"{path.relative_to(root).as_posix()}\0".encode())
+                found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()[:16]
+
+
+def rows(root: Path = ROOT) -> dict[str, Row]:
+    """What the table says, by test."""
+    table = root / TABLE
+    return {test: Row(**row) for test, row in tomllib.loads(table.read_text("utf-8")).items()} if table.exists() else {}
+
+
+def written(rows: dict[str, Row]) -> str:
+    """The text of a table."""
+    return HEAD + "".join(
+        f"\n[{json.dumps(test)}]\nfiles = {json.dumps(list(row.files))}\n"
+        f'digest = "{row.digest}"\nseconds = {row.seconds:.1f}\n'
+        for test, row in sorted(rows.items())
+    )
+
+
+class Endurance:
+    """Runs the endurance tests alone and whole.
+
+    Args:
+        changed_s: for these seconds, run only those whose digest differs from the table's, and write nothing; `None`
+            runs all.
+        root: the folder that the paths of files begin at; the table is there.
+    """
+
+    def __init__(self, changed_s: float | None, *, root: Path = ROOT) -> None:
+        self._root = root
+        self._ends = None if changed_s is None else time.monotonic() + changed_s
+        self._seen: dict[str, Row] = {}
+        self._cases: Counter[str] = Counter()
+        self._failed: set[str] = set()
+
+    @pytest.hookimpl(tryfirst=True)  # before `-k`, so that a test of which some cases ran is not taken for whole
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        known = rows(self._root)
+        marked = [item for item in items if item.get_closest_marker("endurance") is not None]
+        cases = Counter(name_of(item.nodeid) for item in marked)
+        digests: dict[tuple[str, ...], str] = {}
+        chosen: list[tuple[str, pytest.Item]] = []
+        for item in marked:
+            name, marker = name_of(item.nodeid), item.get_closest_marker("endurance")
+            assert marker is not None
+            files = tuple(sorted({*marker.args, name.partition("::")[0]}))
+            found = digests[files] = digests.get(files) or digest(files, self._root)
+            if self._ends is not None and name in known and known[name].digest == found:
+                continue
+            item.user_properties.append(("endurance", json.dumps([cases[name], *Row(files, found)])))
+            chosen.append((found + name, item))
+        # In an order that changes with the files: where time runs out, the same tests are not always the last.
+        chosen.sort(key=lambda each: each[0])
+        kept = {item for _, item in chosen}
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for _, item in chosen]
+
+    def pytest_runtest_setup(self) -> None:
+        if self._ends is not None and time.monotonic() > self._ends:
+            pytest.skip("there was no time left")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        name = name_of(report.nodeid)
+        cases, *row = next(json.loads(str(value)) for key, value in report.user_properties if key == "endurance")
+        before = self._seen.setdefault(name, Row(*row))
+        self._seen[name] = before._replace(seconds=before.seconds + report.duration)
+        self._cases.setdefault(name, cases)
+        if report.failed:
+            self._failed.add(name)
+        elif report.when == "call" and report.passed:
+            self._cases[name] -= 1
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        left = sorted(name for name, cases in self._cases.items() if cases)
+        for name in left:
+            terminalreporter.write_line(f"did not pass whole: {name}")
+        if self._ends is None:
+            passed = {name: row for name, row in self._seen.items() if name not in {*left, *self._failed}}
+            before = {name: row for name, row in rows(self._root).items() if name not in self._failed}
+            table = {name: row for name, row in {**before, **passed}.items() if is_there(name, self._root)}
+            (self._root / TABLE).write_text(written(table), "utf-8")
+
+
+def name_of(nodeid: str) -> str:
+    """The id of a test without its case."""
+    return nodeid.partition("[")[0]
+
+
+def is_there(test: str, root: Path) -> bool:
+    """Whether there still is a test of this id."""
+    path, _, name = test.partition("::")
+    file = root / path
+    return file.exists() and f"def {name.rpartition('::')[2]}(" in file.read_text("utf-8")
