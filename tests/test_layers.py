@@ -44,7 +44,7 @@ BELOW = {room: set().union(*STACK[:layer]) for layer, rooms in enumerate(STACK) 
 MAY_IMPORT: dict[str, set[str]] = BELOW | {
     # So that what a call goes through can be reviewed for safety by itself.
     "policy": {"core", "schema"},
-    "journal": {"core", "schema"},
+    "journal": {"core", "schema", "storage"},
     "features": {"core"},  # what an outsider's feature imports: no web framework, no database
     "call": {"core", "schema", "policy", "journal"},
     "testing": {"core", "schema", "policy", "journal", "call"},
@@ -94,6 +94,7 @@ DOORS: dict[str, set[str]] = {
         "actum.dialects.text.prompt_json",
         "actum.dialects.text.react.dialect",
     },
+    "actum.journal.memory": {"actum.storage.memory"},
     "actum.models.catalog": {
         "actum.dialects.api.anthropic.dialect",
         "actum.dialects.api.gemini.dialect",

@@ -18,7 +18,6 @@ from actum.core.errors import UnknownName, UsageError
 from actum.core.interfaces import Journal
 from actum.core.key import KeepsKeys, KeyStore, new_key
 from actum.runs.administration import put_on_record
-from actum.storage.migrations import POSTGRES, SQLITE
 from tests.postgres import PostgresServer
 
 from .conftest import Store
@@ -115,45 +114,6 @@ async def test_a_row_that_is_changed_by_hand_is_noticed_and_a_damaged_one_opens_
     assert [key.state(0.0) for key in await keys.all()] == ["damaged", "valid"]
     assert await keys.find("one") is None
     assert await keys.revoke("one", at=1.0, by="root")
-
-
-async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(shared: Store) -> None:
-    journal = shared.open()
-    await put_on_record(journal, "settings.read", {}, principal="root")
-    await journal.close()
-    if "://" in shared.place:
-        with psycopg.connect(shared.place, autocommit=True) as connection:
-            connection.execute("DROP TABLE actum.keys; DROP FUNCTION actum.tell_of_keys")
-            connection.execute("DROP TABLE actum.sessions; DROP TABLE actum.used_logins; DROP TABLE actum.login_secret")
-            connection.execute(
-                "DROP TABLE actum.passed; DROP TABLE actum.run_names; DROP TABLE actum.tasks; DROP TABLE actum.webhooks"
-            )
-            connection.execute("DROP TABLE actum.counted")
-            connection.execute(
-                "DROP TABLE actum.objects, actum.posted, actum.drafts, actum.publications, actum.positions"
-            )
-            connection.execute("DROP TABLE actum.in_use, actum.publications_made")
-            connection.execute("ALTER TABLE actum.asked DROP COLUMN expires")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 14,))
-    else:
-        with sqlite3.connect(shared.place) as file:
-            file.executescript("DROP TABLE keys; DROP TABLE key_changes")
-            file.executescript(
-                "DROP TABLE sessions; DROP TABLE used_logins; DROP TABLE login_secret; DROP TABLE passed"
-            )
-            file.executescript("DROP TABLE run_names; DROP TABLE tasks; DROP TABLE webhooks; DROP TABLE objects")
-            file.executescript("DROP TABLE counted; DROP TABLE posted; DROP TABLE drafts; DROP TABLE publications")
-            file.executescript("DROP TABLE positions; DROP TABLE in_use; DROP TABLE publications_made")
-            file.executescript("DROP INDEX asked_by_end; ALTER TABLE asked DROP COLUMN expires")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 14}")
-        file.close()
-    again = shared.open()
-    keys = keys_of(again)
-    assert await keys.all() == []
-    before = await known(keys)
-    await keys.add(new_key("ci")[1])
-    await until(lambda: keys.changes() != before, 10)
-    assert len(await again.runs()) == 1
 
 
 async def test_records_of_runs_do_not_count_as_changes_of_keys(shared: Store) -> None:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-
-import psycopg
-
 from actum.core.interfaces import Journal
 from actum.core.session import SESSIONS_PER_USER_MAX, KeepsSessions, KnownSession, LoginSession, SessionStore
-from actum.runs.administration import put_on_record
-from actum.storage.migrations import POSTGRES, SQLITE
 
 from .conftest import Store
 
@@ -56,43 +50,3 @@ async def test_a_log_in_is_used_once_by_whatever_process_and_all_share_one_secre
     assert await two.find("a") is not None
     assert await one.end("a")
     assert await two.find("a") is None
-
-
-async def test_a_journal_of_a_version_without_sessions_gets_them_when_it_is_opened(shared: Store) -> None:
-    journal = shared.open()
-    await put_on_record(journal, "settings.read", {}, principal="root")
-    await journal.close()
-    tables = (
-        "sessions",
-        "used_logins",
-        "login_secret",
-        "passed",
-        "run_names",
-        "tasks",
-        "webhooks",
-        "objects",
-        "posted",
-        "drafts",
-        "publications",
-        "positions",
-        "in_use",
-        "publications_made",
-    )
-    if "://" in shared.place:
-        with psycopg.connect(shared.place, autocommit=True) as connection:
-            for table in tables:
-                connection.execute(f"DROP TABLE actum.{table}".encode())
-            connection.execute("DROP TABLE actum.counted")
-            connection.execute("ALTER TABLE actum.asked DROP COLUMN expires")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 13,))
-    else:
-        with sqlite3.connect(shared.place) as file:
-            file.executescript(";".join(f"DROP TABLE {table}" for table in tables))
-            file.execute("DROP TABLE counted")
-            file.executescript("DROP INDEX asked_by_end; ALTER TABLE asked DROP COLUMN expires")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 13}")
-        file.close()
-    again = shared.open()
-    await sessions_of(again).add(session("a"), idle_since=0, began_since=0)
-    assert await sessions_of(again).find("a") is not None
-    assert len(await again.runs()) == 1

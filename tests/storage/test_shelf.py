@@ -28,7 +28,6 @@ from actum.core.shelf import (
     reference,
     shelf_of,
 )
-from actum.storage.migrations import POSTGRES, SQLITE
 from actum.testing import ScriptedModel
 
 from .conftest import Store
@@ -293,24 +292,7 @@ async def test_a_damaged_text_is_told_and_never_used(shared: Store) -> None:
     assert (await shelf.names("workflow"))[0].published == 1
 
 
-async def test_a_journal_of_before_there_was_a_shelf_gets_one(shared: Store) -> None:
-    await shared.open().close()
-    if shared.place.startswith("postgresql:"):
-        with psycopg.connect(shared.place, autocommit=True) as connection:
-            connection.execute("DROP TABLE actum.drafts, actum.publications, actum.in_use, actum.publications_made")
-            connection.execute("ALTER TABLE actum.asked DROP COLUMN expires")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 3,))
-    else:
-        with sqlite3.connect(shared.place) as file:
-            file.executescript("DROP TABLE drafts; DROP TABLE publications; DROP TABLE in_use")
-            file.executescript("DROP TABLE publications_made")
-            file.executescript("DROP INDEX asked_by_end; ALTER TABLE asked DROP COLUMN expires")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 3}")
-        file.close()
-    assert (await shelf_of(shared.open()).save("agent", "clerk", "x", 0)).revision == 1
-
-
-async def test_lists_of_publications_read_no_text_and_an_older_journal_has_them_too(shared: Store) -> None:
+async def test_lists_of_publications_read_no_text(shared: Store) -> None:
     journal = shared.open()
     shelf = shelf_of(journal)
     assert (await shelf.in_use("workflow"), await shelf.publications_made("workflow")) == ([], 0)
@@ -330,20 +312,6 @@ async def test_lists_of_publications_read_no_text_and_an_older_journal_has_them_
     for kind, tenant in (("workflow", ""), ("agent", "north")):
         assert await shelf.in_use(kind, tenant=tenant) == []  # type: ignore[arg-type]
         assert await shelf.publications_made(kind, tenant=tenant) == 0  # type: ignore[arg-type]
-    await journal.close()
-    if shared.place.startswith("postgresql:"):
-        with psycopg.connect(shared.place, autocommit=True) as connection:
-            connection.execute("DROP TABLE actum.in_use, actum.publications_made")
-            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 1,))
-    else:
-        with sqlite3.connect(shared.place) as file:
-            file.executescript("DROP TABLE in_use; DROP TABLE publications_made")
-            file.execute(f"PRAGMA user_version={len(SQLITE) - 1}")
-        file.close()
-    shelf = shelf_of(shared.open())
-    found = await shelf.in_use("workflow", tenant="north")
-    assert [(each.name, each.number, each.about) for each in found] == [("a", 3, ""), ("b", 1, "")]
-    assert await shelf.publications_made("workflow", tenant="north") == 4
 
 
 async def test_a_prompt_and_an_agent_are_published_like_a_workflow_and_a_run_keeps_what_it_began_with(

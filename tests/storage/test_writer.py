@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Self
 
 import pytest
@@ -27,6 +28,8 @@ class Told:
 
     name = "told"
     conflict = KeyError
+    failure = LookupError
+    types: Mapping[type, str] = MappingProxyType({})
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -67,6 +70,12 @@ class Told:
         self.said.append("close")
 
     def lock(self) -> None: ...
+
+    def tables(self) -> set[str]:
+        return set()
+
+    def bytes_literal(self, value: bytes) -> str:
+        return repr(value)
 
     def version(self) -> int:
         return 0

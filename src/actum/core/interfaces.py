@@ -38,6 +38,7 @@ from .record import (
     SignedHead,
     Verdict,
 )
+from .stores import Stores
 from .task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
 from .tool import Tool
 from .trace import traceparent_of
@@ -852,6 +853,10 @@ class Journal(Protocol):
     @property
     def tasks(self) -> TaskIndex | None:
         """The list of the tasks; None where no other process could carry a task out, as with a journal in memory."""
+
+    @property
+    def stores(self) -> Stores:
+        """The tables of features, kept beside the runs."""
 
     def now(self) -> float:
         """Seconds since 1970, by the clock that gives entries their time."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
 from itertools import count
-from typing import Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import msgspec
 
@@ -43,9 +44,13 @@ from ..core.record import (
     summarize,
 )
 from ..core.sealed import SealedWords, open_words, seal_words
+from ..core.stores import Stores
 from .keys import MemoryKeys
 from .sessions import MemorySessions
 from .shelf import MemoryShelf
+
+if TYPE_CHECKING:
+    from ..storage.memory import BesideMemory
 
 
 class MemoryJournal:
@@ -88,6 +93,16 @@ class MemoryJournal:
         self.sessions = MemorySessions()
         self.objects = MemoryObjects()
         self.shelf = MemoryShelf(self._now)
+
+    @cached_property
+    def _beside(self) -> BesideMemory:
+        from ..storage.memory import BesideMemory  # noqa: PLC0415  # `import actum` loads no database
+
+        return BesideMemory(self._now)
+
+    @property
+    def stores(self) -> Stores:
+        return self._beside.stores
 
     @property
     def counts(self) -> None:
@@ -283,6 +298,8 @@ class MemoryJournal:
             line = self._summaries.get(run_id)
             self.append(run_id, Forgotten(by, reason, line.tenant if line is not None else ""))
             self.objects.drop_run(run_id)
+            if "_beside" in self.__dict__:
+                await self._beside.forget(run_id)
             return told
 
     async def heads(self) -> list[SignedHead]:

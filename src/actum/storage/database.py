@@ -5,7 +5,7 @@ All of it blocks. It is called by one thread at a time: by the journal's writer,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 Row = tuple[object, ...]
@@ -31,6 +31,8 @@ class Database(Protocol):
     Attributes:
         name: what to call it in an error; holds no password.
         conflict: the exception of a row that may not be: one that is there already, or lacks what it needs.
+        failure: the exception of everything that the database can not do.
+        types: what a column of a type is declared as, in the tables of features.
     """
 
     @property
@@ -38,6 +40,12 @@ class Database(Protocol):
 
     @property
     def conflict(self) -> type[Exception]: ...
+
+    @property
+    def failure(self) -> type[Exception]: ...
+
+    @property
+    def types(self) -> Mapping[type, str]: ...
 
     @property
     def is_shared(self) -> bool:
@@ -68,6 +76,12 @@ class Database(Protocol):
         """Run one SQL statement with `?` for its values, and return its rows. A damaged value is returned as it is, or
         with U+FFFD for what is no text, and may have another type than its column: it hides no other row.
         """
+
+    def tables(self) -> set[str]:
+        """The names of all tables of the journal, and of all else that has a name among them."""
+
+    def bytes_literal(self, value: bytes) -> str:
+        """Bytes as they are written in a statement."""
 
     def lock(self) -> None:
         """Until this transaction ends, no other process does what is done behind `lock`."""

@@ -70,6 +70,7 @@ from .passed import DatabasePassed
 from .positions import DatabasePositions
 from .sessions import DatabaseSessions
 from .shelf import DatabaseShelf
+from .stores import DatabaseStores, forget_rows_of_run
 from .tasks import DatabaseTasks, tell_task
 from .webhooks import tell_webhook
 from .writer import Writer
@@ -128,6 +129,7 @@ class DatabaseJournal:
         objects: small objects that a server keeps for its callers.
         positions: how far triggers have come.
         shelf: texts that people write and publish, such as workflows.
+        stores: the tables of features.
     """
 
     def __init__(
@@ -163,6 +165,7 @@ class DatabaseJournal:
         self.objects = DatabaseObjects(self._writer, self._check_format)
         self.positions = DatabasePositions(self._writer, self._check_format)
         self.shelf = DatabaseShelf(self._writer, self._check_format, now)
+        self.stores = DatabaseStores(self._writer, self._check_format)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)
 
@@ -476,7 +479,7 @@ class DatabaseJournal:
             lines = database.execute("SELECT tenant FROM runs WHERE run_id = ?", (run_id,))
             record = Forgotten(by, reason, _str(lines[0][0]) if lines else "")
             database.execute("UPDATE entries SET payload = ?, salt = ? WHERE run_id = ?", (b"", b"", run_id))
-            database.execute("DELETE FROM objects WHERE run_id = ?", (run_id,))
+            forget_beside(database, run_id)
             self._write(database, run_id, record, seal(record, number, self._now(), head), head)
             assert isinstance(count, int)
             return count
@@ -552,6 +555,12 @@ class DatabaseJournal:
             database.execute("DELETE FROM hidden WHERE run_id = ?", (run_id,))
         if signs and self._key is not None:
             _sign(database, self._key, run_id, entry)
+
+
+def forget_beside(database: Database, run_id: str) -> None:
+    """Delete what names a run beside its entries, in the transaction that forgets the run."""
+    database.execute("DELETE FROM objects WHERE run_id = ?", (run_id,))
+    forget_rows_of_run(database, run_id)
 
 
 def _rows_of_each(database: Database, run_ids: Sequence[str]) -> list[Row]:

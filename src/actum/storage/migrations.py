@@ -262,6 +262,9 @@ SQLITE: Migrations = (
         )""",
         "INSERT INTO publications_made SELECT tenant, kind, count(*) FROM publications GROUP BY tenant, kind",
     ),
+    (  # what the tables of features are: see `storage.stores`
+        "CREATE TABLE features (name TEXT PRIMARY KEY, version INTEGER NOT NULL, tables TEXT NOT NULL)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -481,6 +484,9 @@ POSTGRES: Migrations = (
             tenant TEXT NOT NULL, kind TEXT NOT NULL, made BIGINT NOT NULL, PRIMARY KEY (tenant, kind)
         )""",
         "INSERT INTO publications_made SELECT tenant, kind, count(*) FROM publications GROUP BY tenant, kind",
+    ),
+    (  # what the tables of features are: see `storage.stores`
+        "CREATE TABLE features (name TEXT PRIMARY KEY, version BIGINT NOT NULL, tables TEXT NOT NULL)",
     ),
 )
 

@@ -31,8 +31,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..core.errors import JournalError, UsageError
@@ -78,6 +79,7 @@ _END_SESSION = f"""SELECT pg_terminate_backend(pid, {END_MS}) FROM pg_stat_activ
 _IS_MADE = """SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
     WHERE nspname = 'actum' AND relname = 'version')"""
 """Read from the catalog: `to_regclass` remembers what it did not find, also while another process makes it."""
+_TABLES = "SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = 'actum'"
 LOCK = int.from_bytes(b"actum", "big")
 """The advisory lock behind which heads are signed and tables made. Claims are hashes; it is none of theirs."""
 
@@ -123,6 +125,11 @@ class PostgresDatabase:
         JournalError: the server can not be reached.
     """
 
+    types: Mapping[type, str] = MappingProxyType(
+        # Texts are sorted by their code points, as SQLite does.
+        {str: 'TEXT COLLATE "C"', int: "BIGINT", float: "DOUBLE PRECISION", bytes: "BYTEA"}
+    )
+
     def __init__(self, url: str) -> None:
         try:
             import psycopg  # noqa: PLC0415  # an extra, and 0.1 s that only those who use it should wait
@@ -130,7 +137,7 @@ class PostgresDatabase:
             raise UsageError("a journal in PostgreSQL needs psycopg: pip install 'actum[postgres]'") from None
         self.name = address(url)
         self.conflict: type[Exception] = psycopg.IntegrityError
-        self.failure = psycopg.Error
+        self.failure: type[Exception] = psycopg.Error
         self._lost = psycopg.OperationalError
         self._waited = psycopg.errors.LockNotAvailable
         try:
@@ -180,8 +187,14 @@ class PostgresDatabase:
             self._connection.close()  # `begin` makes a new one
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
-        cursor = self._connection.execute(statement.replace("?", "%s"), values or None)
+        cursor = self._connection.execute(statement.replace("?", "%s") if values else statement, values or None)
         return cursor.fetchall() if statement.startswith("SELECT") else []
+
+    def tables(self) -> set[str]:
+        return {str(name) for (name,) in self.execute(_TABLES)}
+
+    def bytes_literal(self, value: bytes) -> str:
+        return f"'\\x{value.hex()}'"
 
     def lock(self) -> None:
         self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))

@@ -21,14 +21,15 @@ import sqlite3
 import stat
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from ..core.errors import JournalError
 from ..core.noted import NO_KINDS, RecordKinds
 from ..core.private_paths import keep_private
 from .claim_file import ClaimFile
-from .database import Row
+from .database import KeyChanges, Row
 from .journal import DatabaseJournal
 from .migrations import SQLITE
 
@@ -77,6 +78,8 @@ class SQLiteDatabase:
     """
 
     conflict = sqlite3.IntegrityError
+    failure = sqlite3.Error
+    types: Mapping[type, str] = MappingProxyType({str: "TEXT", int: "INTEGER", float: "REAL", bytes: "BLOB"})
     session = 0  # who writes is alone
 
     def __init__(self, path: Path) -> None:
@@ -86,8 +89,7 @@ class SQLiteDatabase:
         keep_private(path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm", "-journal", "-claims")))
         _make_private(path)
         self._claims = ClaimFile(path.with_name(f"{path.name}-claims"), path)
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_S)
-        self._connection.text_factory = _text
+        self._connect(path)
         self._durable: bool | None = None
         self._file = _identity(path)
         try:
@@ -96,6 +98,10 @@ class SQLiteDatabase:
         except BaseException:
             self.close()
             raise
+
+    def _connect(self, path: Path) -> None:
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_S)
+        self._connection.text_factory = _text
 
     @property
     def is_shared(self) -> bool:
@@ -124,6 +130,12 @@ class SQLiteDatabase:
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         return self._connection.execute(statement, values).fetchall()
 
+    def tables(self) -> set[str]:
+        return {str(name) for (name,) in self.execute("SELECT name FROM sqlite_master")}
+
+    def bytes_literal(self, value: bytes) -> str:
+        return f"x'{value.hex()}'"
+
     def lock(self) -> None:
         """A transaction that writes is alone already."""
 
@@ -142,7 +154,7 @@ class SQLiteDatabase:
         return version
 
     def _has_tables(self) -> bool:
-        return bool(self._connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchall())
+        return bool(self.tables())
 
     def set_version(self, version: int) -> None:
         self._connection.execute(f"PRAGMA user_version={version}")
@@ -171,7 +183,7 @@ class SQLiteDatabase:
     def taken(self, names: Sequence[str]) -> set[str]:
         return self._claims.taken(names)
 
-    def key_changes(self) -> SQLiteKeyChanges:
+    def key_changes(self) -> KeyChanges:
         return SQLiteKeyChanges(self._path, self._file)
 
     def close(self) -> None:

@@ -59,24 +59,29 @@ class Writer:
 
     Args:
         database: what it works on; nobody else may from here on.
+        threaded: False for a database in memory, where nothing is waited for: each job is done at once by the thread
+            that asks, one at a time.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, threaded: bool = True) -> None:
         self.name = database.name
         self._database = database
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._turn = threading.Lock()
         self._failed: dict[str, JournalError] = {}
         self._lost: set[str] = set()
         self._loose: set[str] = set()
         self._closed = False
         self._process = os.getpid()
-        self._thread = threading.Thread(target=self._work, name=f"journal {self.name}", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
+        if threaded:
+            self._thread = threading.Thread(target=self._work, name=f"journal {self.name}", daemon=True)
+            self._thread.start()
 
     @property
     def closed(self) -> bool:
         """Whether it takes nothing any more."""
-        return self._closed or self._process != os.getpid()
+        return self._closed or self._is_fork
 
     def check(self, run_id: str = "") -> None:
         """Raise what is wrong with a run, if anything.
@@ -86,10 +91,15 @@ class Writer:
         """
         if self._closed:
             raise JournalError(f"the journal {self.name} is closed")
-        if self._process != os.getpid():  # a fork has no threads but its own: nobody would ever answer
+        if self._is_fork:
             raise JournalError(f"the journal {self.name} was opened before this process was forked: open it anew")
         if run_id in self._failed:
             raise JournalError(str(self._failed[run_id]))
+
+    @property
+    def _is_fork(self) -> bool:
+        """Whether this process is a fork, which has no threads but its own: nobody would ever answer."""
+        return self._thread is not None and self._process != os.getpid()
 
     def pardon(self, run_id: str) -> None:
         """Let a failed run be written again: whoever asks has claimed it and is going to read what is there."""
@@ -98,11 +108,11 @@ class Writer:
 
     def put(self, work: Callable[[Database], None], run_id: str, tell: Callable[[Exception | None], None]) -> None:
         """Have something written that nobody waits for; it fails its run."""
-        self._jobs.put(Job(work, tell, run_id, writes=True))
+        self._give(Job(work, tell, run_id, writes=True))
 
     def put_aside(self, work: Callable[[Database], None]) -> None:
         """Have something done after all that was given before, outside of a transaction. Nobody hears when it fails."""
-        self._jobs.put(Job(work, lambda error: None, aside=True))
+        self._give(Job(work, lambda error: None, aside=True))
 
     async def ask(
         self,
@@ -121,7 +131,7 @@ class Writer:
         self.check(run_id)
         found: list[T] = []
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._jobs.put(Job(_finder(work, found), _teller(done, found), run_id, writes, durable, aside))
+        self._give(Job(_finder(work, found), _teller(done, found), run_id, writes, durable, aside))
         return await done
 
     def ask_now(self, work: Callable[[Database], T]) -> T:
@@ -136,7 +146,7 @@ class Writer:
             else:
                 done.set_exception(error)
 
-        self._jobs.put(Job(_finder(work, found), tell))
+        self._give(Job(_finder(work, found), tell))
         done.result()
         return found[0]
 
@@ -144,7 +154,7 @@ class Writer:
         """Wait until all that was given before would survive a loss of power."""
         self.check(run_id)
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._jobs.put(Job(None, _teller(done, [None]), run_id, durable=True))
+        self._give(Job(None, _teller(done, [None]), run_id, durable=True))
         await done
 
     async def close(self) -> None:
@@ -156,11 +166,19 @@ class Writer:
         if self.closed:
             return
         self._closed = True
-        self._jobs.put(None)
-        await asyncio.to_thread(self._thread.join)
+        if self._thread is not None:
+            self._jobs.put(None)
+            await asyncio.to_thread(self._thread.join)
         self._database.close()
         for run_id in self._lost:
             raise JournalError(str(self._failed[run_id]))
+
+    def _give(self, job: Job) -> None:
+        if self._thread is not None:
+            self._jobs.put(job)
+            return
+        with self._turn:
+            self._do_all([job])
 
     # In the thread --------------------------------------------------------------------------------------------------
 
@@ -171,11 +189,13 @@ class Writer:
             while not self._jobs.empty():
                 batch.append(self._jobs.get())
             stop = None in batch
-            jobs = [job for job in batch if job is not None]
-            self._do([job for job in jobs if not job.aside])
-            for job in jobs:
-                if job.aside:
-                    self._do_aside(job)
+            self._do_all([job for job in batch if job is not None])
+
+    def _do_all(self, jobs: list[Job]) -> None:
+        self._do([job for job in jobs if not job.aside])
+        for job in jobs:
+            if job.aside:
+                self._do_aside(job)
 
     def _do(self, jobs: list[Job]) -> None:
         """Do jobs in one transaction, or, where that fails, each in its own; and tell."""

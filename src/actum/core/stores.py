@@ -1,0 +1,358 @@
+"""Tables beside the journal, declared as values: a table is a name, a row type, a key and indexes.
+
+A feature declares its tables and how they change (`Change`); the SQL of each database is made from these values. Every
+row belongs to a tenant, which stands first in each key and index and is no field of the row: each read and write takes
+the tenant first, and the rows of another tenant do not exist for it. This file knows no database.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import types
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Generic, Protocol, TypeVar, Union, get_args, get_origin
+
+from msgspec import Struct, structs
+
+from .errors import UsageError
+
+R = TypeVar("R", bound=Struct)
+Row = TypeVar("Row", bound=Struct, covariant=True)
+T = TypeVar("T")
+Value = str | int | float | bytes | None
+"""What a column can hold."""
+
+KINDS = (str, int, float, bytes)
+KEY_BYTES_MAX = 2_500
+"""The limit of the texts and bytes in one entry of a key or index, with the tenant: PostgreSQL has no more room."""
+INTEGERS = range(-(2**63), 2**63)
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
+_TAKEN = frozenset({"tenant", "oid", "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "rowid"})
+"""Names of columns that every table has already, in one database or the other."""
+
+
+class Column(Struct, frozen=True):
+    """A column of a table.
+
+    Attributes:
+        name: as the field of the row.
+        kind: one of the four types.
+        nullable: whether None is allowed.
+    """
+
+    name: str
+    kind: type[str | int | float | bytes]
+    nullable: bool = False
+
+    def checked(self, value: object) -> Value:
+        """A value for this column, if it is one. A whole number is taken for a float.
+
+        Raises:
+            UsageError: it has another type, or no database can keep it.
+        """
+        if value is None and self.nullable:
+            return None
+        if self.kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not self.kind:
+            raise UsageError(f"{self.name}={value!r:.140}: give {self.kind.__name__}{' or None' * self.nullable}")
+        match value:
+            case int() if value not in INTEGERS:
+                raise UsageError(f"{self.name}={value!r:.140}: a number has 64 bits at most")
+            case float() if not math.isfinite(value):
+                raise UsageError(f"{self.name}={value}: give a finite number")
+            case str() if "\0" in value or (not value.isascii() and not _is_unicode(value)):
+                raise UsageError(f"{self.name}={value!r:.140}: a text holds no NUL and no half of a surrogate pair")
+            case str() | int() | float() | bytes():
+                return value
+            case _:
+                raise AssertionError(value)
+
+
+class Table(Struct, Generic[Row], frozen=True, eq=False):
+    """A table of a feature. In the database it is called `<feature>_<name>`.
+
+    Attributes:
+        name: 1 to 24 small letters, digits and `_`.
+        row: the type of its rows: a frozen msgspec Struct whose fields are `str`, `int`, `float` or `bytes`, or one of
+            them `| None`. A field named `run_id` names a run: the row is deleted when the run is forgotten. A field
+            named `principal` names a user of the tenant: the row is deleted when the user is forgotten.
+        key: the fields that tell a row from all others of its tenant.
+        indexes: the fields by which rows are looked for in other ways, an index each.
+
+    Raises:
+        UsageError: the table can not be made like this.
+
+    >>> class Bookmark(Struct, frozen=True):
+    ...     id: str
+    ...     url: str
+    ...     at: float
+    >>> Table("bookmarks", Bookmark, key=("id",), indexes=(("at",),)).columns["at"].kind
+    <class 'float'>
+    """
+
+    name: str
+    row: type[Row]
+    key: tuple[str, ...]
+    indexes: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        checked_name("table", self.name)
+        if not (isinstance(self.row, type) and issubclass(self.row, Struct) and self.row.__struct_config__.frozen):
+            raise UsageError(f"the table {self.name}: a row is a frozen msgspec Struct")
+        columns = self.columns
+        if not self.key or any(columns[name].nullable for name in self.key if name in columns):
+            raise UsageError(f"the table {self.name}: its key names at least one field, and none that may be None")
+        for names in (self.key, *self.indexes):
+            if not names or len(set(names)) != len(names) or not set(names) <= columns.keys():
+                raise UsageError(f"the table {self.name}: {names!r:.140} are not fields of its rows, each named once")
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns of the rows by their names; the tenant is none of them."""
+        return _columns(self.name, self.row)
+
+
+class AddTable(Struct, frozen=True):
+    """The change that makes a table."""
+
+    table: Table[Struct]
+
+
+class AddColumn(Struct, frozen=True):
+    """The change that gives a table one more column.
+
+    Attributes:
+        table: the table, whose row type has the field.
+        name: of the field.
+        default: what the rows have that are there already.
+    """
+
+    table: Table[Struct]
+    name: str
+    default: Value = None
+
+    def __post_init__(self) -> None:
+        if self.name not in self.table.columns or self.name in self.table.key:
+            raise UsageError(f"the table {self.table.name}: {self.name!r:.140} is no field that can be added")
+        self.table.columns[self.name].checked(self.default)
+
+
+class AddIndex(Struct, frozen=True):
+    """The change that gives a table one more index.
+
+    Attributes:
+        table: the table, in whose indexes this one stands.
+        columns: the fields of the index.
+    """
+
+    table: Table[Struct]
+    columns: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.columns not in self.table.indexes:
+            raise UsageError(f"the table {self.table.name} declares no index of {self.columns!r:.140}")
+
+
+Change = AddTable | AddColumn | AddIndex
+Migrations = tuple[tuple[Change, ...], ...]
+"""How the tables of a feature came to be, from nothing on. A tuple that was released never changes: a later version of
+the feature adds one behind it. Tables are given as they are now; what a later change adds, the first leaves out."""
+
+
+class FeatureTables(Struct, frozen=True):
+    """What a feature keeps.
+
+    Attributes:
+        feature: the name of the feature.
+        version: how many of its migrations were made.
+        rows: how many rows its tables have, of all tenants together.
+    """
+
+    feature: str
+    version: int
+    rows: int
+
+
+class Transaction(Protocol):
+    """Reads and writes of one tenant that happen together or not at all. No other transaction of stores comes between
+    them, of this process or another.
+    """
+
+    def put(self, table: Table[R], row: R) -> None:
+        """Write a row, in the place of the row with the same key.
+
+        Raises:
+            UsageError: the table can not hold a value of the row, or the table is not in use (`Stores.migrate`).
+        """
+
+    def add(self, table: Table[R], row: R) -> bool:
+        """Write a row; False, and nothing is changed, where there is one with the same key. Raises as `put` does."""
+
+    def get(self, table: Table[R], *key: Value) -> R | None:
+        """The row with this key; None where there is none.
+
+        Raises:
+            UsageError: the key has other fields, or the table is not in use.
+            JournalError: the row is damaged.
+        """
+
+    def find(
+        self,
+        table: Table[R],
+        *,
+        where: Mapping[str, Value] = ...,
+        order: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        behind: R | None = None,
+    ) -> list[R]:
+        """Rows, in the order of a field and then of their keys.
+
+        Args:
+            table: where to look.
+            where: the values that fields have; None for fields that hold nothing.
+            order: the field to sort by, none that may be None; empty for the key alone. Texts are sorted by their code
+                points, in every database.
+            descending: the last first.
+            limit: so many rows at most; None for all.
+            behind: only rows behind this one, the last of the page before.
+
+        Raises:
+            UsageError, JournalError: as `get`.
+        """
+
+    def count(self, table: Table[R], where: Mapping[str, Value] = ...) -> int:
+        """How many rows there are; `where` as for `find`."""
+
+    def delete(self, table: Table[R], where: Mapping[str, Value]) -> int:
+        """Delete the rows with these values; `{}` for all of the tenant. How many there were."""
+
+
+class Stores(Protocol):
+    """The tables beside a journal. What a method wrote is on disk when the method returns.
+
+    Every method may raise JournalError where the database can not do it. Methods with a table raise UsageError for a
+    table that is not in use (`migrate`), and for a value that the table can not hold.
+    """
+
+    async def transact(self, tenant: str, work: Callable[[Transaction], T]) -> T:
+        """Do several things in one transaction.
+
+        Args:
+            tenant: whose rows are read and written.
+            work: what to do. It runs in the journal's thread and should only compute; it may be run twice, when what
+                the first run did was undone. When it raises, nothing of it has happened.
+
+        Returns:
+            What `work` returned.
+        """
+
+    async def put(self, tenant: str, table: Table[R], row: R) -> None:
+        """As `Transaction.put`."""
+
+    async def add(self, tenant: str, table: Table[R], row: R) -> bool:
+        """As `Transaction.add`."""
+
+    async def get(self, tenant: str, table: Table[R], *key: Value) -> R | None:
+        """As `Transaction.get`."""
+
+    async def find(
+        self,
+        tenant: str,
+        table: Table[R],
+        *,
+        where: Mapping[str, Value] = ...,
+        order: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        behind: R | None = None,
+    ) -> list[R]:
+        """As `Transaction.find`."""
+
+    async def count(self, tenant: str, table: Table[R], where: Mapping[str, Value] = ...) -> int:
+        """As `Transaction.count`."""
+
+    async def delete(self, tenant: str, table: Table[R], where: Mapping[str, Value]) -> int:
+        """As `Transaction.delete`."""
+
+    async def find_everywhere(
+        self, table: Table[R], *, where: Mapping[str, Value] = ..., limit: int | None = None
+    ) -> list[tuple[str, R]]:
+        """The rows of all tenants, each behind its tenant, in the order of tenants and keys: for administrators."""
+
+    async def migrate(self, feature: str, migrations: Migrations) -> None:
+        """Bring the tables of a feature to their latest form, all of it or nothing, and take them into use. One process
+        does so while others wait.
+
+        Args:
+            feature: the name of the feature.
+            migrations: how its tables came to be.
+
+        Raises:
+            UsageError: the name of the feature, or the order of the migrations, can not be used.
+            JournalError: a newer version of the feature made the tables, or the name of a table is taken.
+        """
+
+    async def kept(self) -> Sequence[FeatureTables]:
+        """What all features keep, also those that are off."""
+
+    async def drop(self, feature: str) -> int:
+        """Delete the tables of a feature, whether it is on or off; how many rows they had. 0 where there are none."""
+
+    async def rows_of_run(self, run_id: str) -> Mapping[str, Sequence[Mapping[str, Value]]]:
+        """The rows of all features that name a run, by the name of their table in the database, for exports."""
+
+    async def count_of_user(self, principal: str) -> Mapping[str, int]:
+        """How many rows of all features name a user (a column `principal`), by the tenants of users of this name."""
+
+    async def forget_user(self, principal: str, tenant: str) -> int:
+        """Delete the rows of all features that name a user of a tenant; how many there were."""
+
+
+def checked_name(what: str, name: str) -> str:
+    """A name of a feature, table or column, if it is one.
+
+    Args:
+        what: of what it is the name, for the error.
+        name: the name.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UsageError(f"the {what} {name!r:.140}: a name has 1 to 24 small letters, digits and '_', a letter first")
+    return name
+
+
+@cache
+def _columns(table: str, row: type[Struct]) -> Mapping[str, Column]:
+    return types.MappingProxyType({field.name: _column(table, field.name, field.type) for field in structs.fields(row)})
+
+
+def _column(table: str, name: str, annotation: object) -> Column:
+    """The column of a field.
+
+    Raises:
+        UsageError: the field has another type than the four, or a name that can not be used.
+    """
+    checked_name(f"column of the table {table}", name)
+    if name in _TAKEN:
+        raise UsageError(f"the table {table}: a field can not be called {name!r}")
+    union = get_origin(annotation) in (Union, types.UnionType)
+    options = [each for each in (get_args(annotation) if union else (annotation,)) if each is not types.NoneType]
+    for kind in KINDS:
+        if options == [kind]:
+            return Column(name, kind, nullable=union)
+    raise UsageError(f"the table {table}: the field {name} is none of str, int, float and bytes, or one of them | None")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

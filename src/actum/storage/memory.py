@@ -1,0 +1,95 @@
+"""What stands beside the journal in memory: the same tables as beside every other journal, in one SQLite database that
+lives in the memory of this process. It is gone when the process ends.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+from .journal import forget_beside
+from .keys import DatabaseKeys
+from .migrations import SQLITE, migrate
+from .objects import DatabaseObjects
+from .positions import DatabasePositions
+from .sessions import DatabaseSessions
+from .shelf import DatabaseShelf
+from .sqlite import SQLiteDatabase
+from .stores import DatabaseStores
+from .writer import Writer
+
+
+class MemoryDatabase(SQLiteDatabase):
+    """A `Database` in the memory of this process. Nobody else can open it."""
+
+    def __init__(self) -> None:
+        self.name = "in memory"
+        self._connect(Path(":memory:"))
+
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    def begin(self, *, writes: bool, durable: bool) -> bool:
+        self._connection.execute("BEGIN")
+        return False
+
+    def scrub(self, *, wait: bool = True) -> None:
+        """There is no file."""
+
+    def key_changes(self) -> MemoryKeyChanges:
+        return MemoryKeyChanges(self._connection)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class MemoryKeyChanges:
+    """Watches the keys of a `MemoryDatabase`.
+
+    Args:
+        connection: the one that there is.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def number(self) -> int | None:
+        number: int = self._connection.execute("SELECT number FROM key_changes").fetchone()[0]
+        return number
+
+    def close(self) -> None:
+        """The connection is the database's."""
+
+
+class BesideMemory:
+    """What stands beside a journal in memory.
+
+    Args:
+        now: the time, in seconds since 1970.
+
+    Attributes:
+        keys, sessions, objects, positions, shelf, stores: as beside `DatabaseJournal`.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        database = MemoryDatabase()
+        migrate(database, SQLITE)
+        self._writer = writer = Writer(database, threaded=False)
+        weakref.finalize(self, database.close)
+        self.keys = DatabaseKeys(database, writer, _nothing)
+        self.sessions = DatabaseSessions(writer, _nothing)
+        self.objects = DatabaseObjects(writer, _nothing)
+        self.positions = DatabasePositions(writer, _nothing)
+        self.shelf = DatabaseShelf(writer, _nothing, now)
+        self.stores = DatabaseStores(writer, _nothing)
+
+    async def forget(self, run_id: str) -> None:
+        """Delete what names a run that is forgotten."""
+        await self._writer.ask(lambda database: forget_beside(database, run_id), writes=True)
+
+
+def _nothing() -> None:
+    """A database that was just made has the latest format."""
