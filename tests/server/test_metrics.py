@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
 import httpx2
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 
 from actum import ToolError, tool
@@ -13,7 +20,7 @@ from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpServer
 from actum.server.house import House, HouseSettings
 from actum.server.mcp.service import McpService
-from actum.server.metrics import MEDIA_TYPE, Metrics, counted, gauge
+from actum.server.metrics import Metrics, counted
 from actum.server.web import metrics_app
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
@@ -38,13 +45,30 @@ def barred() -> str:
     return ""
 
 
-def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def samples(text: str) -> Samples:
     """All samples, as the parser of Prometheus reads them."""
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
+
+
+@asynccontextmanager
+async def scraping(metrics: Metrics) -> AsyncIterator[Callable[[], Awaitable[Samples]]]:
+    """Read the counts over and over."""
+    async with (
+        serving(metrics_app(metrics, "127.0.0.1")) as origin,
+        httpx2.AsyncClient(base_url=origin, trust_env=False) as client,
+    ):
+
+        async def scraped() -> Samples:
+            return samples((await client.get("/metrics")).text)
+
+        yield scraped
 
 
 async def test_requests_runs_and_calls_are_counted_by_what_came_of_them() -> None:
@@ -63,7 +87,7 @@ async def test_requests_runs_and_calls_are_counted_by_what_came_of_them() -> Non
         await client.get('/nothing"%0a\\')
         await client.request("PROPFIND", "/healthz")
         answer = await client.get("/metrics")
-    assert answer.headers["content-type"] == MEDIA_TYPE.decode()
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     found = samples(answer.text)
 
     def value(name: str, **labels: str) -> float:
@@ -101,20 +125,36 @@ async def test_what_is_watched_is_looked_at_now_and_then_and_left_out_where_it_f
     clock, looks = FakeClock(), 0
     outcome: Exception | None = None
 
-    async def look() -> list[str]:
+    async def look() -> list[Metric]:
         nonlocal looks
         looks += 1
         if outcome is not None:
             raise outcome
-        return [*gauge("watched", "What is watched.", {(): looks})]
+        return [GaugeMetricFamily("watched", "What is watched.", looks)]
 
     metrics = Metrics()
     metrics.watch(look, clock)
-    for _ in range(3):
-        assert samples((await metrics.scraped()).decode())["watched", frozenset()] == 1
-    clock.advance(5)
-    assert samples((await metrics.scraped()).decode())["watched", frozenset()] == 2
-    for error in (JournalError("the database is away"), TimeoutError()):
-        outcome = error
+    async with scraping(metrics) as scraped:
+        for _ in range(3):
+            assert (await scraped())["watched", frozenset()] == 1
         clock.advance(5)
-        assert ("watched", frozenset()) not in samples((await metrics.scraped()).decode())
+        assert (await scraped())["watched", frozenset()] == 2
+        for error in (JournalError("the database is away"), TimeoutError()):
+            outcome = error
+            clock.advance(5)
+            assert ("watched", frozenset()) not in await scraped()
+
+
+async def test_two_servers_of_one_process_count_apart_and_tell_nothing_else_of_the_process() -> None:
+    busy, idle = Metrics(), Metrics()
+    busy.request("/mcp", "POST", 200, 0.1)
+    async with scraping(busy) as of_busy, scraping(idle) as of_idle:
+        assert (await of_busy())["actum_http_request_seconds_count", frozenset({("route", "/mcp")})] == 1
+        assert not [name for name, labels in await of_idle() if labels == frozenset({("route", "/mcp")})]
+        names = {name for name, _ in await of_busy()}
+    assert all(name.startswith("actum_") and not name.endswith("_created") for name in names)
+
+
+def test_mcp_over_stdio_needs_no_package_for_metrics() -> None:
+    program = "import sys; sys.modules['prometheus_client'] = None; import actum.server.mcp.service"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

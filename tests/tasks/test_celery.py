@@ -222,10 +222,10 @@ async def test_readyz_and_metrics_tell_of_a_broker_that_is_away_or_hangs_and_are
 
                 await until_ready("yes\n")
                 told = (await client.get("/metrics")).text
-                assert 'actum_tasks{state="queued",priority="7"} 1' in told
-                assert 'actum_tasks{state="failed",priority="5"} 0' in told
-                assert "\nactum_broker_up 1\n" in told
-                assert "\nactum_broker_messages 1\n" in told
+                assert 'actum_tasks{priority="7",state="queued"} 1.0' in told
+                assert 'actum_tasks{priority="5",state="failed"} 0.0' in told
+                assert "\nactum_broker_up 1.0\n" in told
+                assert "\nactum_broker_messages 1.0\n" in told
                 with broker.hanging():
                     await until_ready(f"yes\n{BROKER_AWAY}\n")
                 await until_ready("yes\n")

@@ -327,7 +327,7 @@ class Serving:
         self._dispatcher, self._stored, self._troubles = dispatcher, stored, troubles
         if metrics is not None and journal is not None and journal.tasks is not None:
             clock = SystemClock()
-            metrics.watch(TaskMetrics(journal.tasks, dispatcher, clock).lines, clock)
+            metrics.watch(TaskMetrics(journal.tasks, dispatcher, clock).figures, clock)
         self._context = _tls(serve)
         self._login = login
         endings: list[Endings] = [each for each in (stored, login.sessions if login else None) if each is not None]

@@ -24,7 +24,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from http import HTTPMethod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -48,12 +48,14 @@ from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
 from .door import IDENTITY, REQUEST_ID, Door, KeysElsewhere, NeedsScopes, OpenDoor, OwnWords, Recognizer, Worded
-from .metrics import MEDIA_TYPE, Metrics
 from .open_streams import OpenStreams
 from .places import Places
 from .proxies import Proxies, ProxyHeader
 from .refusal import PROBLEM, Headers, HttpRefusal, MissingScope, busy, problem
 from .verifier import Verifier, wants_token
+
+if TYPE_CHECKING:
+    from .metrics import Metrics  # MCP over stdio needs the house, and no package for metrics
 
 log = logging.getLogger("actum.server")
 
@@ -175,7 +177,7 @@ class House:
         self._looks = _Looks(self.settings)
         self._own = [Route(HEALTH, self._health), Route(READY, self._ready)]
         if metrics is not None and shows_metrics:
-            self._own.append(Route(METRICS, self._count))
+            self._own.append(Route(METRICS, metrics.answer))
         # An issuer may be named later, by new settings: the route is there, and says 404 as long as there is none.
         self._own.append(Route(METADATA + "{path:path}", self._metadata))
         self._open = {HEALTH, READY}
@@ -282,7 +284,7 @@ class House:
         answer = _Answer(send, id_, looks.cors(headers))
         token = request_id.set(id_)
         if self._metrics is not None:
-            self._metrics.under_way += 1
+            self._metrics.under_way.inc()
         try:
             await self._serve(looks, scope, _Body(receive, looks.settings, self._clock, began).receive, answer.send)
         except HttpRefusal as refusal:
@@ -302,7 +304,7 @@ class House:
         finally:
             request_id.reset(token)
             if self._metrics is not None:
-                self._metrics.under_way -= 1
+                self._metrics.under_way.dec()
                 method = scope["method"] if scope["method"] in _METHODS else "other"
                 self._metrics.request(_route_of(scope), method, answer.status, self._clock.monotonic() - began)
 
@@ -446,10 +448,6 @@ class House:
             why = "" if self._is_draining else self._readiness.why
             return Response(f"no\n{why}\n" if why else "no\n", 503, media_type="text/plain")
         return Response("".join(f"{line}\n" for line in ("yes", *notes)), media_type="text/plain")
-
-    async def _count(self, request: Request) -> Response:
-        text = await self._metrics.scraped() if self._metrics is not None else b""
-        return Response(text, headers={"content-type": MEDIA_TYPE.decode()})
 
     async def _metadata(self, request: Request) -> Response:
         """Where tokens for this server are granted (RFC 9728)."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
+
 from ..core.interfaces import Clock, TaskIndex
 from ..core.task import DEAD, FINISHED, TASK_STATES, TaskFigure, TaskOptions
 from ..tasks.dispatcher import Dispatcher, DispatcherState
-from .metrics import Labels, gauge
 
 COUNTED = tuple(state for state in TASK_STATES if state not in FINISHED or state in DEAD)
 
@@ -31,8 +33,8 @@ class TaskMetrics:
         self._dispatcher = dispatcher
         self._clock = clock
 
-    async def lines(self) -> Sequence[str]:
-        """The figures now, in the text format of Prometheus.
+    async def figures(self) -> Sequence[Metric]:
+        """The figures now.
 
         Raises:
             JournalError: the list of tasks can not be read.
@@ -41,32 +43,38 @@ class TaskMetrics:
         figures = await self._index.figures(now)
         waiting, dead = await self._index.outbox.counts()
         state = await self._dispatcher.look() if self._dispatcher is not None else DispatcherState()
-        webhooks: dict[Labels, float] = {(("state", "waiting"),): waiting, (("state", "dead"),): dead}
-        return [
-            *_tasks(figures, now),
-            *gauge("actum_webhooks", "Messages about ended tasks that wait, or were given up.", webhooks),
-            *_broker(state),
-        ]
+        webhooks = GaugeMetricFamily(
+            "actum_webhooks", "Messages about ended tasks that wait, or were given up.", labels=("state",)
+        )
+        webhooks.add_metric(("waiting",), waiting)
+        webhooks.add_metric(("dead",), dead)
+        return [*_tasks(figures, now), webhooks, *_broker(state)]
 
 
-def _tasks(figures: Sequence[TaskFigure], now: float) -> Iterator[str]:
+def _tasks(figures: Sequence[TaskFigure], now: float) -> Sequence[Metric]:
     priorities = sorted({TaskOptions().priority, *(figure.priority for figure in figures)})
-    counts: dict[Labels, float] = {
-        (("state", state), ("priority", str(priority))): 0 for state in COUNTED for priority in priorities
-    }
-    ages: dict[Labels, float] = {(("priority", str(priority)),): 0.0 for priority in priorities}
+    counts = {(state, priority): 0 for state in COUNTED for priority in priorities}
+    ages = dict.fromkeys(priorities, 0.0)
     for figure in figures:
-        counts[("state", figure.state), ("priority", str(figure.priority))] = figure.count
-        age = (("priority", str(figure.priority)),)
+        counts[figure.state, figure.priority] = figure.count
         if figure.since is not None:
-            ages[age] = max(ages[age], now - figure.since)
-    yield from gauge("actum_tasks", "Tasks that have not ended, and dead letters (failed, timed_out).", counts)
+            ages[figure.priority] = max(ages[figure.priority], now - figure.since)
+    tasks = GaugeMetricFamily(
+        "actum_tasks",
+        "Tasks that have not ended, and dead letters (failed, timed_out).",
+        labels=("state", "priority"),
+    )
+    for (state, priority), count in counts.items():
+        tasks.add_metric((state, str(priority)), count)
     about = "How long the oldest task that could begin has waited."
-    yield from gauge("actum_tasks_oldest_wait_seconds", about, ages)
+    waits = GaugeMetricFamily("actum_tasks_oldest_wait_seconds", about, labels=("priority",))
+    for priority, age in ages.items():
+        waits.add_metric((str(priority),), age)
+    return tasks, waits
 
 
-def _broker(state: DispatcherState) -> Iterator[str]:
+def _broker(state: DispatcherState) -> Iterator[Metric]:
     if state.broker is not None:
-        yield from gauge("actum_broker_up", "Whether the broker of tasks can be reached.", {(): int(state.broker)})
+        yield GaugeMetricFamily("actum_broker_up", "Whether the broker of tasks can be reached.", int(state.broker))
     if state.messages is not None:
-        yield from gauge("actum_broker_messages", "Messages that wait in the broker.", {(): state.messages})
+        yield GaugeMetricFamily("actum_broker_messages", "Messages that wait in the broker.", state.messages)

@@ -39,7 +39,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from ..features.refusal import phrase
 from .access import LOCAL, accepted, fits, is_loopback
 from .house import HEADER_BYTES_MAX, House
-from .metrics import MEDIA_TYPE, Metrics
+from .metrics import Metrics
 from .places import Places
 from .proxies import Proxies
 
@@ -288,7 +288,7 @@ def metrics_app(metrics: Metrics, host: str) -> ASGIApp:
         hosts = request.headers.getlist("host")
         if is_loopback(host) and not (len(hosts) == 1 and fits(hosts[0], accepted(host, LOCAL).hosts)):
             return Response(status_code=421)
-        return Response(await metrics.scraped(), headers={"content-type": MEDIA_TYPE.decode()})
+        return await metrics.answer(request)
 
     return Starlette(routes=[Route("/metrics", count)])
 
