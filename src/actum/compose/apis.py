@@ -18,9 +18,10 @@ import msgspec
 
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
-from ..core.json import Json, JsonObject
+from ..core.json import JsonObject
 from ..core.secret_store import SecretValue
 from ..core.user import User
+from ..protocols.oauth_metadata import BadMetadata, IssuerMetadata, read_issuer
 from ..protocols.openapi.model import ApiDocument, ApiOperation, BadDocument, SecurityScheme
 from ..protocols.openapi.reading import DocumentReader, argument_schema, result_schemas
 from ..protocols.openapi.references import Load
@@ -36,7 +37,7 @@ from ..toolsets.http.toolset import ApiToolset
 from ..toolsets.login import Person
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
-from ..transport.guard import Guard, is_here, origin
+from ..transport.guard import Guard, is_safe, origin
 from ..transport.http import HttpFailure
 from .secrets import open_secrets, secret_file
 
@@ -365,47 +366,33 @@ async def _oauth(wanted: ApiChoice, api: ApiDocument, scheme: SecurityScheme, eg
         if each.scheme == scheme.name
         for scope in each.scopes
     }
-    issuer = await _issuer(scheme.discovery, egress) if scheme.discovery else _Issuer()
+    issuer = await _issuer(scheme.discovery, egress) if scheme.discovery else IssuerMetadata()
     if scheme.kind == "openIdConnect":
         page, endpoint = issuer.authorization_endpoint, issuer.token_endpoint
         asked |= {"openid", *({"offline_access"} & set(issuer.scopes_supported))}
     else:
         program = scheme.flows.get("clientCredentials")
-        if isinstance(program, dict) and not wanted.login and _is_safe(program.get("tokenUrl")):
+        if isinstance(program, dict) and not wanted.login and is_safe(program.get("tokenUrl")):
             return OAuthCredential(str(program["tokenUrl"]), client, password)
         person = scheme.flows.get("authorizationCode")
         if not isinstance(person, dict):
             return None
         page, endpoint = str(person.get("authorizationUrl")), str(person.get("tokenUrl"))
-    if not (_is_safe(page) and _is_safe(endpoint)):
+    if not (is_safe(page) and is_safe(endpoint)):
         return None
-    back = issuer.revocation_endpoint if _is_safe(issuer.revocation_endpoint) else ""
+    back = issuer.revocation_endpoint if is_safe(issuer.revocation_endpoint) else ""
     return OAuthCredential(endpoint, client, password, scopes=tuple(sorted(asked)), login_url=page, revoke_url=back)
 
 
-class _Issuer(msgspec.Struct, frozen=True):
-    """The settings of an issuer (OpenID Connect Discovery 1.0, RFC 8414)."""
-
-    authorization_endpoint: str = ""
-    token_endpoint: str = ""
-    revocation_endpoint: str = ""
-    scopes_supported: tuple[str, ...] = ()
-
-
-async def _issuer(address: str, egress: Egress) -> _Issuer:
+async def _issuer(address: str, egress: Egress) -> IssuerMetadata:
     """The settings of an issuer; empty ones where it has none that can be used."""
-    if not _is_safe(address):
-        return _Issuer()
+    if not is_safe(address):
+        return IssuerMetadata()
     read = await read_source(address, egress)
     try:
-        return msgspec.json.decode(read.content, type=_Issuer)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return read_issuer(read.content)
+    except BadMetadata:
         raise UsageError(f"the settings of the issuer at {address} can not be read") from None
-
-
-def _is_safe(address: Json) -> bool:
-    """Whether a credential may be sent there: encrypted, or on this machine."""
-    return isinstance(address, str) and (address.startswith("https://") or is_here(address))
 
 
 def _fetcher(source: str, egress: Egress) -> Fetcher:

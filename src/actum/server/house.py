@@ -41,9 +41,9 @@ from ..core.clock import SystemClock
 from ..core.errors import ActumError, JournalError, UsageError
 from ..core.identity import Identity
 from ..core.interfaces import Clock
-from ..core.json import JsonObject
 from ..core.tenant import acting_for
 from ..features.refusal import phrase
+from ..protocols.oauth_metadata import ResourceMetadata
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
@@ -587,16 +587,15 @@ class _Looks:
         told = ", ".join(f'{name}="{value}"' for name, value in parts.items() if value)
         return b"www-authenticate", f"Bearer {told}".encode("latin-1", "replace")
 
-    def metadata(self) -> JsonObject:
+    def metadata(self) -> ResourceMetadata:
         """What is published of who grants tokens."""
-        told: JsonObject = {
-            "resource": self._resource,
-            "authorization_servers": [self.settings.access.issuer],
-            "bearer_methods_supported": ["header"],
-        }
-        if self.settings.access.scopes:
-            told["scopes_supported"] = [*self.settings.access.scopes]
-        return told
+        access = self.settings.access
+        return ResourceMetadata(
+            resource=self._resource,
+            authorization_servers=(access.issuer,),
+            scopes_supported=tuple(access.scopes) or None,
+            bearer_methods_supported=("header",),
+        )
 
 
 class _Place:

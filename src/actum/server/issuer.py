@@ -28,7 +28,8 @@ from ..core.errors import UsageError
 from ..core.identity import Identity
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
-from ..transport.fetcher import Fetched, Fetcher
+from ..protocols.oauth_metadata import BadMetadata, issuer_places, read_issuer
+from ..transport.fetcher import Fetcher
 from ..transport.guard import Guard
 from ..transport.http import HttpFailure
 
@@ -161,7 +162,7 @@ class SignedTokens:
     async def _published(self) -> dict[str, jwt.PyJWK]:
         """The issuer's keys; none when they can not be had now."""
         uri = self._issuer.jwks_uri or await self._found_uri()
-        document = await _json(self._fetcher, uri) if uri else None
+        document = _object(await _body(self._fetcher, uri)) if uri else None
         listed = document.get("keys") if document else None
         found: dict[str, jwt.PyJWK] = {}
         for one in listed if isinstance(listed, list) else []:
@@ -174,16 +175,13 @@ class SignedTokens:
         return found
 
     async def _found_uri(self) -> str:
-        base, _, path = self._issuer.url.partition("://")
-        host, _, path = path.partition("/")
-        tail = f"/{path.rstrip('/')}" if path else ""
-        for uri in (
-            f"{base}://{host}/.well-known/oauth-authorization-server{tail}",
-            f"{base}://{host}{tail}/.well-known/openid-configuration",
-        ):
-            document = await _json(self._fetcher, uri)
-            if document and document.get("issuer") == self._issuer.url and isinstance(document.get("jwks_uri"), str):
-                return str(document["jwks_uri"])
+        for uri in issuer_places(self._issuer.url):
+            try:
+                found = read_issuer(await _body(self._fetcher, uri), "jwks_uri")
+            except BadMetadata:
+                continue
+            if found.issuer == self._issuer.url:
+                return found.jwks_uri
         return ""
 
 
@@ -216,9 +214,10 @@ class AskedTokens:
         }
         body = urlencode({"token": token, "token_type_hint": "access_token"}).encode()
         try:
-            claims = _object(await self._fetcher.post(self._issuer.introspection_endpoint, headers, body))
+            answer = await self._fetcher.post(self._issuer.introspection_endpoint, headers, body)
         except HttpFailure:
             return None
+        claims = _object(answer.body) if answer.status == 200 else None
         if not claims or claims.get("active") is not True or claims.get("iss", self._issuer.url) != self._issuer.url:
             return None
         return _claimed(claims, self._issuer, self._clock.now())
@@ -280,17 +279,17 @@ def _fetcher(issuer: Issuer) -> Fetcher:
     return Fetcher(Guard(issuer.url, named=filter(None, (issuer.jwks_uri, issuer.introspection_endpoint))))
 
 
-def _object(answer: Fetched) -> JsonObject | None:
-    if answer.status != 200:
-        return None
+def _object(body: bytes) -> JsonObject | None:
     try:
-        return msgspec.json.decode(answer.body, type=dict[str, Json])
-    except ValueError:
+        return msgspec.json.decode(body, type=dict[str, Json])
+    except (ValueError, RecursionError):
         return None
 
 
-async def _json(fetcher: Fetcher, url: str) -> JsonObject | None:
+async def _body(fetcher: Fetcher, url: str) -> bytes:
+    """What is published at an address; empty where nothing can be had there now."""
     try:
-        return _object(await fetcher.get(url, {"accept": "application/json"}))
+        answer = await fetcher.get(url, {"accept": "application/json"})
     except HttpFailure:
-        return None
+        return b""
+    return answer.body if answer.status == 200 else b""

@@ -285,6 +285,11 @@ def is_here(url: str) -> bool:
     return to is not None and to.host in _LOOPBACK_NAMES
 
 
+def is_safe(url: object) -> bool:
+    """Whether a credential may be sent to an address: encrypted, or on this machine."""
+    return isinstance(url, str) and (url.startswith("https://") or is_here(url))
+
+
 def _unicode(host: str) -> str:
     """A host as a browser may show it."""
     try:

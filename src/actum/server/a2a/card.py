@@ -23,6 +23,7 @@ from starlette.responses import Response
 from ...agents.agent import Agent
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
+from ...protocols.oauth_metadata import openid_place
 from ..verifier import Verifier, wants_token
 from .service import OUTPUT_MODES
 from .signing import CardKey, canonical
@@ -152,8 +153,7 @@ class Cards:
         card.security_schemes["bearer"].CopyFrom(pb.SecurityScheme(http_auth_security_scheme=bearer))
         card.security_requirements.append(pb.SecurityRequirement(schemes={"bearer": pb.StringList()}))
         if self._settings.issuer:
-            address = f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration"
-            oidc = pb.OpenIdConnectSecurityScheme(open_id_connect_url=address)
+            oidc = pb.OpenIdConnectSecurityScheme(open_id_connect_url=openid_place(self._settings.issuer))
             card.security_schemes["oidc"].CopyFrom(pb.SecurityScheme(open_id_connect_security_scheme=oidc))
             card.security_requirements.append(pb.SecurityRequirement(schemes={"oidc": pb.StringList()}))
 

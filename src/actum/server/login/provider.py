@@ -24,6 +24,7 @@ from ...core.errors import ActumError
 from ...core.identity import Identity
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonObject
+from ...protocols.oauth_metadata import BadMetadata, IssuerMetadata, openid_place, read_issuer
 from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import Guard, is_here
 from ...transport.http import HttpFailure
@@ -83,15 +84,6 @@ class LoginRejected(ActumError):
     """The issuer, or what it says of the person, does not let this log-in pass."""
 
 
-class _Metadata(Struct, frozen=True):
-    issuer: str
-    authorization_endpoint: str
-    token_endpoint: str
-    jwks_uri: str
-    token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
-    authorization_response_iss_parameter_supported: bool = False
-
-
 class LoginProvider:
     """The issuer at which people log in.
 
@@ -106,7 +98,7 @@ class LoginProvider:
         self._fetcher = fetcher or Fetcher(Guard(settings.issuer), seconds_max=ANSWER_S, bytes_max=ANSWER_BYTES_MAX)
         self._clock = clock or SystemClock()
         self._alone = asyncio.Lock()
-        self._known: tuple[_Metadata, SignedTokens] | None = None
+        self._known: tuple[IssuerMetadata, SignedTokens] | None = None
         self._known_at = self._failed_at = float("-inf")
         self._failure: IssuerAway | IssuerWrong = IssuerAway("the issuer was not asked yet")
 
@@ -145,7 +137,7 @@ class LoginProvider:
             IssuerAway, IssuerWrong: it is not known what this issuer says.
         """
         metadata, _ = await self._metadata()
-        if iss != self._settings.issuer if iss is not None else metadata.authorization_response_iss_parameter_supported:
+        if not metadata.may_have_sent(iss):
             raise LoginRejected("another issuer sent the browser back")
 
     async def who(self, code: str, proofs: Proofs, redirect_uri: str) -> Identity:
@@ -184,7 +176,7 @@ class LoginProvider:
             raise LoginRejected("the issuer has not checked that the address belongs to the person: email_verified")
         return msgspec.structs.replace(identity, scopes=self._settings.scopes, key_id="")
 
-    async def _exchange(self, metadata: _Metadata, code: str, proofs: Proofs, redirect_uri: str) -> JsonObject:
+    async def _exchange(self, metadata: IssuerMetadata, code: str, proofs: Proofs, redirect_uri: str) -> JsonObject:
         """What the issuer gives for a code."""
         own = self._settings
         form = {
@@ -195,7 +187,7 @@ class LoginProvider:
             "code_verifier": proofs.verifier,
         }
         headers = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
-        if own.client_secret and "client_secret_basic" in metadata.token_endpoint_auth_methods_supported:
+        if own.client_secret and "client_secret_basic" in metadata.secret_methods:
             pair = f"{quote(own.client_id, safe='')}:{quote(own.client_secret, safe='')}"
             headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         elif own.client_secret:
@@ -213,7 +205,7 @@ class LoginProvider:
             raise IssuerWrong(f"the token endpoint answered with status {fetched.status}: {_code(answer)}")
         return answer
 
-    async def _metadata(self) -> tuple[_Metadata, SignedTokens]:
+    async def _metadata(self) -> tuple[IssuerMetadata, SignedTokens]:
         """What the issuer publishes of itself, asked now and then."""
         async with self._alone:  # who comes while we ask waits for the answer
             now = self._clock.monotonic()
@@ -232,8 +224,8 @@ class LoginProvider:
                 raise type(self._failure)(str(self._failure))
             return self._known  # what was true before, while the issuer is away
 
-    async def _asked(self) -> _Metadata:
-        url = f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration"
+    async def _asked(self) -> IssuerMetadata:
+        url = openid_place(self._settings.issuer)
         try:
             fetched = await self._fetcher.get(url, {"accept": "application/json"})
         except HttpFailure as failure:
@@ -241,19 +233,17 @@ class LoginProvider:
         if fetched.status >= 500 or fetched.status == 429:
             raise IssuerAway(f"the metadata is answered with status {fetched.status}")
         try:
-            metadata = msgspec.json.decode(fetched.body, type=_Metadata)
-        except (msgspec.DecodeError, ValueError) as error:
+            metadata = read_issuer(fetched.body, "issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
+        except BadMetadata as error:
             raise IssuerWrong(f"the metadata is not that of an OpenID provider: {error}") from None
         if fetched.status != 200 or metadata.issuer != self._settings.issuer:
             raise IssuerWrong("the metadata is that of another issuer")
         parts = urlsplit(metadata.authorization_endpoint)
-        schemes = ("https", "http") if is_here(self._settings.issuer) else ("https",)
-        plain = all("!" <= letter <= "~" for letter in metadata.authorization_endpoint)
-        if parts.scheme not in schemes or not parts.hostname or "@" in parts.netloc or parts.fragment or not plain:
+        if parts.fragment or (parts.scheme == "http" and not is_here(self._settings.issuer)):
             raise IssuerWrong("the address to log in at does not begin with https://, or is not well formed")
         return metadata
 
-    def _tokens(self, metadata: _Metadata) -> SignedTokens:
+    def _tokens(self, metadata: IssuerMetadata) -> SignedTokens:
         own = self._settings
         issuer = Issuer(
             url=own.issuer,

@@ -13,21 +13,18 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-import msgspec
-from msgspec import Struct
-
 from ...core.errors import ToolError, Unavailable
 from ...core.interfaces import Clock, Context
-from ...core.json import Json
 from ...protocols.a2a.card import RemoteCard
 from ...protocols.a2a.remote_agent import AgentClient, RemoteAgent
+from ...protocols.oauth_metadata import BadMetadata, IssuerMetadata, read_issuer
 from ...protocols.openapi.card_security import needed_by, schemes_of, slots_of
 from ...protocols.openapi.model import ApiDocument, SecurityScheme
 from ...protocols.openapi.request import BuiltRequest
 from ...protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
 from ...storage.tokens import TokenStore
 from ...transport.fetcher import Fetcher
-from ...transport.guard import is_here, origin
+from ...transport.guard import is_safe, origin
 from ...transport.http import HttpFailure
 from .credentials import ApiCredentials
 
@@ -40,13 +37,6 @@ class Shown(NamedTuple):
     headers: Mapping[str, str] = {}
     query: Mapping[str, str] = {}
     secrets: tuple[str, ...] = ()
-
-
-class _Issuer(Struct, frozen=True):
-    """The settings of an issuer (OpenID Connect Discovery 1.0)."""
-
-    authorization_endpoint: str = ""
-    token_endpoint: str = ""
 
 
 class AgentCredentials:
@@ -154,19 +144,14 @@ class AgentCredentials:
             )
         return OAuthCredential(endpoint, client.client_id, client.client_secret, scopes=asked, login_url=page)
 
-    async def _issuer(self, address: str) -> _Issuer:
+    async def _issuer(self, address: str) -> IssuerMetadata:
         if not is_safe(address):
-            return _Issuer()
+            return IssuerMetadata()
         try:
             answer = await self._fetcher.get(address)
         except HttpFailure as failure:
             raise Unavailable(f"The issuer of {self._agent.called} gave no answer: {failure}.") from None
         try:
-            return msgspec.json.decode(answer.body, type=_Issuer) if answer.status == 200 else _Issuer()
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return _Issuer()
-
-
-def is_safe(address: Json) -> bool:
-    """Whether a credential may be sent to an address: encrypted, or on this machine."""
-    return isinstance(address, str) and (address.startswith("https://") or is_here(address))
+            return read_issuer(answer.body) if answer.status == 200 else IssuerMetadata()
+        except BadMetadata:
+            return IssuerMetadata()

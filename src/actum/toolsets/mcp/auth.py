@@ -253,7 +253,7 @@ class OAuth(httpx2.Auth):
         before = used.scope if used is not None and used.issuer == place.issuer else ""
         scope = _scope(place, self._auth, extract_scope_from_www_auth(challenge), [*before.split(), *scopes])
         client = await self._client(place, scope)
-        at = self._endpoint(str(place.metadata.token_endpoint), place.issuer, client)
+        at = self._endpoint(place.metadata.token_endpoint, place.issuer, client)
         try:
             got = await GRANTS[self._auth.grant](TokenRequest(place, at, scope, self._person, is_here(self._url)))
         except TokenRefused as refused:
@@ -267,7 +267,7 @@ class OAuth(httpx2.Auth):
                 tenant=self._user.tenant,
                 issuer=place.issuer,
                 token_endpoint=at.url,
-                revocation_endpoint=str(place.metadata.revocation_endpoint or ""),
+                revocation_endpoint=place.metadata.revocation_endpoint,
                 client_id=client.client_id,
                 method=client.method,
                 access_token=got.access_token,
@@ -406,6 +406,6 @@ def _scope(place: TokenSource, auth: McpAuth, challenged: str | None, before: Se
     """What to ask for: what was granted before, what the person set up, and what the server wants now."""
     wanted = challenged.split() if challenged is not None else place.scopes or ()
     scopes = dict.fromkeys([*before, *auth.scopes, *wanted])
-    if scopes and auth.grant == "code" and "offline_access" in (place.metadata.scopes_supported or ()):
+    if scopes and auth.grant == "code" and "offline_access" in place.metadata.scopes_supported:
         scopes["offline_access"] = None  # a token that can be refreshed
     return " ".join(scopes)

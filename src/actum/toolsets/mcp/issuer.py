@@ -11,23 +11,23 @@ Sources: RFC 9728 (protected resource), RFC 8414 and OpenID Connect Discovery (i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from mcp.client.auth.utils import (
-    build_oauth_authorization_server_metadata_discovery_urls,
     build_protected_resource_metadata_discovery_urls,
     is_valid_client_metadata_url,
     issuers_match,
 )
-from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, ProtectedResourceMetadata
+from mcp.shared.auth import OAuthClientInformationFull
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 from msgspec import UNSET, Struct, UnsetType, json
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from ...core.errors import Unavailable
 from ...core.user import User
 from ...protocols.mcp.config import McpAuth
+from ...protocols.oauth_metadata import BadMetadata, IssuerMetadata, issuer_places, read_issuer, read_resource
 from ...storage.tokens import Registration
 from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import AddressRefused, origin
@@ -36,7 +36,7 @@ from ..login import LoginFailed, LoginNeeded
 
 _CODE = re.compile("[a-z_]{1,40}")
 SECRET_METHODS = ("client_secret_basic", "client_secret_post")
-_Model = TypeVar("_Model", bound=BaseModel)
+_NEEDED = ("issuer", "authorization_endpoint", "token_endpoint")
 
 
 class TokenSource(NamedTuple):
@@ -51,7 +51,7 @@ class TokenSource(NamedTuple):
 
     resource: str
     issuer: str
-    metadata: OAuthMetadata
+    metadata: IssuerMetadata
     scopes: tuple[str, ...] | None
 
 
@@ -68,25 +68,26 @@ async def discover(server_url: str, hint: str | None, auth: McpAuth, fetcher: Fe
         LoginFailed: the metadata is not there, contradicts itself, or names an issuer that is not wanted.
         Unavailable: it can not be fetched now.
     """
-    resource, scopes, issuers = resource_url_from_server_url(server_url), None, None
+    resource, scopes, issuers = resource_url_from_server_url(server_url), None, tuple[str, ...]()
     for url in build_protected_resource_metadata_discovery_urls(hint, server_url):
-        found = _read(await ask(fetcher, url), ProtectedResourceMetadata)
-        if found is None:
+        answer = await ask(fetcher, url)
+        try:
+            found = read_resource(answer.body if answer.status == 200 else b"")
+        except BadMetadata:
             continue
-        named = str(found.resource)
-        if not check_resource_allowed(requested_resource=resource, configured_resource=named):
-            raise LoginFailed(f"the server's metadata is for another server: {named}")
-        resource, issuers = named, [str(issuer) for issuer in found.authorization_servers]
-        scopes = None if found.scopes_supported is None else tuple(found.scopes_supported)
+        if not check_resource_allowed(requested_resource=resource, configured_resource=found.resource):
+            raise LoginFailed(f"the server's metadata is for another server: {found.resource}")
+        resource, issuers, scopes = found.resource, found.authorization_servers, found.scopes_supported
         break
     # Servers of 2025-03-26 have no metadata of their own: their issuer is at their own origin.
-    issuer = _chosen(issuers or [_origin(server_url)], auth)
-    urls = build_oauth_authorization_server_metadata_discovery_urls(issuer if issuers else None, server_url)
-    for url in urls:
-        metadata = _read(await ask(fetcher, url), OAuthMetadata)
-        if metadata is None:
+    issuer = _chosen(issuers or (_origin(server_url),), auth)
+    for url in issuer_places(issuer)[: None if issuers else 1]:
+        answer = await ask(fetcher, url)
+        try:
+            metadata = read_issuer(answer.body if answer.status == 200 else b"", *_NEEDED)
+        except BadMetadata:
             continue
-        said = str(metadata.issuer)
+        said = metadata.issuer
         if said != issuer and (issuers or not issuers_match(said, issuer)):
             raise LoginFailed(f"the metadata of {issuer} says that it is of another issuer, {said}")
         return TokenSource(resource, said, metadata, scopes)
@@ -99,7 +100,7 @@ def check_proof(place: TokenSource) -> None:
     Raises:
         LoginFailed: the issuer does not say that it can do this.
     """
-    if "S256" not in (place.metadata.code_challenge_methods_supported or ()):
+    if "S256" not in place.metadata.code_challenge_methods_supported:
         raise LoginFailed(f"{place.issuer} does not offer S256, without which a code can be stolen")
 
 
@@ -119,7 +120,7 @@ async def register(place: TokenSource, redirect_uri: str, scope: str, user: User
         Unavailable: it can not be reached now.
     """
     endpoint = place.metadata.registration_endpoint
-    if endpoint is None:
+    if not endpoint:
         raise LoginNeeded(
             f"{place.issuer} does not register programs by itself: register one there by hand and set `client_id` "
             f"(and `secret` and `issuer`) in this server's `auth`"
@@ -129,12 +130,13 @@ async def register(place: TokenSource, redirect_uri: str, scope: str, user: User
         token_endpoint_auth_method=_method(place.metadata),
         scope=scope or UNSET,
     )
-    answer = await ask(fetcher, str(endpoint), {"content-type": "application/json"}, json.encode(wanted))
+    answer = await ask(fetcher, endpoint, {"content-type": "application/json"}, json.encode(wanted))
     if answer.status not in (200, 201):
         raise LoginFailed(f"{place.issuer} did not register this program: status {answer.status} {refusal(answer)}")
-    known = _read(answer._replace(status=200), OAuthClientInformationFull)
-    if known is None:
-        raise LoginFailed(f"{place.issuer} answered the registration with something else")
+    try:
+        known = OAuthClientInformationFull.model_validate_json(answer.body)
+    except ValidationError:
+        raise LoginFailed(f"{place.issuer} answered the registration with something else") from None
     secret = known.client_secret or ""
     method = known.token_endpoint_auth_method or ("client_secret_basic" if secret else "none")
     if method not in ("none", *SECRET_METHODS) or (method in SECRET_METHODS and not secret):
@@ -169,7 +171,7 @@ def set_up(place: TokenSource, auth: McpAuth, secrets: Mapping[str, str]) -> Reg
         raise LoginFailed(
             f"a secret is set but not for whom: set `issuer` in this server's `auth` (the server names {place.issuer})"
         )
-    supported = place.metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
+    supported = place.metadata.secret_methods
     fitting = next((method for method in SECRET_METHODS if method in supported), "client_secret_basic")
     return Registration(
         issuer=place.issuer,
@@ -202,7 +204,7 @@ class _Wanted(Struct, frozen=True, kw_only=True):
     response_types: tuple[str, ...] = ("code",)
 
 
-def _chosen(advertised: list[str], auth: McpAuth) -> str:
+def _chosen(advertised: Sequence[str], auth: McpAuth) -> str:
     """The wanted one of the issuers that a server names, or the first.
 
     Raises:
@@ -216,7 +218,7 @@ def _chosen(advertised: list[str], auth: McpAuth) -> str:
     raise LoginFailed(f"the server names {advertised[0]} as its issuer, and {auth.issuer} was set up for it")
 
 
-def _method(metadata: OAuthMetadata) -> str | UnsetType:
+def _method(metadata: IssuerMetadata) -> str | UnsetType:
     """How to show who we are: a program on a person's machine keeps no secret, so `none` is preferred."""
     supported = metadata.token_endpoint_auth_methods_supported
     if supported is None:
@@ -276,13 +278,3 @@ def error_code(text: str) -> str:
 
 class _Error(Struct, frozen=True):
     error: str = ""
-
-
-def _read(answer: Fetched, model: type[_Model]) -> _Model | None:
-    """The document of an answer; None where there is none of this kind. Its values stay out of errors."""
-    if answer.status != 200:
-        return None
-    try:
-        return model.model_validate_json(answer.body)
-    except ValidationError:
-        return None
