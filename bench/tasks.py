@@ -36,6 +36,7 @@ from actum.core.errors import ActumError
 from actum.core.interfaces import Journal
 from actum.core.record import CallsRequested, Started
 from actum.core.task import Backoff, TaskOptions, TaskState
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.children import LocalSettings
@@ -180,7 +181,9 @@ async def _taking(path: Path) -> float:
     call = ToolCall("call", "_add", {"a": 1, "b": 2})
     for begin in range(0, QUEUED, 500):
         users = [f"user{at % 50}" for at in range(begin, begin + 500)]
-        await asyncio.gather(*(queue.accept_call(runner, call, TaskOptions(), principal=user) for user in users))
+        await asyncio.gather(
+            *(queue.accept_call(runner, call, TaskOptions(), RunOptions(principal=user)) for user in users)
+        )
     best = float("inf")
     for _ in range(20):
         began = time.perf_counter()

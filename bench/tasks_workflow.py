@@ -18,6 +18,7 @@ from actum.core.errors import Busy, UnknownName
 from actum.core.interfaces import Answer, Journal
 from actum.core.record import InputRequested
 from actum.core.task import TaskOptions
+from actum.runs.options import ConversationOptions
 from actum.tasks.queue import TaskQueue
 
 TOOLS = """
@@ -92,7 +93,7 @@ class KilledWorkflows:
     async def accept(self, options: TaskOptions) -> None:
         """Accept one more."""
         n = 1_000 * (len(self.runs) + 1)
-        line = await self._queue.accept_workflow(self._workflows.get("whole"), {"n": n}, options)
+        line = await self._queue.accept_workflow(self._workflows.get("whole"), {"n": n}, options, ConversationOptions())
         self.runs[n] = line.run_id
 
     async def answer(self) -> bool:

@@ -22,6 +22,7 @@ from actum.journal.audit import audit_lines
 from actum.journal.conversations import family
 from actum.journal.export import check_journal
 from actum.journal.memory import MemoryJournal
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.server.api.runs.views import EventFold
 from actum.storage.place import open_journal
@@ -75,7 +76,7 @@ async def records(journal: Journal, run_id: str = "r") -> list[object]:
 @pytest.mark.parametrize("name", ["save", "save_in_thread"])
 async def test_a_note_stands_on_record_before_the_outcome_of_its_call(name: str) -> None:
     journal = MemoryJournal(record_kinds=KINDS)
-    await Runner([save, save_in_thread], journal=journal).call([call(name)], by="person", run_id="r")
+    await Runner([save, save_in_thread], journal=journal).call([call(name)], RunOptions(run_id="r"), by="person")
     found = await records(journal)
     assert [type(record) for record in found] == [Started, CallsRequested, Intended, Noted, CallCompleted, Ended]
     noted = found[3]
@@ -93,7 +94,7 @@ async def test_secrets_are_left_out_of_a_note() -> None:
 
     journal = MemoryJournal(record_kinds=KINDS)
     runner = Runner([keep], journal=journal, secrets={"token": "a-long-secret"})
-    await runner.call([ToolCall("1", "keep", {})], by="person", run_id="r")
+    await runner.call([ToolCall("1", "keep", {})], RunOptions(run_id="r"), by="person")
     (noted,) = [record for record in await records(journal) if isinstance(record, Noted)]
     assert b"a-long-secret" not in noted.body
     assert b"hunter22" not in noted.body
@@ -109,7 +110,9 @@ async def test_a_note_that_can_not_do_without_a_secret_is_refused() -> None:
         return "kept"
 
     journal = MemoryJournal(record_kinds=KINDS)
-    result = await Runner([keep], journal=journal).call([ToolCall("1", "keep", {})], by="person", run_id="r")
+    result = await Runner([keep], journal=journal).call(
+        [ToolCall("1", "keep", {})], RunOptions(run_id="r"), by="person"
+    )
     assert result.calls[0][1].error is not None
     assert not [record for record in await records(journal) if isinstance(record, Noted)]
     assert "71234567" not in str(await records(journal))
@@ -125,11 +128,11 @@ async def test_nothing_is_noted_after_the_call_nor_without_the_feature() -> None
         return "kept"
 
     journal = MemoryJournal(record_kinds=KINDS)
-    await Runner([keep], journal=journal).call([ToolCall("1", "keep", {})], by="person", run_id="r")
+    await Runner([keep], journal=journal).call([ToolCall("1", "keep", {})], RunOptions(run_id="r"), by="person")
     with pytest.raises(UsageError, match="bookmarks/saved comes too late: the call that notes it is over"):
         kept[0].note(Saved("x"))
     plain = MemoryJournal()
-    await Runner([keep], journal=plain).call([ToolCall("1", "keep", {})], by="person", run_id="r")
+    await Runner([keep], journal=plain).call([ToolCall("1", "keep", {})], RunOptions(run_id="r"), by="person")
     with pytest.raises(UsageError, match="Saved is a record of no feature that is on"):
         kept[1].note(Saved("x"))
     outside = Context(run_id="", call=call(), key="", attempt=1, principal="", deps=None, attachments={})
@@ -140,7 +143,7 @@ async def test_nothing_is_noted_after_the_call_nor_without_the_feature() -> None
 @pytest.mark.parametrize(("kinds", "shown"), [(KINDS, SHOWN), (RecordKinds(), UNREAD)], ids=["with", "without"])
 async def test_every_reader_tells_a_note(place: str, kinds: RecordKinds, shown: str) -> None:
     writing = open_journal(place, record_kinds=KINDS)
-    await Runner([save], journal=writing).call([call()], by="person", run_id="r")
+    await Runner([save], journal=writing).call([call()], RunOptions(run_id="r"), by="person")
     await writing.close()
     journal = open_journal(place, record_kinds=kinds)
     entries = await journal.read("r")
@@ -166,7 +169,7 @@ async def test_every_reader_tells_a_note(place: str, kinds: RecordKinds, shown: 
 async def test_a_run_goes_on_only_where_its_needed_note_is_read(place: str) -> None:
     calls = [call(needed=True), ToolCall("c2", "ask", {})]
     one = open_journal(place, record_kinds=KINDS)
-    paused = await Runner([save, ask], journal=one).call(calls, by="person", run_id="r")
+    paused = await Runner([save, ask], journal=one).call(calls, RunOptions(run_id="r"), by="person")
     assert paused.status == "paused"
     before = len(await one.read("r"))
     other = open_journal(place)  # of a server that does not have the feature

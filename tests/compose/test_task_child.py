@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from actum.agents.agent import AgentOptions
 from actum.compose.agents import open_agents
 from actum.compose.settings import read_settings
 from actum.compose.task_child import COMMAND, SettingsBuilder, Setup, open_builder
@@ -45,7 +46,7 @@ async def test_of_two_versions_of_an_agent_only_the_one_that_fits_goes_on(tmp_pa
     journal = SQLiteJournal(tmp_path / "journal.db")
     queue = TaskQueue(journal, clock=SystemClock())
     async with open_agents(settings, {}, old, journal=journal) as agents:
-        line = await queue.accept_run(agents.get("coded"), "write to ann", TaskOptions())
+        line = await queue.accept_run(agents.get("coded"), "write to ann", TaskOptions(), AgentOptions())
     # Settings that change after the task was accepted: the labels of an agent belong to its digest.
     other = written(tmp_path / "three", SETTINGS + '\n[tools."send"]\neffects = ["destroy"]\n')
     changed = read_settings(other, {}, {})

@@ -25,6 +25,7 @@ from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.core.record import Started
 from actum.core.task import TaskOptions
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.tasks.attempt import attempt, settle
 from actum.tasks.queue import TaskQueue
@@ -215,7 +216,7 @@ async def tell_call(journal: Journal, run_id: str, ledger: Ledger) -> RunResult:
     begun = await journal.read(run_id)
     if len(begun) == 1:
         begun, run_id = [], f"{run_id}.anew"
-    result = await (runner.resume(run_id) if begun else runner.call([call], by="client", run_id=run_id))
+    result = await (runner.resume(run_id) if begun else runner.call([call], RunOptions(run_id=run_id), by="client"))
     while result.status == "paused":
         result = await runner.resume(run_id, answers(result))
     return result

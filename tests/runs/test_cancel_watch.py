@@ -11,6 +11,7 @@ from actum.core.call import ToolCall
 from actum.core.claim import claim_of_cancel
 from actum.core.event import RunResult
 from actum.journal.memory import MemoryJournal
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.testing import ScriptedModel
 
@@ -38,7 +39,7 @@ async def test_a_run_that_another_wants_cancelled_ends_as_stopped_and_its_progra
 
     async def program(kind: str) -> RunResult:
         if kind == "call":
-            result: RunResult = await runner.call([ToolCall("1", "wait", {})], by="person", run_id=kind)
+            result: RunResult = await runner.call([ToolCall("1", "wait", {})], RunOptions(run_id=kind), by="person")
         else:
             result = await agent.run("wait", run_id=kind)
         task = asyncio.current_task()
@@ -99,7 +100,7 @@ async def test_the_programs_own_cancellation_stays_a_cancellation_also_where_ano
         begun.clear()
         heard.clear()
         run_id = f"r{both}"
-        work = asyncio.create_task(runner.call([ToolCall("1", "wait", {})], by="person", run_id=run_id))
+        work = asyncio.create_task(runner.call([ToolCall("1", "wait", {})], RunOptions(run_id=run_id), by="person"))
         await begun.wait()
         if both:
             async with asyncio.timeout(10), journal.claim(claim_of_cancel(run_id)):
@@ -127,7 +128,7 @@ def test_runs_are_watched_in_each_event_loop_that_a_program_begins() -> None:
     runner = Runner([wait], journal=journal)
 
     async def once(run_id: str) -> str:
-        work = asyncio.create_task(runner.call([ToolCall("1", "wait", {})], by="person", run_id=run_id))
+        work = asyncio.create_task(runner.call([ToolCall("1", "wait", {})], RunOptions(run_id=run_id), by="person"))
         await _cancelled(journal, run_id, begun, work)
         return work.result().stop_reason
 

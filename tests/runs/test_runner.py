@@ -20,6 +20,7 @@ from actum.core.record import CallCompleted, CallsRequested, Ended, Entry, Inten
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.policy.rules import Require, Rule, Rules
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner, Setting
 from actum.testing import FakeClock, Said, ScriptedApprover, ScriptedModel
 
@@ -57,7 +58,7 @@ async def test_only_an_id_that_somebody_chose_is_looked_for_in_the_journal() -> 
     await Runner([add], journal=journal).call(asked, by="person")
     await Agent(ScriptedModel(["Done."]), [add], journal=journal).run("go")
     assert journal.looked_for == []
-    await Runner([add], journal=journal).call(asked, by="person", run_id="chosen")
+    await Runner([add], journal=journal).call(asked, RunOptions(run_id="chosen"), by="person")
     with pytest.raises(UsageError, match="there is a run 'chosen' already"):
         await Agent(ScriptedModel(["Done."]), [add], journal=journal).run("go", run_id="chosen")
     assert journal.looked_for == ["chosen", "chosen"]
@@ -65,7 +66,7 @@ async def test_only_an_id_that_somebody_chose_is_looked_for_in_the_journal() -> 
 
 async def test_a_call_without_a_model_is_on_record_with_who_asked_and_is_made_once() -> None:
     runner, heard = Runner([add], name="desk"), list[Event]()
-    result = await runner.call([call()], by="person", principal="ada", run_id="r", emit=heard.append)
+    result = await runner.call([call()], RunOptions(principal="ada", run_id="r", emit=heard.append), by="person")
     assert (result.status, result.calls[0][1].text, result.steps, result.messages) == ("done", "5", 0, ())
     records = [entry.record for entry in await runner.journal.read("r")]
     assert [type(record) for record in records] == [Started, CallsRequested, Intended, CallCompleted, Ended]
@@ -78,7 +79,7 @@ async def test_a_call_without_a_model_is_on_record_with_who_asked_and_is_made_on
     assert again.calls == result.calls
     assert len(await runner.journal.read("r")) == len(records)
     with pytest.raises(UsageError, match="there is a run 'r' already"):
-        await runner.call([call()], by="person", run_id="r")
+        await runner.call([call()], RunOptions(run_id="r"), by="person")
 
 
 @pytest.mark.row("C4")
@@ -133,7 +134,7 @@ async def test_what_an_agents_model_makes_up_is_not_the_word_of_the_person_who_c
 
 async def test_a_call_that_waits_is_answered_in_the_inbox_and_gone_on_with() -> None:
     runner = Runner([send], policy=Rules(Rule("ask", tools="send")))
-    paused = await runner.call([call("send", to="ada")], by="client", principal="ada")
+    paused = await runner.call([call("send", to="ada")], RunOptions(principal="ada"), by="client")
     assert (paused.status, paused.pending[0].kind) == ("paused", "approval")
     origins = [origin.source for found in paused.pending[0].origins.values() for origin in found]
     assert set(origins) == {"client"}
@@ -178,7 +179,7 @@ async def test_a_run_that_was_cancelled_says_so_and_its_call_is_in_doubt() -> No
         return "paid"
 
     runner = Runner([pay])
-    task = asyncio.ensure_future(runner.call([call("pay", amount=5)], by="client", run_id="r"))
+    task = asyncio.ensure_future(runner.call([call("pay", amount=5)], RunOptions(run_id="r"), by="client"))
     await began.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -11,6 +11,7 @@ from actum import Agent, Context, tool
 from actum.core.call import ToolCall
 from actum.core.secret_store import SecretValue
 from actum.core.user import User
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.storage.secret_file import SecretFile
 from actum.storage.secret_key import GivenKey, SecretKey
@@ -39,7 +40,7 @@ async def test_runs_of_many_users_at_once_each_get_their_own_secret(store: Secre
     users = list(expected) * 5
 
     async def asked(user: str) -> str:
-        result = await runner.call([ToolCall("1", "crm", {})], by="client", principal=user)
+        result = await runner.call([ToolCall("1", "crm", {})], RunOptions(principal=user), by="client")
         return result.calls[0][1].text
 
     told = await asyncio.gather(*(asked(user) for user in users))
@@ -73,7 +74,9 @@ async def test_a_store_that_can_not_be_read_fails_the_call_and_gives_no_other_va
     store: SecretFile, tmp_path: Path
 ) -> None:
     other = SecretFile(store.path, GivenKey(SecretKey(b"fedcba9876543210" * 4, "the test")))
-    result = await Runner([crm], secrets=other).call([ToolCall("1", "crm", {})], by="client", principal="ann")
+    result = await Runner([crm], secrets=other).call(
+        [ToolCall("1", "crm", {})], RunOptions(principal="ann"), by="client"
+    )
     failure = result.calls[0][1].error
     assert failure is not None
     assert str(tmp_path) not in failure.message
@@ -84,7 +87,7 @@ async def test_a_user_of_another_tenant_gets_no_secret_of_the_user_of_the_same_n
     store.set("crm_key", SecretValue("the south key"), User("south", "ann"))
     for tenant in ("north", "south"):
         asked = [ToolCall("1", "crm", {})]
-        result = await Runner([crm], secrets=store).call(asked, by="client", principal="ann", tenant=tenant)
+        result = await Runner([crm], secrets=store).call(asked, RunOptions(principal="ann", tenant=tenant), by="client")
         assert result.calls[0][1].text == f"the {tenant} key"[::-1]
 
 

@@ -22,6 +22,7 @@ from actum.core.message import Reply, UserMessage
 from actum.core.user import User
 from actum.journal.memory import MemoryJournal
 from actum.protocols.mcp.config import McpServer
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.server.access import Access
 from actum.server.mcp.auth import access_token, identity_of
@@ -153,7 +154,7 @@ async def test_limits_of_a_user_are_those_of_a_tenants_user() -> None:
 
     runner = Runner([look], limits=Limits(users=UserLimits(per_minute=1)))
     made = [
-        await runner.call([ToolCall("1", "look", {})], by="person", principal="ann", tenant=tenant)
+        await runner.call([ToolCall("1", "look", {})], RunOptions(principal="ann", tenant=tenant), by="person")
         for tenant in ("north", "north", "south")
     ]
     assert [result.error.code if result.error else "" for ((_, result),) in (each.calls for each in made)] == [
@@ -173,7 +174,7 @@ async def test_a_tenant_whose_calls_fail_keeps_no_other_tenant_from_the_service(
 
     runner = Runner([fetch], limits=Limits(failures=1, attempts=1))
     made = [
-        await runner.call([ToolCall("1", "fetch", {})], by="person", principal="ann", tenant=tenant)
+        await runner.call([ToolCall("1", "fetch", {})], RunOptions(principal="ann", tenant=tenant), by="person")
         for tenant in ("north", "north", "south")
     ]
     codes = [result.error.code if result.error else "" for ((_, result),) in (each.calls for each in made)]

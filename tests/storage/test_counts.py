@@ -15,6 +15,7 @@ from actum import Agent, Limits, ToolCall, UserLimits, tool
 from actum.core.counts import Rate
 from actum.core.interfaces import Journal
 from actum.core.message import Reply, Usage
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.storage.database import Row
 from actum.storage.journal import DatabaseJournal
@@ -28,6 +29,7 @@ PROCESS = """
 import asyncio, sys
 from actum import Limits, ToolCall, ToolLimits, UserLimits, tool
 from actum.core.interfaces import Journal
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.storage.database import Row
 from actum.storage.journal import DatabaseJournal
@@ -51,7 +53,7 @@ async def main():
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     for number in range(10 if what != "stay" else 1):
-        await runner.call([ToolCall("1", "look", {})], by="person", principal="ann", tenant=tenant)
+        await runner.call([ToolCall("1", "look", {})], RunOptions(principal="ann", tenant=tenant), by="person")
     print("over", flush=True)
     await runner.journal.close()
 asyncio.run(main())
@@ -146,12 +148,12 @@ async def test_a_budget_of_a_day_and_the_runs_under_way_are_counted_over_all_who
         Runner([stay], name="till", limits=Limits(users=UserLimits(runs=1)), journal=shared.open()) for _ in range(2)
     ]
     call = [ToolCall("1", "stay", {})]
-    first = asyncio.create_task(runners[0].call(call, by="person", principal="ann"))
+    first = asyncio.create_task(runners[0].call(call, RunOptions(principal="ann"), by="person"))
     await inside.wait()
-    assert (await runners[1].call(call, by="person", principal="ann")).stop_reason == "user_runs"
+    assert (await runners[1].call(call, RunOptions(principal="ann"), by="person")).stop_reason == "user_runs"
     leave.set()
     assert (await first).status == "done"
-    assert (await runners[1].call(call, by="person", principal="ann")).status == "done"
+    assert (await runners[1].call(call, RunOptions(principal="ann"), by="person")).status == "done"
 
 
 async def test_a_minute_and_a_day_pass_and_a_clock_that_was_ahead_holds_nobody_back_for_longer(shared: Store) -> None:
@@ -184,7 +186,7 @@ async def test_without_limits_nothing_is_asked_of_the_counts(file: Store) -> Non
     journal = file.open()
     asked = len(await written(journal))
     runner = Runner([look], journal=journal)
-    assert (await runner.call([ToolCall("1", "look", {})], by="person", principal="ann")).status == "done"
+    assert (await runner.call([ToolCall("1", "look", {})], RunOptions(principal="ann"), by="person")).status == "done"
     assert (runner._meters.gated, len(await written(journal))) == (False, asked)
 
 

@@ -22,6 +22,7 @@ from actum.journal.audit import audit
 from actum.journal.export import check_journal, entry_line
 from actum.journal.memory import MemoryJournal
 from actum.journal.secrets import copied
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.testing import ScriptedModel
 from actum.toolsets.function.function import FunctionTool
@@ -221,7 +222,7 @@ async def test_wrong_arguments_are_refused_without_the_value(store: Store) -> No
 
 async def test_a_call_that_a_person_asks_for_directly_hides_its_secrets_in_the_list_of_runs(store: Store) -> None:
     desk, journal = Desk(approval=False), store.open()
-    result = await Runner([desk.login], journal=journal).call([CALL], by="person", principal="ann")
+    result = await Runner([desk.login], journal=journal).call([CALL], RunOptions(principal="ann"), by="person")
     assert (result.status, desk.given) == ("done", [VALUE])
     (line,) = await journal.runs()
     assert line.question == 'login(user="ann", password="[secret]")'

@@ -15,6 +15,7 @@ from actum.core.record import Started
 from actum.core.task import TaskLine, TaskOptions
 from actum.journal.recording import RunState
 from actum.policy.rules import Rule, Rules
+from actum.runs.options import RunOptions
 from actum.runs.run import Finish, Stopping
 from actum.runs.runner import Begins, Runner
 from actum.tasks.attempt import LeftTask, attempt
@@ -81,7 +82,7 @@ class Desk:
         """Accept a call as a task."""
         call = ToolCall("call", name, dict(arguments) or {"what": "x"})
         options = options or TaskOptions()
-        return await self.queue.accept_call(self.runner, call, options, principal=principal, tenant=tenant)
+        return await self.queue.accept_call(self.runner, call, options, RunOptions(principal=principal, tenant=tenant))
 
     async def build(self, started: Started) -> Resumable:
         """As the `Builder` of a worker."""

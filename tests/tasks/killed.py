@@ -19,6 +19,7 @@ from actum.core.clock import SystemClock
 from actum.core.interfaces import Journal
 from actum.core.record import Started
 from actum.core.task import TaskLine, TaskOptions
+from actum.runs.options import ConversationOptions
 from actum.storage.place import open_journal
 from actum.tasks.attempt import attempt, settle
 from actum.tasks.queue import TaskQueue
@@ -94,7 +95,7 @@ class Task(NamedTuple):
         clock = SystemClock()
         queue = TaskQueue(journal, clock=clock)
         options = TaskOptions(unique_key=self.name, max_retries=100)
-        line = await queue.accept_workflow(whole, {"items": [0, 1, 2]}, options)
+        line = await queue.accept_workflow(whole, {"items": [0, 1, 2]}, options, ConversationOptions())
         if line.state == "running":  # its process has ended
             await settle(journal, line.run_id, clock=clock, is_free=True)
         if (await queue.look(line.run_id)).line.state == "waiting":

@@ -17,6 +17,7 @@ from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Journal
 from actum.core.task import Backoff, TaskLine, TaskOptions
+from actum.runs.options import RunOptions
 from actum.tasks.dispatcher import Dispatcher
 from actum.tasks.queue import TaskQueue, TaskView
 from actum.transport.process import start_of
@@ -48,7 +49,7 @@ class Office:
     ) -> TaskLine:
         """Accept a call of a tool."""
         call = ToolCall("call", tool, dict(arguments))
-        return await self.queue.accept_call(self.runner, call, options or TaskOptions(), tenant=tenant)
+        return await self.queue.accept_call(self.runner, call, options or TaskOptions(), RunOptions(tenant=tenant))
 
     async def ended(self, line: TaskLine) -> TaskView:
         """How a task ended, or that it waits."""

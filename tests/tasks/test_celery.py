@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from actum.agents.agent import AgentOptions
 from actum.compose.agents import open_agents
 from actum.compose.journals import open_journal
 from actum.compose.serving import BROKER_AWAY, Serving
@@ -259,7 +260,7 @@ async def test_a_worker_with_another_version_of_the_agent_leaves_the_run_for_one
     journal = open_journal(settings, {})
     queue = TaskQueue(journal, clock=SystemClock())
     async with open_agents(settings, {}, fits, journal=journal) as agents:
-        line = await queue.accept_run(agents.get("coded"), "write to ann", TaskOptions())
+        line = await queue.accept_run(agents.get("coded"), "write to ann", TaskOptions(), AgentOptions())
     with worker_process(other, store.place) as unfit:
         log = await asyncio.to_thread(said_by, unfit, "left for a worker whose settings fit")
         assert line.run_id in log

@@ -19,6 +19,7 @@ from actum.core.json import JsonObject
 from actum.core.record import CLOCK, Ended, InputGiven, NodeLeft, Started, TaskQueued
 from actum.core.task import TaskOptions
 from actum.journal.recording import RunState
+from actum.runs.options import ConversationOptions
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
@@ -69,7 +70,7 @@ class Desk:
 
 async def test_waits_end_when_their_time_has_come_each_once_and_in_whatever_process(store: Store) -> None:
     desk = Desk(store)
-    line = await desk.queue.accept_workflow(desk.workflow, {}, TaskOptions())
+    line = await desk.queue.accept_workflow(desk.workflow, {}, TaskOptions(), ConversationOptions())
     run_id = line.run_id
     beside = await desk.workflow.run({})  # no task: whoever began the run goes on with it
     assert await desk.go_on(run_id) == "waiting"
@@ -88,7 +89,7 @@ async def test_waits_end_when_their_time_has_come_each_once_and_in_whatever_proc
 
 async def test_a_wait_that_ends_while_its_run_is_driven_ends_at_a_later_look(store: Store) -> None:
     desk = Desk(store)
-    run_id = (await desk.queue.accept_workflow(desk.workflow, {}, TaskOptions())).run_id
+    run_id = (await desk.queue.accept_workflow(desk.workflow, {}, TaskOptions(), ConversationOptions())).run_id
     await desk.go_on(run_id)
     waits = EndedWaits(desk.journal, desk.clock)
     desk.clock.advance(601)

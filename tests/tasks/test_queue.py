@@ -27,6 +27,7 @@ from actum.journal.recording import CallRef, RunState
 from actum.runs.runner import Runner
 from actum.storage.tasks import DatabaseTasks
 from actum.tasks.attempt import LeftTask, settle, timed_out
+from actum.tasks.children import TaskChildren
 from actum.tasks.local import LocalDispatcher
 from actum.tasks.queue import DAY_S, TaskLimits, TaskQueue
 from actum.tasks.waits import POLL_S, TaskWaits
@@ -349,7 +350,8 @@ async def test_the_sweep_settles_what_nobody_carries_out_and_what_is_too_late(de
         desk.journal.append(done.run_id, TaskStarted(1, "w9"))
         desk.journal.append(done.run_id, Ended("done"))
     clock.advance(11)
-    dispatcher = LocalDispatcher(desk.journal, ["false"], setup=b"{}", environment={}, clock=clock)
+    children = TaskChildren(desk.journal, ["false"], setup=b"{}", environment={}, clock=clock)
+    dispatcher = LocalDispatcher(desk.journal, children, clock=clock)
     async with desk.journal.claim(driven.run_id):
         await dispatcher.sweep()
     lines = {line.run_id: line for line in await desk.queue.list()}

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from actum.agents.agent import AgentOptions
 from actum.compose.agents import open_agents
 from actum.compose.settings import read_settings
 from actum.compose.task_child import SettingsBuilder
@@ -93,7 +94,7 @@ class Tasks:
             read_settings(self.folders[True], {}, {}), {}, self.folders[True], journal=self.journal
         ) as agents:
             options = TaskOptions(timeout_s=timeout_s)
-            return (await self.queue.accept_run(agents.get("coded"), "write to ann", options)).run_id
+            return (await self.queue.accept_run(agents.get("coded"), "write to ann", options, AgentOptions())).run_id
 
     async def attempt(self, task: str, *, fits: bool) -> TaskLine | LeftTask:
         folder = self.folders[fits]

@@ -18,6 +18,7 @@ from actum.compose.workflows import Workflows
 from actum.core.interfaces import Journal
 from actum.core.record import Intended, NodeLeft
 from actum.core.task import TaskLine, TaskOptions
+from actum.runs.options import ConversationOptions
 from actum.storage.place import open_journal as open_at
 from actum.workflow import Workflow
 from actum.workflow.load import read_definition
@@ -151,7 +152,7 @@ class Desk(Office):
 
     async def begin(self, name: str, options: TaskOptions = AGAIN) -> TaskLine:
         """Accept a run of a workflow."""
-        return await self.queue.accept_workflow(self.workflows.get(name), {}, options)
+        return await self.queue.accept_workflow(self.workflows.get(name), {}, options, ConversationOptions())
 
     async def left(self, line: TaskLine) -> list[str]:
         """The nodes that the run has left."""

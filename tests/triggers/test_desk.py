@@ -25,6 +25,7 @@ from actum.core.record import Started
 from actum.core.task import TaskLine, TaskOptions
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
+from actum.runs.options import ConversationOptions
 from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
 from actum.tasks.queue import TaskQueue
@@ -89,9 +90,8 @@ class Hall:
             made,
             inputs,
             options,
+            ConversationOptions(principal=principal, tenant=tenant),
             given_by="event",
-            principal=principal,
-            tenant=tenant,
             queued_max=table.queued_max,
         )
 

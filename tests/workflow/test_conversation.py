@@ -15,6 +15,7 @@ from actum.core.record import TaskQueued
 from actum.core.task import TaskOptions
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
+from actum.runs.options import ConversationOptions
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 from actum.workflow.conversation import OPEN_RUNS_MAX
@@ -156,7 +157,7 @@ def test_a_variable_stands_either_in_vars_or_in_conversation() -> None:
 async def queued(flow: Workflow, word: str, run_id: str, conversation: str = "c") -> str:
     """A run that is put on record, and waits to be begun."""
     task = TaskQueued(options=TaskOptions(), due=0.0)
-    return await flow.queue({"word": word}, task, conversation=conversation, run_id=run_id)
+    return await flow.queue({"word": word}, task, ConversationOptions(conversation=conversation, run_id=run_id))
 
 
 async def test_a_queued_run_sees_the_variables_as_they_are_when_it_begins(tmp_path: Path) -> None:

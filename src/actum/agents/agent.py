@@ -68,17 +68,17 @@ from ..core.record import (
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
 from ..core.tool import Tool
-from ..core.trace import NO_WAY, checked_traceparent, way_in
 from ..core.under_way import call_under_way
 from ..core.user import User
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
-from ..runs.below import OnBehalf, below, from_agent, handed_down, id_below, is_begun, on_behalf, told_above
+from ..runs.below import acts_for, below, from_agent, handed_down, id_below, is_begun, on_behalf, told_above
 from ..runs.given_tools import Toolish
-from ..runs.recorded import checked_id, checked_roles, checked_text, sound
+from ..runs.options import ConversationOptions, Emit, RunOptions
+from ..runs.recorded import checked_id, checked_text, sound
 from ..runs.run import Stopping
-from ..runs.runner import Answers, Begins, Emit, ModelSide, Runner, Setting
+from ..runs.runner import Answers, Begins, ModelSide, Runner, Setting
 from ..runs.streaming import streamed, without_loop
 from ..runs.wording import Phrases
 from ..toolsets.wrappers import innermost
@@ -108,8 +108,8 @@ KEPT_RUNS = 2
 """So many of the latest runs of a conversation stay as they are when it is summed up."""
 
 
-class RunOptions(TypedDict, total=False):
-    """What `Agent.run` takes besides the question, for those that pass it on."""
+class RunKeywords(TypedDict, total=False):
+    """The keywords of `Agent.run`, for those that pass them on."""
 
     messages: Sequence[Message] | None
     conversation: str
@@ -132,6 +132,18 @@ class RunOptions(TypedDict, total=False):
     told: Sequence[UserMessage]
     holder: Holder | None
     settings: ModelSettings | None
+
+
+class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
+    """The keywords of `Agent.run` below it."""
+
+    messages: Sequence[Message] | None = None
+    after: str = ""
+    attachments: Sequence[MediaPart] = ()
+    names: Sequence[str] = ()
+    door: JsonObject | None = None
+    told: Sequence[UserMessage] = ()
+    settings: ModelSettings | None = None
 
 
 class AgentFields(TypedDict, total=False):
@@ -356,73 +368,61 @@ class Agent(Generic[Output]):
             UnknownName: `after` names no run of this owner.
             Busy: somebody else is adding to this conversation.
         """
-        options: RunOptions = {
-            "messages": messages,
-            "conversation": conversation,
-            "owner": owner,
-            "after": after,
-            "context": context,
-            "principal": principal,
-            "tenant": tenant,
-            "roles": roles,
-            "key_id": key_id,
-            "run_id": run_id,
-            "attachments": attachments,
-            "approver": approver,
-            "peer": peer,
-            "trace": trace,
-            "tracestate": tracestate,
-            "request": request,
-            "holder": holder,
-            "settings": settings,
-            "names": names,
-            "door": door,
-            "told": told,
-        }
+        options = AgentOptions(
+            messages=messages,
+            conversation=conversation,
+            owner=owner,
+            after=after,
+            context=context,
+            principal=principal,
+            tenant=tenant,
+            roles=roles,
+            key_id=key_id,
+            run_id=run_id,
+            attachments=attachments,
+            approver=approver,
+            peer=peer,
+            trace=trace,
+            tracestate=tracestate,
+            request=request,
+            holder=holder,
+            settings=settings,
+            names=names,
+            door=door,
+            told=told,
+            emit=emit,
+        )
         above = call_under_way()
         if above is not None:
-            return await self._run_below(above, question, options, emit)
-        async with self._beginning(question, options, emit) as (run, started, before, setting):
+            return await self._run_below(above, UserMessage.of(question), options)
+        async with self._beginning(UserMessage.of(question), options) as (run, started, before, setting):
             return await self._begin(run, started, before, setting)
 
-    async def _run_below(
-        self, above: Context, question: str | UserMessage, options: RunOptions, emit: Emit | None
-    ) -> RunResult[Output]:
+    async def _run_below(self, above: Context, said: UserMessage, options: AgentOptions) -> RunResult[Output]:
         """Answer a question of the code of a call; or go on with the run that an earlier attempt at the call began.
 
         Raises:
             InputRequired: the run waits: the call that began it waits with it.
         """
-        given = OnBehalf(
-            options.get("principal", ""), options.get("tenant", ""), options.get("roles", ()), options.get("key_id", "")
-        )
-        whose = on_behalf(given, above)
-        said = UserMessage.of(question)
-        run_id = options.get("run_id") or id_below(above, self.name, said, options.get("conversation", ""), whose)
-        options = {
-            **options,
-            "run_id": run_id,
-            "principal": whose.principal,
-            "tenant": whose.tenant,
-            "roles": whose.roles,
-            "key_id": whose.key_id,
-        }
+        options = on_behalf(options, above)
+        run_id = options.run_id or id_below(above, self.name, said, options.conversation, acts_for(options))
         if await is_begun(run_id, self.runner.journal_below(above), above):
-            setting = self._setting(options, emit, above)
+            setting = self._setting(options, above)
             result = await self._go_on(run_id, partial(handed_down, above.answers), setting)
         else:
-            async with self._beginning(said, options, emit, above) as (run, started, before, setting):
+            options = msgspec.structs.replace(options, run_id=run_id)
+            async with self._beginning(said, options, above) as (run, started, before, setting):
                 result = await self._begin(run, started, before, setting)
         told_above(result)
         return result
 
-    async def queue(self, question: str | UserMessage, task: TaskQueued, **options: Unpack[RunOptions]) -> str:
+    async def queue(self, question: str | UserMessage, task: TaskQueued, options: AgentOptions) -> str:
         """Put a question on record as a task, to be answered later: by `resume`, in this process or another.
 
         Args:
             question: what the user says.
             task: what was asked for beside the question.
-            options: as for `run`; `context`, `approver`, `peer` and `holder` are not on record, and are not used.
+            options: as for `run`; what is not on record is not used.
 
         Returns:
             The id of the run, which is also the task's.
@@ -431,7 +431,7 @@ class Agent(Generic[Output]):
             UsageError: as for `run`.
             Busy: somebody else is adding to this conversation, or is beginning a run of this id.
         """
-        async with self._beginning(question, options, None) as (run_id, started, _, setting):
+        async with self._beginning(UserMessage.of(question), options) as (run_id, started, _, setting):
             setting.budget.price(self.model.name)  # or nothing is begun
             await self.runner.start(run_id, started, setting)
             self.journal.append(run_id, task)
@@ -440,7 +440,7 @@ class Agent(Generic[Output]):
 
     @asynccontextmanager
     async def _beginning(
-        self, question: str | UserMessage, options: RunOptions, emit: Emit | None, above: Context | None = None
+        self, question: UserMessage, options: AgentOptions, above: Context | None = None
     ) -> AsyncIterator[tuple[str, Started, Sequence[Message], Setting]]:
         """A block that has claimed a new run, with all that the run begins with; the arguments are those of `run`.
 
@@ -450,27 +450,21 @@ class Agent(Generic[Output]):
         Returns:
             The id of the run, its first record, what was said before, and what the run finds around it.
         """
-        run_id, messages = options.get("run_id"), options.get("messages")
-        conversation, after = options.get("conversation", ""), options.get("after", "")
-        principal, tenant, owner = options.get("principal", ""), options.get("tenant", ""), options.get("owner")
-        roles, settings = options.get("roles", ()), options.get("settings")
-        trace, tracestate = checked_traceparent(options.get("trace", "")), options.get("tracestate", "")
-        drawn = run_id is None
-        run_id = new_id("run") if run_id is None else checked_id(run_id)
-        principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
+        drawn, messages = options.run_id is None, options.messages
+        run_id = new_id("run") if options.run_id is None else checked_id(options.run_id)
+        options = options.checked()
         if self._naming is not None:
-            self._check_use(self._naming, principal, roles, conversation or after)
-        tenant = checked_text("tenant", tenant)
-        whose = User(tenant, principal if owner is None else checked_text("owner", owner))
-        if messages is not None and (conversation or after):
+            self._check_use(self._naming, options.principal, options.roles, options.conversation or options.after)
+        owner = User(options.tenant, options.principal if options.owner is None else options.owner)
+        if messages is not None and (options.conversation or options.after):
             raise UsageError("messages= is a conversation that lives elsewhere: leave out conversation= and after=")
-        setting = self._setting(options, emit, above)
+        setting = self._setting(options, above)
         journal = setting.journal
-        async with journal.claim(run_id), self._talking(whose, conversation, journal):
+        async with journal.claim(run_id), self._talking(owner, options.conversation, journal):
             if not drawn and await journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-            earlier = await before(journal, whose, conversation, after)
-            instructions = self._render_instructions(UserMessage.of(question).text, self._client_schema)
+            earlier = await before(journal, owner, options.conversation, options.after)
+            instructions = self._render_instructions(question.text, self._client_schema)
             if messages is not None:
                 given = history_given(
                     messages,
@@ -480,56 +474,45 @@ class Agent(Generic[Output]):
                     redaction=self._redaction,
                 )
                 earlier = Before(messages=given if above is None else from_agent(given))
-            asked = with_attachments(UserMessage.of(question), options.get("attachments", ()), earlier.handles())
+            asked = with_attachments(question, options.attachments, earlier.handles())
             heard = await news(journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(
                 agent=self.name,
                 model=self.model.name,
-                said=(*heard.said, *options.get("told", ()), asked),
+                said=(*heard.said, *options.told, asked),
                 history=() if messages is None else tuple(earlier.messages),
                 instructions=instructions,
                 tools=(await self.runner.catalog()).digest,
                 limits=self.runner.limits_recorded,
-                settings=checked_settings(settings).over(self.settings).recorded,
-                principal=principal,
-                tenant=tenant,
-                roles=checked_roles(roles),
-                key_id=checked_text("key_id", options.get("key_id", "")),
-                conversation=conversation,
-                owner=None if whose.principal == principal else whose.principal,
+                settings=checked_settings(options.settings).over(self.settings).recorded,
+                principal=options.principal,
+                tenant=options.tenant,
+                roles=tuple(options.roles),
+                key_id=options.key_id,
+                conversation=options.conversation,
+                owner=options.other_owner,
                 previous=earlier.run_id,
                 seen=earlier.seen,
                 unfinished=heard.unfinished,
-                trace=trace,
-                tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
-                request=options.get("request", ""),
+                trace=options.trace,
+                tracestate=options.tracestate,
+                request=options.request,
                 client_tools=self.runner.client_tools,
                 answer_schema=self._client_schema,
                 uses=dict(self.runner.uses),
-                names=tuple(options.get("names", ())),
-                door=options.get("door") or {},
+                names=tuple(options.names),
+                door=options.door or {},
                 **await self._recorded(),
             )
             if above is not None:
                 started = below(msgspec.structs.replace(started, said=from_agent(started.said)), above)
             yield run_id, started, earlier.messages, setting
 
-    def _setting(self, options: RunOptions, emit: Emit | None, above: Context | None) -> Setting:
+    def _setting(self, options: AgentOptions, above: Context | None) -> Setting:
         """What a new run finds around it; the arguments are those of `_beginning`."""
-        trace = checked_traceparent(options.get("trace", ""))
-        return self.runner.setting(
-            deps=options.get("context"),
-            emit=emit,
-            approver=options.get("approver"),
-            peer=options.get("peer"),
-            holder=options.get("holder"),
-            agent=self,
-            model_settings=options.get("settings"),
-            way=way_in(options.get("tracestate", "")) if trace else NO_WAY,
-            above=above,
-        )
+        return self.runner.setting(options, agent=self, model_settings=options.settings, above=above)
 
-    def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult[Output]:
+    def run_sync(self, question: str | UserMessage, **options: Unpack[RunKeywords]) -> RunResult[Output]:
         """`run` for programs without an event loop; the options are the same.
 
         Raises:
@@ -538,7 +521,7 @@ class Agent(Generic[Output]):
         return without_loop(lambda: self.run(question, **options), "agent")
 
     async def stream(
-        self, question: str | UserMessage, **options: Unpack[RunOptions]
+        self, question: str | UserMessage, **options: Unpack[RunKeywords]
     ) -> AsyncGenerator[Event[Output], None]:
         """`run`, told as it happens; the options are the same.
 
@@ -608,18 +591,15 @@ class Agent(Generic[Output]):
                 stopping=stopping,
             )
         setting = self.runner.setting(
-            deps=context,
-            emit=emit,
-            approver=approver,
-            peer=peer,
+            RunOptions(context=context, approver=approver, peer=peer, holder=holder, emit=emit),
             accept=accept,
-            holder=holder,
             agent=self,
             model_settings=settings,
             above=above,
             journal=journal,
+            begins=begins,
+            stopping=stopping,
         )
-        setting = msgspec.structs.replace(setting, begins=begins, stopping=stopping)
         shared = journal.is_shared
         return await self._go_on(
             run_id,
@@ -809,9 +789,8 @@ class Agent(Generic[Output]):
         journal = context.journal
         if journal is None:
             raise UsageError("an agent works as a tool within a run only: this context belongs to none")
-        setting = self.runner.setting(
-            deps=context.deps, peer=context.peer, holder=context.holder, agent=self, above=context, journal=journal
-        )
+        around = RunOptions(context=context.deps, peer=context.peer, holder=context.holder)
+        setting = self.runner.setting(around, agent=self, above=context, journal=journal)
         if not self.is_for(context.principal, context.roles):
             raise PermissionDenied(f"This user may not use the agent {self.name}.")
         entries = await journal.read(run_id, tenant=context.tenant)

@@ -16,7 +16,7 @@ from ..journal.comparison import (
     Outcome,
     compare,
 )
-from ..runs.runner import Emit
+from ..runs.options import Emit
 from . import loading, options
 from .approve import TerminalApprover
 from .options import (

@@ -15,6 +15,7 @@ from ..core.call import ToolCall
 from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse, parse_object
 from ..core.tool import Tool
+from ..runs.options import RunOptions
 from . import loading, options
 from .approve import TerminalApprover
 from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
@@ -63,7 +64,7 @@ def call(
             trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)  # the answer would be the result again
             called = ToolCall(id="call_1", name=tool.name, arguments=arguments)
             try:
-                result = await runner.call([called], by="person", principal=who(), emit=trace.show)
+                result = await runner.call([called], RunOptions(principal=who(), emit=trace.show), by="person")
             finally:
                 trace.close()
         return report_call(terminal, result, settings, as_json=as_json, verbose=verbose)

@@ -20,7 +20,7 @@ from ..compose.agents import make_runner
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings, WorkflowTable, choose_agent, table_of
-from ..compose.workflows import open_workflows, published_workflows, workflow_models, workflow_settings
+from ..compose.workflows import WorkflowParts, open_workflows, published_workflows, workflow_models, workflow_settings
 from ..core.call import Failure
 from ..core.clock import SystemClock
 from ..core.error_words import told as told_failure
@@ -39,7 +39,7 @@ from ..core.json import Json, JsonObject, dumps
 from ..core.message import UserMessage
 from ..core.pending import Pending, over_at
 from ..journal.recording import RunState
-from ..runs.runner import Emit
+from ..runs.options import Emit
 from ..server.workflows import PublishedOffer
 from ..workflow.conversation import SPEAKER
 from ..workflow.waiting import WAIT_S
@@ -183,9 +183,7 @@ def resume(
                     answers,
                     tenant=found.tenant,
                     accept=accept,
-                    yes=how.yes,
-                    verbose=how.verbose,
-                    as_json=how.as_json,
+                    how=how,
                 )
             if not found.model:
                 return await _resume_call(opened, found.run_id)
@@ -384,9 +382,7 @@ async def resume_workflow(
     *,
     tenant: str,
     accept: bool,
-    yes: bool,
-    verbose: bool,
-    as_json: bool,
+    how: RunFlags,
 ) -> int:
     """Go on with a run of a workflow, by the definition and the versions with which it began. The exit code."""
     started = RunState((await journal.read(run_id))[:1]).beginning()
@@ -394,28 +390,28 @@ async def resume_workflow(
     table = own or WorkflowTable(file="")
     settings = workflow_settings(settings, table)
     async with loading.tools(settings, terminal) as loaded:
-        workflows = await published_workflows(
-            settings,
-            loaded.tools,
+        parts = WorkflowParts(
+            settings=settings,
+            tools=loaded.tools,
             journal=journal,
-            approver=TerminalApprover(terminal, yes=yes),
+            approver=TerminalApprover(terminal, yes=how.yes),
             secrets=open_secrets(os.environ),
             egress=options.egress(),
-            tenant=tenant if own is None else "",  # a workflow of the settings uses what the operator published
-            name=started.agent,
             models=workflow_models(settings, table),
         )
+        shelf = tenant if own is None else ""  # a workflow of the settings uses what the operator published
+        workflows = await published_workflows(parts, tenant=shelf, name=started.agent)
         workflow = await workflows.of_run(run_id, tenant=tenant)
-        trace = Trace(terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=True)
+        trace = Trace(terminal, verbose=how.verbose and not how.as_json, streaming=not how.as_json, quiet=True)
         try:
             result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show, wait_s=0)
-            result = await wait_along(terminal, workflow, result, trace.show, quiet=as_json)
+            result = await wait_along(terminal, workflow, result, trace.show, quiet=how.as_json)
         except ReplayDiverged as error:
             raise _with_advice(error) from None
         finally:
             trace.close()
             await workflow.aclose()
-    return report_workflow(terminal, result, settings, as_json=as_json, is_told=trace.has_streamed)
+    return report_workflow(terminal, result, settings, as_json=how.as_json, is_told=trace.has_streamed)
 
 
 def _with_advice(error: ReplayDiverged) -> ReplayDiverged:

@@ -17,7 +17,7 @@ import typer
 from ..compose.agents import list_tools
 from ..compose.secrets import open_secrets
 from ..compose.settings import Settings
-from ..compose.workflows import published_workflows, read_workflow_file, workflow_text
+from ..compose.workflows import WorkflowParts, published_workflows, read_workflow_file, workflow_text
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver, Model
 from ..core.json import Json, JsonObject, dumps
@@ -91,19 +91,18 @@ async def open_shelf(
     name: str = "",
     models: Mapping[str, Model] | None = None,
 ) -> AsyncIterator[OpenShelf]:
-    """The shelf of the journal, and the tools of the settings; `name` and `models` as for `published_workflows`."""
+    """The shelf of the journal, and the tools of the settings; `name` and `models` are those of runs."""
     async with loading.tools(settings, terminal) as loaded, options.journal(settings) as opened:
-        workflows = await published_workflows(
-            settings,
-            loaded.tools,
+        parts = WorkflowParts(
+            settings=settings,
+            tools=loaded.tools,
             journal=opened,
             approver=approver,
             secrets=open_secrets(os.environ),
             egress=options.egress(),
-            tenant=tenant,
-            name=name,
             models=models,
         )
+        workflows = await published_workflows(parts, tenant=tenant, name=name)
         yield OpenShelf(shelf_of(opened), workflows, list(await list_tools(loaded.tools, settings.tool_labels)))
 
 

@@ -21,17 +21,18 @@ from ..agents.agent import Agent
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.event import RunResult
-from ..core.interfaces import Journal
+from ..core.interfaces import Clock, Journal
 from ..core.record import Started
 from ..core.redacted_log import redact_logs
 from ..journal.recording import RunState
+from ..runs.options import Emit
 from ..runs.run import Stopping
-from ..runs.runner import Begins, Emit, Runner
+from ..runs.runner import Begins, Runner
 from ..server.workflows import PublishedOffer
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
 from ..tasks.child import main
-from ..tasks.children import LocalSettings
+from ..tasks.children import LocalSettings, TaskChildren
 from ..tasks.local import LocalDispatcher
 from ..tasks.queue import TaskLimits
 from .agents import Agents, make_runner, open_agents
@@ -210,6 +211,20 @@ def setup_of(settings: Settings, environment: Mapping[str, str], folder: Path) -
     return msgspec.json.encode(Setup(settings=settings, journal=place, folder=str(folder), path=tuple(sys.path)))
 
 
+def task_children(
+    settings: Settings,
+    journal: Journal,
+    environment: Mapping[str, str],
+    folder: Path,
+    *,
+    local: LocalSettings | None = None,
+    clock: Clock,
+) -> TaskChildren:
+    """Child processes for tasks; the arguments are those of `local_dispatcher`."""
+    setup = setup_of(settings, environment, folder)
+    return TaskChildren(journal, COMMAND, setup=setup, environment=environment, clock=clock, settings=local)
+
+
 def local_dispatcher(
     settings: Settings,
     journal: Journal,
@@ -236,13 +251,11 @@ def local_dispatcher(
         UsageError: the journal is in memory.
         JournalError: there is no home folder to keep the journal in.
     """
+    clock = SystemClock()
     return LocalDispatcher(
         journal,
-        COMMAND,
-        setup=setup_of(settings, environment, folder),
-        environment=environment,
-        clock=SystemClock(),
-        settings=local,
+        task_children(settings, journal, environment, folder, local=local, clock=clock),
+        clock=clock,
         limits=limits,
         builder=builder,
         can_go_on=builder.can_go_on if builder is not None else None,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
-from ..tasks.children import LocalSettings, TaskChildren
+from ..tasks.children import LocalSettings
 from ..tasks.ended_waits import CanGoOn
 from ..tasks.queue import TaskLimits
 from .agents import open_agents
 from .settings import Settings
-from .task_child import COMMAND, SettingsBuilder, setup_of
+from .task_child import SettingsBuilder, task_children
 from .task_queue import task_limits
 from .workflows import open_workflows
 
@@ -109,14 +109,7 @@ async def worker_at_work(
     local = LocalSettings(
         workers=table.workers, tasks_max=table.tasks_per_child, memory_bytes_max=table.child_memory_bytes
     )
-    children = TaskChildren(
-        journal,
-        COMMAND,
-        setup=setup_of(settings, environment, folder),
-        environment=environment,
-        clock=clock,
-        settings=local,
-    )
+    children = task_children(settings, journal, environment, folder, local=local, clock=clock)
     app = celery.celery_app(broker_of(settings), visibility_s=visibility_s or celery.VISIBILITY_S)
     worker = celery.CeleryWorker(app, journal, children, clock=clock, limits=limits)
     async with (

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from ..agents.agent import Agent
+from ..agents.agent import Agent, AgentOptions
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Clock, Journal
@@ -19,6 +19,7 @@ from ..core.shelf import reference
 from ..core.task import TaskLine, TaskOptions
 from ..core.user import User
 from ..protocols.a2a.remote_agent import RemoteAgent
+from ..runs.options import ConversationOptions
 from ..server.news_signature import NewsSignatures
 from ..server.trigger_senders import TriggerSenders
 from ..tasks.queue import TaskQueue
@@ -91,11 +92,9 @@ def open_triggers(
             made,
             inputs,
             options,
+            ConversationOptions(principal=principal, tenant=tenant, roles=table.roles),
             given_by="event",
             is_published=is_published,
-            principal=principal,
-            tenant=tenant,
-            roles=table.roles,
             queued_max=table.queued_max,
         )
 
@@ -109,9 +108,7 @@ def open_triggers(
             asked,
             words,
             options,
-            principal=principal,
-            tenant=tenant,
-            roles=table.roles,
+            AgentOptions(principal=principal, tenant=tenant, roles=table.roles),
             queued_max=table.queued_max,
         )
 

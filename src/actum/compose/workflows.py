@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from ..agents.agent import Agent
 from ..core.errors import BadTool, JournalError, UnknownName, UsageError
@@ -41,51 +42,61 @@ from .settings_watch import open_egress
 from .tools import load_tools, with_labels
 
 
-def make_workflow(
-    settings: Settings,
-    definition: Definition,
-    tools: Sequence[Toolish],
-    *,
-    journal: Journal,
-    approver: Approver | None,
-    secrets: SecretSource | None = None,
-    egress: Egress | None = None,
-    name: str = "",
-    models: Mapping[str, Model] | None = None,
-    version: int = 0,
-    uses: Mapping[str, int] | None = None,
-) -> Workflow:
-    """A workflow with tools of `load_tools`.
+class WorkflowParts(Struct, frozen=True, kw_only=True):
+    """What workflows of the settings are made with.
 
-    Args:
+    Attributes:
         settings: what a person set.
-        definition: the graph.
-        tools: what the nodes may call.
+        tools: what the nodes may call, of `load_tools`.
         journal: where runs are written down.
         approver: who can be asked.
         secrets: what tools and `http` nodes may ask for.
         egress: the operator's rules for outgoing requests.
-        name: what the runs are called on record; by default the name in the definition.
         models: the models that the nodes name, by name.
-        version, uses: as for `Workflow`.
-
-    Raises:
-        UsageError: the policy can not be read.
     """
-    return Workflow(
-        definition,
-        name=name,
-        models=models,
-        tools=with_labels(tools, settings.tool_labels),
-        policy=open_policy(settings),
-        prices=settings.prices,
-        journal=journal,
-        approver=approver,
-        secrets=secrets,
-        egress=egress,
-        version=version,
-        uses=uses,
-    )
+
+    settings: Settings
+    tools: Sequence[Toolish]
+    journal: Journal
+    approver: Approver | None = None
+    secrets: SecretSource | None = None
+    egress: Egress | None = None
+    models: Mapping[str, Model] | None = None
+
+    def workflow(
+        self,
+        definition: Definition,
+        *,
+        name: str = "",
+        used: Sequence[Workflow] = (),
+        version: int = 0,
+        uses: Mapping[str, int] | None = None,
+    ) -> Workflow:
+        """A workflow.
+
+        Args:
+            definition: the graph.
+            name: what the runs are called on record; by default the name in the definition.
+            used: the workflows that the nodes may call beside the tools.
+            version, uses: as for `Workflow`.
+
+        Raises:
+            UsageError: the policy can not be read.
+        """
+        return Workflow(
+            definition,
+            name=name,
+            models=self.models,
+            tools=with_labels([*self.tools, *used], self.settings.tool_labels),
+            policy=open_policy(self.settings),
+            prices=self.settings.prices,
+            journal=self.journal,
+            approver=self.approver,
+            secrets=self.secrets,
+            egress=self.egress,
+            version=version,
+            uses=uses,
+        )
 
 
 SHELVES_MAX = 1_000
@@ -167,16 +178,7 @@ class Workflows:
         given = {tool.name for tool in await list_tools(tools)} if named else set()
         found: PublishedWorkflows | None = None
         if any("@" in each or each not in given for each in named):
-            found = await published_workflows(
-                settings,
-                tools,
-                journal=self._journal,
-                approver=None,
-                secrets=self._secrets,
-                egress=self._egress,
-                name=name,
-                models=workflow_models(settings, table),
-            )
+            found = await published_workflows(self._parts(settings, tools, workflow_models(settings, table)), name=name)
         self._open[name] = found
         return found
 
@@ -191,15 +193,8 @@ class Workflows:
         """The published workflows of a tenant, with the tools of the settings; None where the journal keeps none."""
         if tenant not in self._shelves:
             try:
-                made = await published_workflows(
-                    self._settings,
-                    load_tools(self._settings, self._folder, self._egress),
-                    journal=self._journal,
-                    approver=None,
-                    secrets=self._secrets,
-                    egress=self._egress,
-                    tenant=tenant,
-                )
+                tools = load_tools(self._settings, self._folder, self._egress)
+                made = await published_workflows(self._parts(self._settings, tools), tenant=tenant)
             except UsageError:
                 return None
             if len(self._shelves) >= SHELVES_MAX:
@@ -328,17 +323,20 @@ class Workflows:
     def _made(self, name: str, definition: Definition, table: WorkflowTable) -> Workflow:
         settings = workflow_settings(self._settings, table)
         numbered = {each: reference(each)[1] or 0 for each in workflow_names(definition) if "@" in each}
-        return make_workflow(
-            settings,
-            definition,
-            load_tools(settings, self._folder, self._egress),
+        tools = load_tools(settings, self._folder, self._egress)
+        parts = self._parts(settings, tools, workflow_models(settings, table))
+        return parts.workflow(definition, name=name, uses=numbered)
+
+    def _parts(
+        self, settings: Settings, tools: Sequence[Toolish], models: Mapping[str, Model] | None = None
+    ) -> WorkflowParts:
+        return WorkflowParts(
+            settings=settings,
+            tools=tools,
             journal=self._journal,
-            approver=None,
             secrets=self._secrets,
             egress=self._egress,
-            name=name,
-            models=workflow_models(settings, table),
-            uses=numbered,
+            models=models,
         )
 
 
@@ -408,22 +406,11 @@ def workflow_text(path: str) -> bytes:
         raise UsageError(f"the workflow {path} can not be read: {error.strerror}") from None
 
 
-async def published_workflows(
-    settings: Settings,
-    tools: Sequence[Toolish],
-    *,
-    journal: Journal,
-    approver: Approver | None,
-    secrets: SecretSource | None = None,
-    egress: Egress | None = None,
-    tenant: str = "",
-    name: str = "",
-    models: Mapping[str, Model] | None = None,
-) -> PublishedWorkflows:
-    """The published workflows of a journal's shelf, made with tools of `load_tools`.
+async def published_workflows(parts: WorkflowParts, *, tenant: str = "", name: str = "") -> PublishedWorkflows:
+    """The published workflows of a journal's shelf.
 
     Args:
-        settings, tools, journal, approver, secrets, egress, models: as for `make_workflow`.
+        parts: what they are made with.
         tenant: whose shelf is meant.
         name: what runs of a definition that is not published are called; by default the name in the definition.
 
@@ -432,22 +419,11 @@ async def published_workflows(
     """
 
     def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
-        return make_workflow(
-            settings,
-            definition,
-            [*tools, *used],
-            journal=journal,
-            approver=approver,
-            secrets=secrets,
-            egress=egress,
-            version=version,
-            uses=uses,
-            name="" if version else name,
-            models=models,
-        )
+        return parts.workflow(definition, used=used, version=version, uses=uses, name="" if version else name)
 
-    listed = await list_tools(tools, settings.tool_labels)
-    return PublishedWorkflows(journal, make, tools=listed, tenant=tenant, means=partial(meaning_of, settings))
+    listed = await list_tools(parts.tools, parts.settings.tool_labels)
+    means = partial(meaning_of, parts.settings)
+    return PublishedWorkflows(parts.journal, make, tools=listed, tenant=tenant, means=means)
 
 
 def meaning_of(settings: Settings, name: str) -> str:

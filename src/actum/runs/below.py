@@ -11,26 +11,19 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from msgspec import Struct
 
 from ..core.event import RunResult
 from ..core.interfaces import Context, InputRequired, Journal
+from ..core.json import JsonObject
 from ..core.message import Message, UserMessage
 from ..core.record import InputGiven, Started, child_id
 from ..journal.recording import RunState
+from .options import Options, RunOptions
 
 
-class OnBehalf(Struct, frozen=True):
-    """On whose behalf a run is begun; the fields are those of `Started`."""
-
-    principal: str = ""
-    tenant: str = ""
-    roles: Sequence[str] = ()
-    key_id: str = ""
-
-
-def on_behalf(given: OnBehalf, above: Context | None) -> OnBehalf:
-    """On whose behalf a run acts: whom its beginning names, else the user of the call that begins it.
+def on_behalf(given: Options, above: Context | None) -> Options:
+    """The options of a run with the user for whom the run acts: whom its beginning names, else the user of the call
+    that begins it.
 
     Args:
         given: what was said where the run is begun.
@@ -40,7 +33,23 @@ def on_behalf(given: OnBehalf, above: Context | None) -> OnBehalf:
         return given
     if given.principal and given.principal != above.principal:
         return msgspec.structs.replace(given, tenant=above.tenant)
-    return OnBehalf(above.principal, above.tenant, given.roles or above.roles, given.key_id or above.key_id)
+    return msgspec.structs.replace(
+        given,
+        principal=above.principal,
+        tenant=above.tenant,
+        roles=given.roles or above.roles,
+        key_id=given.key_id or above.key_id,
+    )
+
+
+def acts_for(options: RunOptions) -> JsonObject:
+    """For whom a run acts, as it is part of the run's id; see `id_below`."""
+    return {
+        "principal": options.principal,
+        "tenant": options.tenant,
+        "roles": list(options.roles),
+        "key_id": options.key_id,
+    }
 
 
 def below(started: Started, above: Context) -> Started:

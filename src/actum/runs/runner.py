@@ -1,7 +1,7 @@
 """`Runner`: tools, and all that their calls are judged by, limited by and written down in.
 
     runner = Runner([add, pay], name="desk", policy=policy, journal=journal)
-    result = await runner.call([ToolCall("1", "add", {"a": 1, "b": 2})], by="person", principal="ada")
+    result = await runner.call([ToolCall("1", "add", {"a": 1, "b": 2})], RunOptions(principal="ada"), by="person")
 
 An agent has a runner and a model; a server, the command line, a schedule or a workflow has a runner alone. There is no
 other way to a tool.
@@ -34,7 +34,7 @@ from ..core.budget import Budget, Price
 from ..core.call import MediaPart, ToolCall
 from ..core.clock import SystemClock
 from ..core.errors import JournalError, ReplayDiverged, RunStopped, UnknownName, UsageError
-from ..core.event import Event, RunResult, RunStarted
+from ..core.event import RunResult, RunStarted
 from ..core.holder import Holder
 from ..core.interfaces import Ancestor, Answer, Approver, Clock, Context, Facts, Journal, Peer, Policy, Request, Toolset
 from ..core.json import JsonObject, dumps
@@ -45,7 +45,7 @@ from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource, secrets_for
 from ..core.tenant import acting_for
 from ..core.tool import Tool
-from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
+from ..core.trace import NO_WAY, Way, trace_id, way_in
 from ..core.under_way import call_under_way
 from ..core.user import User
 from ..journal.excerpt import READ_RESULT, ResultReader
@@ -55,17 +55,17 @@ from ..journal.secrets import write_answer, write_request
 from ..policy.origins import OriginIndex
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
-from .below import OnBehalf, below, handed_down, id_below, is_begun, on_behalf, told_above
+from .below import acts_for, below, handed_down, id_below, is_begun, on_behalf, told_above
 from .cancel_watch import CancelWatch
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
-from .recorded import check_bound, check_needed, checked_id, checked_roles, checked_text, done_after, sound, unknown_run
+from .options import NO_OPTIONS, Emit, RunOptions
+from .recorded import check_bound, check_needed, checked_id, done_after, sound, unknown_run
 from .run import Run, Stopping
 from .wording import Phrases
 
 log = logging.getLogger("actum")
 
-Emit = Callable[[Event], None]
 Answers = Callable[[RunState], list[InputGiven]]
 """The records of the answers to what a run waits for."""
 
@@ -339,36 +339,22 @@ class Runner:
     async def call(
         self,
         calls: Sequence[ToolCall],
+        options: RunOptions = NO_OPTIONS,
         *,
         by: Requester,
         speaks_for: Literal["", "user"] = "",
-        principal: str = "",
-        tenant: str = "",
-        roles: Sequence[str] = (),
-        key_id: str = "",
-        run_id: str | None = None,
         drawn: bool = False,
-        context: object = None,
-        approver: Approver | None = None,
-        peer: Peer | None = None,
-        holder: Holder | None = None,
-        trace: str = "",
-        tracestate: str = "",
-        request: str = "",
-        emit: Emit | None = None,
         stopping: Stopping | None = None,
     ) -> RunResult:
         """Make calls that somebody asks for directly: a run without a model.
 
         Args:
             calls: the calls.
+            options: as for `Agent.run`.
             by: who asks. The values of the arguments come from there: `person` is the user; what a `client` says may be
                 its model's words and is not the user's.
             speaks_for: `user` where the operator trusts this client to say only what its user said.
             drawn: `run_id` was just drawn by `new_id`, so that the journal need not be asked whether it has such a run.
-            principal, tenant, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
-            tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this.
-            request: as in `Started`.
             stopping: as in `Setting`.
 
         Returns:
@@ -379,20 +365,14 @@ class Runner:
             BudgetExceeded: agents would stand too deep one under another, those of other programs counted.
         """
         above = call_under_way()
-        drawn = drawn or (run_id is None and above is None)
-        whose = on_behalf(OnBehalf(principal, tenant, roles, key_id), above)
-        if run_id is not None:
-            run_id = checked_id(run_id)
+        drawn = drawn or (options.run_id is None and above is None)
+        options = on_behalf(options, above)
+        if options.run_id is not None:
+            run_id = checked_id(options.run_id)
         else:
-            run_id = new_id("run") if above is None else id_below(above, self.name, list(calls), whose)
-        started = await self._beginning(
-            whose.principal, whose.tenant, whose.roles, whose.key_id, trace, tracestate, request
-        )
-        way = way_in(started.tracestate)
-        setting = self.setting(
-            deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way, above=above
-        )
-        setting = msgspec.structs.replace(setting, stopping=stopping)
+            run_id = new_id("run") if above is None else id_below(above, self.name, list(calls), acts_for(options))
+        started = await self._beginning(options)
+        setting = self.setting(options, above=above, stopping=stopping)
         requested = CallsRequested(tuple(calls), by, speaks_for)
         if above is None:
             return await self._make(run_id, started, requested, setting, drawn=drawn)
@@ -416,30 +396,22 @@ class Runner:
             write_request(journal, run_id, state, requested, (await self.catalog()).secret_paths)
             return await self._make_requested(run_id, state, setting)
 
-    async def _beginning(
-        self,
-        principal: str,
-        tenant: str,
-        roles: Sequence[str],
-        key_id: str,
-        trace: str,
-        tracestate: str,
-        request: str,
-    ) -> Started:
-        """The first record of a run of direct calls; the arguments are those of `call`."""
+    async def _beginning(self, options: RunOptions) -> Started:
+        """The first record of a run of direct calls."""
+        options = options.checked()
         return Started(
             agent=self.name,
             model="",
             said=(),
             tools=(await self.catalog()).digest,
             limits=self.limits_recorded,
-            principal=checked_text("principal", principal),
-            tenant=checked_text("tenant", tenant),
-            roles=checked_roles(roles),
-            key_id=checked_text("key_id", key_id),
-            trace=checked_traceparent(trace),
-            tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
-            request=request,
+            principal=options.principal,
+            tenant=options.tenant,
+            roles=tuple(options.roles),
+            key_id=options.key_id,
+            trace=options.trace,
+            tracestate=options.tracestate,
+            request=options.request,
             uses=dict(self.uses),
         )
 
@@ -447,15 +419,8 @@ class Runner:
         self,
         requested: CallsRequested,
         task: TaskQueued,
+        options: RunOptions,
         *,
-        run_id: str,
-        principal: str = "",
-        tenant: str = "",
-        roles: Sequence[str] = (),
-        key_id: str = "",
-        trace: str = "",
-        tracestate: str = "",
-        request: str = "",
         drawn: bool = False,
     ) -> int:
         """Put calls on record as a task, to be made later: by `resume`, in this process or another.
@@ -463,9 +428,8 @@ class Runner:
         Args:
             requested: the calls, and who asks for them.
             task: what was asked for beside the calls.
-            run_id: the id of the run and of the task.
-            principal, tenant, roles, key_id, trace, tracestate, request: as for `call`.
-            drawn: `run_id` was just drawn by `new_id`: nobody else can know it, so that nothing has to be claimed.
+            options: as for `Agent.run`; what is not on record is not used. `run_id` is also the id of the task.
+            drawn: the id was just drawn by `new_id`: nobody else can know it, so that nothing has to be claimed.
 
         Returns:
             The number of the entry of the task.
@@ -474,9 +438,9 @@ class Runner:
             UsageError: a run of this id exists.
             Busy: somebody is beginning a run of this id.
         """
-        started = await self._beginning(principal, tenant, roles, key_id, trace, tracestate, request)
+        run_id, started = checked_id(options.run_id or new_id("run")), await self._beginning(options)
         setting = self.setting()
-        async with nullcontext() if drawn else self.journal.claim(checked_id(run_id)):
+        async with nullcontext() if drawn else self.journal.claim(run_id):
             if not drawn and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             state = await self.start(run_id, started, setting)
@@ -531,16 +495,13 @@ class Runner:
         journal = await self.journal_of(run_id, above)
         await self.check_user(run_id, principal, tenant, journal)
         setting = self.setting(
-            deps=context,
-            emit=emit,
-            approver=approver,
-            peer=peer,
+            RunOptions(context=context, approver=approver, peer=peer, holder=holder, emit=emit),
             accept=accept,
-            holder=holder,
             above=above,
             journal=journal,
+            begins=begins,
+            stopping=stopping,
         )
-        setting = msgspec.structs.replace(setting, begins=begins, stopping=stopping)
         return await self._resumed(
             run_id, lambda state: records_of(state, answers or {}, is_shared=journal.is_shared), setting
         )
@@ -567,22 +528,20 @@ class Runner:
 
     def setting(
         self,
+        options: RunOptions = NO_OPTIONS,
         *,
-        deps: object = None,
-        emit: Emit | None = None,
-        approver: Approver | None = None,
-        peer: Peer | None = None,
         accept: bool = False,
-        holder: Holder | None = None,
         agent: object = None,
         model_settings: ModelSettings | None = None,
-        way: Way = NO_WAY,
         above: Context | None = None,
         journal: Journal | None = None,
+        begins: Begins | None = None,
+        stopping: Stopping | None = None,
     ) -> Setting:
         """The setting of a run.
 
         Args:
+            options: of the run; only what is not on record is used, and what stands above the run.
             above: the call that the run works for; None where the run stands on its own.
             journal: where the run is written down, instead of where `journal_below` says.
             others: as in `Setting`, and as for `budget`.
@@ -592,16 +551,20 @@ class Runner:
         """
         return Setting(
             journal=journal or self.journal_below(above),
-            budget=self.budget(agent, way=way) if above is None else self.budget(agent, above.budget, above.key),
+            budget=self.budget(agent, way=options.way)
+            if above is None
+            else self.budget(agent, above.budget, above.key),
             ancestors=above.ancestors if above is not None else (),
             parent=above.run_id if above is not None else "",
-            deps=deps,
-            emit=emit,
-            approver=approver,
-            peer=peer,
+            deps=options.context,
+            emit=options.emit,
+            approver=options.approver,
+            peer=options.peer,
             accept=accept,
-            holder=holder,
+            holder=options.holder,
             model_settings=checked_settings(model_settings),
+            begins=begins,
+            stopping=stopping,
         )
 
     def journal_below(self, above: Context | None) -> Journal:

@@ -32,6 +32,7 @@ from ..core.tool import Tool
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef, RunState
 from ..policy.origins import origins_to_hand_over
+from ..runs.options import RunOptions
 from ..runs.runner import Runner
 from .queue import TaskQueue
 
@@ -192,10 +193,9 @@ class BackgroundTools:
                 self._runner,
                 ToolCall("call", call.name, call.arguments),
                 TaskRequest(unique_key=_key_of(context)).options(self._defaults(call.name)),
-                principal=context.principal,
-                tenant=context.tenant,
-                roles=context.roles,
-                key_id=context.key_id,
+                RunOptions(
+                    principal=context.principal, tenant=context.tenant, roles=context.roles, key_id=context.key_id
+                ),
                 handed=await _handed_over(call, tool, context),
             )
         except TaskRefused as refused:

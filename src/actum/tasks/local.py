@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ..core.errors import JournalError, UsageError
@@ -17,7 +16,7 @@ from ..core.task import TaskLine
 from ..runs.run import Stopping
 from .attempt import LeftTask, attempt_in_time
 from .builder import Builder
-from .children import BUSY_S, LocalSettings, TaskChildren, left_for_s
+from .children import BUSY_S, TaskChildren, left_for_s
 from .dispatcher import DispatcherState
 from .ended_waits import WAKE_S, CanGoOn, EndedWaits
 from .queue import TaskLimits
@@ -34,11 +33,8 @@ class LocalDispatcher:
 
     Args:
         journal: where tasks are on record; it has a list of tasks.
-        command: starts a child; see `child.main`.
-        setup: what a child needs to build agents, as JSON.
-        environment: the whole environment of a child.
+        children: make the attempts.
         clock: the time.
-        settings: how many children, and how long they live.
         limits: how many tasks of one user or tenant may run at a time, and how long the list holds them.
         builder: builds what carries out the tasks of tools that may run in this process; None for no such tools.
         can_go_on: as for `EndedWaits`.
@@ -50,12 +46,9 @@ class LocalDispatcher:
     def __init__(
         self,
         journal: Journal,
-        command: Sequence[str],
+        children: TaskChildren,
         *,
-        setup: bytes,
-        environment: Mapping[str, str],
         clock: Clock,
-        settings: LocalSettings | None = None,
         limits: TaskLimits | None = None,
         builder: Builder | None = None,
         can_go_on: CanGoOn | None = None,
@@ -64,9 +57,7 @@ class LocalDispatcher:
             raise UsageError("a journal in memory has no tasks for other processes: use a file or PostgreSQL")
         self._journal = journal
         self._index: TaskIndex = journal.tasks
-        self._children = TaskChildren(
-            journal, command, setup=setup, environment=environment, clock=clock, settings=settings
-        )
+        self._children = children
         self._clock = clock
         self._limits = limits or TaskLimits()
         self._builder = builder

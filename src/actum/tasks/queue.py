@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..agents.agent import Agent
+from ..agents.agent import Agent, AgentOptions
 from ..core.call import ToolCall, ToolResult
 from ..core.claim import claim_of_cancel
 from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
@@ -35,6 +35,7 @@ from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, Ta
 from ..core.task_line import attempts_of, line_of, task_line
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
+from ..runs.options import NO_OPTIONS, ConversationOptions, RunOptions
 from ..runs.recorded import outputs_of
 from ..runs.runner import Runner
 from .attempt import verdict
@@ -114,16 +115,9 @@ class QueuedWorkflow(Protocol):
         self,
         inputs: JsonObject | None,
         task: TaskQueued,
+        options: ConversationOptions,
         *,
         given_by: Source = ...,
-        conversation: str = ...,
-        principal: str = ...,
-        tenant: str = ...,
-        roles: Sequence[str] = ...,
-        key_id: str = ...,
-        trace: str = ...,
-        run_id: str | None = ...,
-        request: str = ...,
     ) -> str:
         """Put a run on record as a task."""
 
@@ -171,15 +165,10 @@ class TaskQueue:
         runner: Runner,
         call: ToolCall,
         options: TaskOptions,
+        run: RunOptions = NO_OPTIONS,
         *,
         by: Requester = "client",
         speaks_for: Literal["", "user"] = "",
-        principal: str = "",
-        tenant: str = "",
-        roles: Sequence[str] = (),
-        key_id: str = "",
-        trace: str = "",
-        tracestate: str = "",
         handed: HandedOver | None = None,
     ) -> TaskLine:
         """Accept a direct call of a tool. It is judged before anything is written, and again when it is made.
@@ -188,7 +177,7 @@ class TaskQueue:
             runner: has the tool, and writes to the journal of this queue.
             call: the call.
             options: what was asked for beside the call.
-            by, speaks_for, principal, tenant, roles, key_id, trace, tracestate: as for `Runner.call`.
+            run, by, speaks_for: as for `Runner.call`; what is not on record is not used.
             handed: the model of another run asked for the call; what was known of the call there.
 
         Returns:
@@ -200,11 +189,11 @@ class TaskQueue:
             JournalError: nothing can be written.
         """
         facts = Facts(
-            principal=principal,
-            tenant=tenant,
-            roles=tuple(roles),
+            principal=run.principal,
+            tenant=run.tenant,
+            roles=tuple(run.roles),
             agent=runner.name,
-            key_id=key_id,
+            key_id=run.key_id,
             now=self._clock.now(),
         )
         requested = CallsRequested((call,), "model" if handed is not None else by, speaks_for, handed=handed)
@@ -212,36 +201,20 @@ class TaskQueue:
         self._check_buildable(runner.name)
 
         async def begin(run_id: str, task: TaskQueued) -> None:
-            await runner.queue(
-                requested,
-                task,
-                run_id=run_id,
-                drawn=not task.options.unique_key,
-                principal=principal,
-                tenant=tenant,
-                roles=roles,
-                key_id=key_id,
-                trace=trace,
-                tracestate=tracestate,
-                request=task.digest,
-            )
+            whole = replace(run, run_id=run_id, request=task.digest)
+            await runner.queue(requested, task, whole, drawn=not task.options.unique_key)
 
         said = [runner.name, call.name, call.arguments]
-        return await self._accept(User(tenant, principal), runner.name, options, said, begin)
+        return await self._accept(User(run.tenant, run.principal), runner.name, options, said, begin)
 
     async def accept_run(
         self,
         agent: Agent[object],
         question: str | UserMessage,
         options: TaskOptions,
+        run: AgentOptions,
         *,
-        conversation: str = "",
         is_published: bool = False,
-        principal: str = "",
-        tenant: str = "",
-        roles: Sequence[str] = (),
-        key_id: str = "",
-        trace: str = "",
         queued_max: int | None = None,
     ) -> TaskLine:
         """Accept a question to an agent.
@@ -250,7 +223,7 @@ class TaskQueue:
             agent: the agent, which has to have a name that other processes know, and writes to this queue's journal.
             question: what the user says.
             options: what was asked for beside the question.
-            conversation, principal, tenant, roles, key_id, trace: as for `Agent.run`.
+            run: as for `Agent.run`; what is not on record is not used.
             queued_max: so many tasks of the user may wait, where that is less than the limits of this queue allow.
             is_published: the agent stands for a published workflow, which every process can open.
 
@@ -272,36 +245,20 @@ class TaskQueue:
                 self._check_buildable(agent.name)
 
         async def begin(run_id: str, task: TaskQueued) -> None:
-            await agent.queue(
-                question,
-                task,
-                conversation=conversation,
-                principal=principal,
-                tenant=tenant,
-                roles=roles,
-                key_id=key_id,
-                trace=trace,
-                run_id=run_id,
-                request=task.digest,
-            )
+            await agent.queue(question, task, replace(run, run_id=run_id, request=task.digest))
 
-        said = [agent.name, conversation, msgspec.to_builtins(UserMessage.of(question))]
-        return await self._accept(User(tenant, principal), agent.name, options, said, begin, queued_max)
+        said = [agent.name, run.conversation, msgspec.to_builtins(UserMessage.of(question))]
+        return await self._accept(User(run.tenant, run.principal), agent.name, options, said, begin, queued_max)
 
     async def accept_workflow(
         self,
         workflow: QueuedWorkflow,
         inputs: JsonObject,
         options: TaskOptions,
+        run: ConversationOptions,
         *,
         given_by: Source = "client",
         is_published: bool = False,
-        conversation: str = "",
-        principal: str = "",
-        tenant: str = "",
-        roles: Sequence[str] = (),
-        key_id: str = "",
-        trace: str = "",
         queued_max: int | None = None,
     ) -> TaskLine:
         """Accept a run of a workflow.
@@ -310,7 +267,7 @@ class TaskQueue:
             workflow: the workflow, which writes to this queue's journal.
             inputs: what the workflow is given; the inputs are judged before anything is written.
             options: what was asked for beside the inputs.
-            given_by, conversation, principal, tenant, roles, key_id, trace: as for `Workflow.run`.
+            run, given_by: as for `Workflow.run`; what is not on record is not used.
             queued_max: as for `accept_run`.
             is_published: the workflow was published, so that other processes build it of the definition that the
                 journal keeps. Otherwise they have to know its name.
@@ -328,22 +285,10 @@ class TaskQueue:
             self._check_buildable(workflow.name)
 
         async def begin(run_id: str, task: TaskQueued) -> None:
-            await workflow.queue(
-                inputs,
-                task,
-                given_by=given_by,
-                conversation=conversation,
-                principal=principal,
-                tenant=tenant,
-                roles=roles,
-                key_id=key_id,
-                trace=trace,
-                run_id=run_id,
-                request=task.digest,
-            )
+            await workflow.queue(inputs, task, replace(run, run_id=run_id, request=task.digest), given_by=given_by)
 
-        said = ["workflow", workflow.name, inputs, *([conversation] if conversation else [])]
-        return await self._accept(User(tenant, principal), workflow.name, options, said, begin, queued_max)
+        said = ["workflow", workflow.name, inputs, *([run.conversation] if run.conversation else [])]
+        return await self._accept(User(run.tenant, run.principal), workflow.name, options, said, begin, queued_max)
 
     def _check_buildable(self, name: str) -> None:
         if not self._home and self._can_build is not None and not self._can_build(name):

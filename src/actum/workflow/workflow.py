@@ -35,16 +35,16 @@ from ..core.provenance import Origin, Source
 from ..core.record import NODE_VALUE_BYTES_MAX, NodeLeft, Started, TaskQueued, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
-from ..core.trace import checked_traceparent
 from ..core.under_way import call_under_way
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
-from ..runs.below import OnBehalf, below, handed_down, id_below, is_begun, on_behalf, told_above
+from ..runs.below import below, handed_down, id_below, is_begun, on_behalf, told_above
 from ..runs.given_tools import Toolish
-from ..runs.recorded import checked_id, checked_roles, checked_text, sound
+from ..runs.options import ConversationOptions, Emit, RunOptions
+from ..runs.recorded import checked_id, sound
 from ..runs.run import Stopping
-from ..runs.runner import Answers, Begins, Emit, ModelSide, Runner, Setting, unless_stopped
+from ..runs.runner import Answers, Begins, ModelSide, Runner, Setting, unless_stopped
 from ..runs.streaming import streamed, without_loop
 from ..sandbox.jail import Jail
 from ..schema.schema import compile_schema
@@ -67,10 +67,9 @@ from .workflow_tool import OpensWorkflow, WorkflowTool
 Modelish = Model | str
 
 
-class WorkflowOptions(TypedDict, total=False):
+class WorkflowKeywords(TypedDict, total=False):
     """What `Workflow.run` takes besides the inputs."""
 
-    given_by: Source
     context: object
     principal: str
     tenant: str
@@ -233,20 +232,22 @@ class Workflow:
         self,
         inputs: JsonObject | None = None,
         *,
+        given_by: Source = "user",
         emit: Emit | None = None,
         wait_s: float | None = WAIT_S,
-        **options: Unpack[WorkflowOptions],
+        **options: Unpack[WorkflowKeywords],
     ) -> RunResult[JsonObject]:
         """Carry out the workflow.
 
         Args:
             inputs: what the workflow is given; it has to fit `inputs` of the definition.
+            given_by: where the inputs came from: `user` (a person), `client` (a program at a server) or `event` (a
+                trigger).
             emit: is told each event as it happens.
             wait_s: so long this waits along where the run waits for a time alone; None for as long as it takes. A run
                 that waits longer is `paused`: see `attend`.
-            options: `given_by` says where the inputs came from: `user` (a person), `client` (a program at a server) or
-                `event` (a trigger). With `conversation` the run belongs to a conversation: it sees the variables of the
-                conversation, and model nodes with `memory` are told earlier turns. The others are those of `Agent.run`.
+            options: those of `Agent.run`. With `conversation` the run belongs to a conversation: it sees the variables
+                of the conversation, and model nodes with `memory` are told earlier turns.
 
         Returns:
             The outputs, as `result.output`. `status` is `paused` when somebody must be asked or something is waited
@@ -258,29 +259,25 @@ class Workflow:
             UsageError: a run of this id exists.
             Busy: another run of this conversation is under way.
         """
-        above, given = call_under_way(), options.get("run_id")
-        options = _below(options, above)
-        if given is not None:
-            run_id = checked_id(given)
+        above = call_under_way()
+        given = on_behalf(ConversationOptions(**options), above)
+        if given.run_id is not None:
+            run_id = checked_id(given.run_id)
         else:
-            run_id = new_id("run") if above is None else id_below(above, self.name, inputs, options.get("principal"))
+            run_id = new_id("run") if above is None else id_below(above, self.name, inputs, given.principal)
+        if above is not None and given_by == "user":
+            given_by = "agent"  # nothing that the code of a call gives counts as the user's words
         told = WholeRun(emit) if emit is not None else None
         setting = self.runner.setting(
-            deps=options.get("context"),
-            emit=told.tell if told is not None else None,
-            approver=options.get("approver"),
-            peer=options.get("peer"),
-            holder=options.get("holder"),
-            agent=self,
-            above=above,
+            structs.replace(given, emit=told.tell if told is not None else None), agent=self, above=above
         )
         journal = setting.journal
-        started = await self._started(inputs, options, journal)
+        started = await self._started(inputs, given, given_by, journal)
         if above is not None and await is_begun(run_id, journal, above):
             result = await self._go_on(run_id, partial(handed_down, above.answers), setting)
         else:
             started = started if above is None else below(started, above)
-            is_new = given is None and above is None
+            is_new = given.run_id is None and above is None
             async with journal.claim(run_id), conversation_held(started, journal):
                 if not is_new and await journal.read(run_id):
                     raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
@@ -290,14 +287,22 @@ class Workflow:
             told_above(result)
         return result
 
-    async def queue(self, inputs: JsonObject | None, task: TaskQueued, **options: Unpack[WorkflowOptions]) -> str:
+    async def queue(
+        self,
+        inputs: JsonObject | None,
+        task: TaskQueued,
+        options: ConversationOptions,
+        *,
+        given_by: Source = "user",
+    ) -> str:
         """Put a run on record as a task, to be carried out later: by `resume`, in this process or another. The run sees
         the variables of its conversation as they are when the run begins.
 
         Args:
             inputs: what the workflow is given.
             task: what was asked for beside the inputs.
-            options: as for `run`; `context`, `approver`, `peer` and `holder` are not on record, and are not used.
+            options: as for `Agent.run`; what is not on record is not used.
+            given_by: as for `run`.
 
         Returns:
             The id of the run, which is also the task's.
@@ -307,11 +312,10 @@ class Workflow:
             UsageError: a run of this id exists, or too many runs of the conversation are open.
             Busy: somebody is beginning a run of this id.
         """
-        given = options.get("run_id")
-        run_id = new_id("run") if given is None else checked_id(given)
-        started = await self._started(inputs, options)
+        run_id = new_id("run") if options.run_id is None else checked_id(options.run_id)
+        started = await self._started(inputs, options, given_by)
         async with self.journal.claim(run_id):
-            if given is not None and await self.journal.read(run_id):
+            if options.run_id is not None and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             self._keep_definition(self.journal)
             await with_variables(started, self.journal)  # or nothing is queued: too many runs are open
@@ -329,20 +333,31 @@ class Workflow:
             raise InvalidArguments(checked.problems)
 
     def run_sync(
-        self, inputs: JsonObject | None = None, *, wait_s: float | None = WAIT_S, **options: Unpack[WorkflowOptions]
+        self,
+        inputs: JsonObject | None = None,
+        *,
+        given_by: Source = "user",
+        wait_s: float | None = WAIT_S,
+        **options: Unpack[WorkflowKeywords],
     ) -> RunResult[JsonObject]:
         """`run` for programs without an event loop.
 
         Raises:
             UsageError: there is a running event loop.
         """
-        return without_loop(lambda: self.run(inputs, wait_s=wait_s, **options), "workflow")
+        return without_loop(lambda: self.run(inputs, given_by=given_by, wait_s=wait_s, **options), "workflow")
 
     async def stream(
-        self, inputs: JsonObject | None = None, *, wait_s: float | None = WAIT_S, **options: Unpack[WorkflowOptions]
+        self,
+        inputs: JsonObject | None = None,
+        *,
+        given_by: Source = "user",
+        wait_s: float | None = WAIT_S,
+        **options: Unpack[WorkflowKeywords],
     ) -> AsyncGenerator[Event, None]:
         """`run`, told as it happens. Leaving the loop early cancels the run."""
-        async with aclosing(streamed(lambda emit: self.run(inputs, emit=emit, wait_s=wait_s, **options))) as events:
+        run = partial(self.run, inputs, given_by=given_by, wait_s=wait_s, **options)
+        async with aclosing(streamed(lambda emit: run(emit=emit))) as events:
             async for event in events:
                 yield event
 
@@ -379,17 +394,20 @@ class Workflow:
         await self.runner.check_user(run_id, principal, tenant, journal)
         told = WholeRun(emit) if emit is not None else None
         setting = self.runner.setting(
-            deps=context,
-            emit=told.tell if told is not None else None,
-            approver=approver,
-            peer=peer,
+            RunOptions(
+                context=context,
+                approver=approver,
+                peer=peer,
+                holder=holder,
+                emit=told.tell if told is not None else None,
+            ),
             accept=accept,
-            holder=holder,
             agent=self,
             above=above,
             journal=journal,
+            begins=begins,
+            stopping=stopping,
         )
-        setting = structs.replace(setting, begins=begins, stopping=stopping)
         shared = journal.is_shared
         result = await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
         return await self._waited_along(result, setting, wait_s, told)
@@ -410,7 +428,7 @@ class Workflow:
             WorkflowFailed: as for `run`.
         """
         told = WholeRun(emit) if emit is not None else None
-        setting = self.runner.setting(emit=told.tell if told is not None else None, agent=self)
+        setting = self.runner.setting(RunOptions(emit=told.tell if told is not None else None), agent=self)
         return await self._waited_along(result, setting, wait_s, told)
 
     async def attend(self) -> None:
@@ -518,19 +536,14 @@ class Workflow:
         journal = context.journal
         if journal is None:
             raise UsageError("a workflow works as a tool within a run only: this context belongs to none")
-        setting = self.runner.setting(
-            deps=context.deps, peer=context.peer, holder=context.holder, agent=self, above=context, journal=journal
-        )
+        around = RunOptions(context=context.deps, peer=context.peer, holder=context.holder)
+        setting = self.runner.setting(around, agent=self, above=context, journal=journal)
         if await journal.read(run_id, tenant=context.tenant):
             return await self._go_on(run_id, partial(handed_down, context.answers), setting)
-        options: WorkflowOptions = {
-            "given_by": given_by,
-            "principal": context.principal,
-            "tenant": context.tenant,
-            "roles": context.roles,
-            "key_id": context.key_id,
-        }
-        started = below(await self._started(inputs, options, journal), context)
+        given = ConversationOptions(
+            principal=context.principal, tenant=context.tenant, roles=context.roles, key_id=context.key_id
+        )
+        started = below(await self._started(inputs, given, given_by, journal), context)
         if answers and (self.definition.conversation or _has_memory(self.definition)):
             started = await for_caller(started, context, journal)
         async with journal.claim(run_id), conversation_held(started, journal):
@@ -546,7 +559,7 @@ class Workflow:
         journal.keep(self.definition.digest, self.definition.text)
 
     async def _started(
-        self, inputs: JsonObject | None, options: WorkflowOptions, journal: Journal | None = None
+        self, inputs: JsonObject | None, options: ConversationOptions, given_by: Source, journal: Journal | None = None
     ) -> Started:
         """The first record of a run.
 
@@ -556,7 +569,7 @@ class Workflow:
         checked = self._inputs.check(inputs or {}, coerce=True)
         if checked.problems:
             raise InvalidArguments(checked.problems)
-        principal, owner = checked_text("principal", options.get("principal", "")), options.get("owner")
+        options = options.checked()
         text, kept = msgspec.json.encode(checked.arguments), ""
         if len(text) > NODE_VALUE_BYTES_MAX:
             kept = hashlib.sha256(text).hexdigest()
@@ -567,18 +580,18 @@ class Workflow:
             said=(),
             tools=(await self.runner.catalog()).digest,
             limits=self.runner.limits_recorded,
-            principal=principal,
-            tenant=checked_text("tenant", options.get("tenant", "")),
-            roles=checked_roles(options.get("roles", ())),
-            key_id=checked_text("key_id", options.get("key_id", "")),
-            conversation=checked_text("conversation", options.get("conversation", "")),
-            owner=None if owner is None or owner == principal else checked_text("owner", owner),
-            trace=checked_traceparent(options.get("trace", "")),
-            request=options.get("request", ""),
+            principal=options.principal,
+            tenant=options.tenant,
+            roles=tuple(options.roles),
+            key_id=options.key_id,
+            conversation=options.conversation,
+            owner=options.other_owner,
+            trace=options.trace,
+            request=options.request,
             workflow=self.definition.digest,
             inputs={} if kept else checked.arguments,
             inputs_kept=kept,
-            given_by=options.get("given_by", "user"),
+            given_by=given_by,
             version=self.version,
             uses=self.uses,
         )
@@ -677,23 +690,3 @@ def _has_memory(definition: Definition) -> bool:
     """Whether a node is told of the conversation."""
     nodes = nodes_in(definition.graph)
     return any(isinstance(node.settings, ModelNode) and node.settings.memory is not None for node in nodes)
-
-
-def _below(options: WorkflowOptions, above: Context | None) -> WorkflowOptions:
-    """The options of a run: where the code of a call begins the run, it acts for the user of the call, and nothing that
-    it is given counts as the user's words."""
-    if above is None:
-        return options
-    given = OnBehalf(
-        options.get("principal", ""), options.get("tenant", ""), options.get("roles", ()), options.get("key_id", "")
-    )
-    whose = on_behalf(given, above)
-    given_by = options.get("given_by", "user")
-    return {
-        **options,
-        "principal": whose.principal,
-        "tenant": whose.tenant,
-        "roles": whose.roles,
-        "key_id": whose.key_id,
-        "given_by": "agent" if given_by == "user" else given_by,
-    }

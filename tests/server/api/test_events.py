@@ -9,6 +9,7 @@ from starlette.types import Message
 
 from actum.core.call import ToolCall
 from actum.journal.memory import MemoryJournal
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.server.api.events import COMMENT_S, EventStream, Streams
 from actum.server.api.records import Records
@@ -44,7 +45,9 @@ async def paused() -> tuple[MemoryJournal, str]:
     """A run that waits for a person."""
     journal = MemoryJournal()
     runner = Runner(Bank().tools, policy=NoDrop(), journal=journal)  # type: ignore[arg-type]
-    result = await runner.call([ToolCall("1", "pay", {"to": "A", "amount": 1})], by="client", principal="ann")
+    result = await runner.call(
+        [ToolCall("1", "pay", {"to": "A", "amount": 1})], RunOptions(principal="ann"), by="client"
+    )
     return journal, result.run_id
 
 

@@ -48,8 +48,9 @@ from ...protocols.a2a.model import (
     A2ATask,
     A2AText,
 )
+from ...runs.options import Emit
 from ...runs.recorded import is_run_id
-from ...runs.runner import Emit, unless_stopped
+from ...runs.runner import unless_stopped
 from ..api.api import Api, Start, wait_for
 from ..api.records import Recorded
 from ..api.runs.operations import cancel_elsewhere

@@ -29,8 +29,9 @@ from ...core.user import User
 from ...features.operation import ApiRequest
 from ...features.refusal import Refusal
 from ...journal.recording import RunState
+from ...runs.options import Emit
 from ...runs.recorded import done_after
-from ...runs.runner import Emit, Runner, unless_stopped
+from ...runs.runner import Runner, unless_stopped
 from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
 from ...workflow.speaker import WorkflowModel

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from ...core.claim import busy
 from ...core.event import Event, RunResult, RunStarted
 from ...features.refusal import Refusal
-from ...runs.runner import Emit
+from ...runs.options import Emit
 
 log = logging.getLogger("actum.api")
 

@@ -22,8 +22,9 @@ from ...core.message import Usage
 from ...core.pending import Pending
 from ...core.record import new_id
 from ...journal.recording import MIDWAY, RunState
+from ...runs.options import Emit, RunOptions
 from ...runs.run import Stopping
-from ...runs.runner import Begins, Emit, Runner, unless_stopped
+from ...runs.runner import Begins, Runner, unless_stopped
 from .client import McpClient
 from .wire import WANTED, question_of, told_by_client
 
@@ -73,20 +74,22 @@ async def begin(
     try:
         return await runner.call(
             asked,
+            RunOptions(
+                run_id=run_id,
+                principal=who.principal,
+                tenant=who.tenant,
+                roles=who.roles,
+                key_id=who.key_id,
+                approver=client,
+                peer=client,
+                holder=client.holder,
+                trace=client.trace,
+                tracestate=client.tracestate,
+                emit=emit,
+            ),
             by="client",
             speaks_for="user" if who.speaks_for == "user" else "",
-            run_id=run_id,
             drawn=True,
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
-            approver=client,
-            peer=client,
-            holder=client.holder,
-            trace=client.trace,
-            tracestate=client.tracestate,
-            emit=emit,
             stopping=stopping,
         )
     except BudgetExceeded as error:

@@ -50,8 +50,9 @@ from ...journal.recording import RunState
 from ...protocols.mcp.content import resource_of
 from ...protocols.mcp.tasks import EXTENSION, Task
 from ...runs.given_tools import Toolish
+from ...runs.options import Emit
 from ...runs.run import Stopping
-from ...runs.runner import Emit, Runner
+from ...runs.runner import Runner
 from ...workflow.listing import ListedWorkflow
 from ..access import LOCAL, Access
 from ..workflows import GivenWorkflows, PublishedOffer

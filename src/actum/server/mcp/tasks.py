@@ -30,8 +30,9 @@ from ...core.record import Entry, InputGiven
 from ...core.task_line import line_of
 from ...journal.recording import CallRef, RunState
 from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
+from ...runs.options import Emit
 from ...runs.run import Stopping
-from ...runs.runner import Emit, Runner
+from ...runs.runner import Runner
 from ...tasks.attempt import settle
 from ...tasks.in_process import InProcess
 from ...tasks.queue import TaskQueue

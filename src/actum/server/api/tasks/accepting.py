@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ....agents.agent import Agent
+from ....agents.agent import Agent, AgentOptions
 from ....core.call import ToolCall
 from ....core.errors import CallError, TaskRefused
 from ....core.json import JsonObject
@@ -13,6 +13,7 @@ from ....core.task import TaskLine, TaskOptions
 from ....core.task_request import NO_DEFAULTS, TaskDefaults
 from ....features.operation import ApiReply, ApiRequest
 from ....features.refusal import Refusal
+from ....runs.options import ConversationOptions, RunOptions
 from ....workflow.workflow import Workflow
 from ..api import Api
 from ..calls import call_refusal
@@ -34,11 +35,8 @@ async def accept_call(api: Api, asked: ApiRequest[None, TaskBody], name: str, ar
             await api.runner_for(who, name),
             call,
             options,
+            RunOptions(principal=who.principal, tenant=who.tenant, roles=who.roles, key_id=who.key_id),
             speaks_for="user" if who.speaks_for == "user" else "",
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
         )
     except TaskRefused as refused:
         raise refusal_of(refused) from None
@@ -61,12 +59,10 @@ async def accept_run(
             agent,
             question,
             options,
-            conversation=session,
+            AgentOptions(
+                conversation=session, principal=who.principal, tenant=who.tenant, roles=who.roles, key_id=who.key_id
+            ),
             is_published=agent.runner.is_published,
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
         )
     except TaskRefused as refused:
         raise refusal_of(refused) from None
@@ -95,13 +91,15 @@ async def accept_workflow(
             workflow,
             inputs,
             options,
+            ConversationOptions(
+                conversation=conversation,
+                principal=who.principal,
+                tenant=who.tenant,
+                roles=who.roles,
+                key_id=who.key_id,
+            ),
             given_by="user" if who.speaks_for == "user" else "client",
             is_published=is_published,
-            conversation=conversation,
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
         )
     except TaskRefused as refused:
         raise refusal_of(refused) from None

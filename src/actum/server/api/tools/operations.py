@@ -17,6 +17,7 @@ from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal
 from ....journal.lists import read_cursor, write_cursor
 from ....journal.recording import CallRef
+from ....runs.options import RunOptions
 from ....runs.run import outcome as outcome_of
 from ..api import Api, wait_for
 from ..approvals.bodies import waiting_in
@@ -102,15 +103,17 @@ async def call_tool(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
         start,
         lambda emit: runner.call(
             calls,
+            RunOptions(
+                principal=who.principal,
+                tenant=who.tenant,
+                roles=who.roles,
+                key_id=who.key_id,
+                run_id=start.run_id,
+                request=start.request,
+                emit=emit,
+            ),
             by="client",
             speaks_for="user" if who.speaks_for == "user" else "",
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
-            run_id=start.run_id,
-            request=start.request,
-            emit=emit,
         ),
     )
     if job is not None:

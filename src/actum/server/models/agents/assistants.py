@@ -28,7 +28,7 @@ from ....core.kept_object import KeptObject, ObjectsFull, objects_of
 from ....core.message import UserMessage
 from ....core.record import new_id
 from ....core.tool import Tool
-from ....runs.runner import Emit
+from ....runs.options import Emit
 from ...api.api import Api, Start
 from ...api.records import Recorded
 from ...api.runs.operations import cancel_elsewhere

@@ -31,7 +31,8 @@ from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
 from ....core.worker_thread import off_loop
 from ....features.refusal import Refusal
-from ....runs.runner import Emit, unless_stopped
+from ....runs.options import Emit
+from ....runs.runner import unless_stopped
 from ...api.api import Api
 from ...api.records import POLL_S
 from ...api.work import RunJob
