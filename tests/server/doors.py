@@ -193,6 +193,8 @@ async def _assistants(place: Place, name: str, text: str, key: str) -> Told:
     run = msgspec.json.decode(begun.text, type=JsonObject)
     while run["status"] in ("queued", "in_progress"):
         run_told = await place.http("GET", f"/v1/threads/{run['thread_id']}/runs/{run['id']}", None, key)
+        if run_told.status != 200:
+            return run_told
         run = msgspec.json.decode(run_told.text, type=JsonObject)
     messages = await place.http("GET", f"/v1/threads/{run['thread_id']}/messages", None, key)
     return Told(messages.status, messages.headers, f"{msgspec.json.encode(run).decode()}\n{messages.text}")

@@ -849,7 +849,7 @@ class Agent(Generic[Output]):
             started = state.beginning()
             if started.compacts:
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
-            if self._naming is not None and is_own:
+            if self._naming is not None and is_own and setting.begins is None:  # a task says on record why it ends
                 self._check_use(self._naming, started.principal, started.roles)
             if is_own and not state.requested:
                 change = self._change(run_id, state, parts, by=by, accept=setting.accept)
@@ -1080,7 +1080,13 @@ class Agent(Generic[Output]):
         attachments = {part.handle: part for part in media(messages)}
         recorded = msgspec.convert(started.settings, ModelSettings) if started.settings else checked_settings(None)
         settings = setting.model_settings.over(recorded).over(self.settings)
-        model = ModelSide(heard=transcript, attachments=attachments, sample=self._sampler(settings), price=price)
+        model = ModelSide(
+            heard=transcript,
+            attachments=attachments,
+            sample=self._sampler(settings),
+            price=price,
+            lets_in=partial(self.is_for, started.principal, started.roles) if self._naming is not None else None,
+        )
         async with self.runner.at_work(run_id, state, setting, model) as run:
             driver = Driver(
                 run=run,

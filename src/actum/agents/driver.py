@@ -118,12 +118,17 @@ class Driver(Struct, kw_only=True, dict=True):
             run.usage += record.reply.usage
             return ModelAnswered(record.reply, record.elapsed, record.cost)
         await run.check_limits()
+        await run.check_access()
         await self._notice_tools()
         context = run.context
         began = context.clock.monotonic()
         tools, schema = run.path.catalog.tools, self.output_schema
         request = self.settings.fill(Request(messages=self.transcript, tools=tools, output_schema=schema))
-        reply = await run.in_time(self._answered(request))
+        run.asks_model = True
+        try:
+            reply = await run.in_time(self._answered(request))
+        finally:
+            run.asks_model = False
         seconds = context.clock.monotonic() - began
         if not reply.usage.is_sound:
             reply = with_sound_usage(reply)

@@ -356,7 +356,13 @@ class CallPath:
         """The runs that stand above a run which a call of this run starts."""
         terms = self._terms
         policy = terms.policy if terms.binding else None
-        own = Ancestor(agent=terms.facts.agent, policy=policy, facts=self._facts, look_up=self._look_up)
+        own = Ancestor(
+            agent=terms.facts.agent,
+            policy=policy,
+            facts=self._facts,
+            look_up=self._look_up,
+            lets_in=terms.lets_in,
+        )
         return (*terms.ancestors, own)
 
     async def _look_first(self, plan: Plan, place: CallRef) -> None:

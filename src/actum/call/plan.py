@@ -6,6 +6,7 @@ Pure; what it can not let through it raises as the `CallError` it is.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -35,6 +36,7 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
         root: id of the run that started it all, for idempotency keys.
         coerce: whether arguments that nearly fit are mended.
         extra: what becomes of arguments that the tool does not know.
+        lets_in: whether the user of this run may use its agent now; None where that can not change.
         done_elsewhere: tools that the run from which this one branched off has used since: their calls may do again
             what was done.
     """
@@ -46,6 +48,7 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
     root: str = ""
     coerce: bool = True
     extra: Literal["refuse", "drop"] = "refuse"
+    lets_in: Callable[[], bool] | None = None
     done_elsewhere: frozenset[str] = frozenset()
 
 

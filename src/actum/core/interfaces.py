@@ -675,12 +675,14 @@ class Ancestor(Struct, frozen=True, kw_only=True):
         look_up: makes a check that `policy` requires with the tools of that agent: given the requirement, the rule that
             requires it and the idempotency key of the call that is judged. Returns the result, and what speaks against
             the call.
+        lets_in: whether the user of that run may use its agent now; None where that can not change.
     """
 
     agent: str
     policy: Policy | None
     facts: Callable[[], Facts]
     look_up: Callable[[Requirement, str, str], Awaitable[tuple[ToolResult, str]]]
+    lets_in: Callable[[], bool] | None = None
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""Cancels the runs of this process that another process wants cancelled.
+"""Cancels the runs of this process that another process wants cancelled, or whose callers have lost their access.
 
 Whoever wants a run cancelled holds the claim of `claim_of_cancel`. As long as runs are under way here, the journal is
 asked twice a second which of these claims are held. A run that takes less than half a second costs no look.
@@ -30,6 +30,13 @@ class Cancellable(Protocol):
 
     def cancel(self) -> None:
         """Stop the run. A second word changes nothing."""
+
+    async def look_at_access(self) -> None:
+        """End the run where its caller's access is lost, if the run can be ended now.
+
+        Raises:
+            JournalError: nobody can tell now.
+        """
 
 
 class CancelWatch:
@@ -71,6 +78,8 @@ class CancelWatch:
             by_journal.setdefault(run.journal, []).append(run)
         for journal, runs in by_journal.items():
             try:
+                for run in runs:
+                    await run.look_at_access()
                 wanted = await journal.driven([claim_of_cancel(run.run_id) for run in runs])
             except JournalError:
                 continue  # asked again; whoever wants the run cancelled is told that the journal fails

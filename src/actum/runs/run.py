@@ -32,6 +32,7 @@ from ..core.pending import Pending
 from ..core.record import NODE_VALUE_BYTES_MAX, Ended
 from ..journal.recording import CallRef, RunState
 from ..policy.origins import Lookup
+from .caller_access import ACCESS_REVOKED, CallerAccess
 from .cancel_watch import CancelWatch
 from .wording import Phrases
 
@@ -87,13 +88,15 @@ class Run:
         phrases: in the run's language.
         seconds: the run's time limit.
         account: of the run's user, where users have limits.
-        watch: cancels the run where another process wants the run cancelled.
+        watch: cancels the run where another process wants the run cancelled, and ends it with the caller's access.
+        access: of whoever asked for the run.
         stopping: says why the run is cancelled, where it is.
 
     Attributes:
         calls: each call that was performed, with its result.
         usage: the tokens that the run's model used.
         is_paused: the run waits for somebody, and this process does not carry it out any more.
+        asks_model: nothing but an answer of the run's model is waited for.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class Run:
         seconds: float | None,
         account: Account | None,
         watch: CancelWatch,
+        access: CallerAccess,
         stopping: Stopping | None = None,
     ) -> None:
         self.context = context
@@ -113,12 +117,14 @@ class Run:
         self.calls: list[tuple[ToolCall, ToolResult]] = []
         self.usage = Usage()
         self.is_paused = False
+        self.asks_model = False
         self._asker = asker
         self._seconds = seconds
         self._account = account
         self._stopping = stopping or Stopping()
         self._watch = watch
-        self._is_told_to_stop = False
+        self._access = access
+        self._told_to_stop = ""
         self._counted = False
         self._under_way = AsyncExitStack()
         self._task = asyncio.current_task()
@@ -139,23 +145,27 @@ class Run:
         """Where the run is written down."""
         return self.context.journal
 
-    def cancel(self) -> None:
+    def cancel(self, reason: str = "cancelled") -> None:
         """Stop the run, since another process wants the run cancelled: the run ends as `stopped`, and whoever waits for
-        the run gets this result. A second word changes nothing."""
-        if self._task is not None and not self._is_told_to_stop:
-            self._is_told_to_stop = True
+        the run gets this result. A second word changes nothing.
+
+        Args:
+            reason: why, for the record.
+        """
+        if self._task is not None and not self._told_to_stop:
+            self._told_to_stop = reason
             self._task.cancel()
 
-    def _take_back(self) -> bool:
+    def _take_back(self) -> str:
         """Take back that `cancel` cancelled the task, which may go on with other things.
 
         Returns:
-            Whether `cancel` did so, and nobody else.
+            The reason, where `cancel` did so, and nobody else; else empty.
         """
-        if not self._is_told_to_stop or self._task is None:
-            return False
-        self._is_told_to_stop = False
-        return self._task.uncancel() <= self._cancelled_before
+        if not self._told_to_stop or self._task is None:
+            return ""
+        reason, self._told_to_stop = self._told_to_stop, ""
+        return reason if self._task.uncancel() <= self._cancelled_before else ""
 
     async def carry_out(self, work: Awaitable[Finish]) -> Finish:
         """Do the work of the run, and write down how it ended.
@@ -176,10 +186,11 @@ class Run:
             raise
         except BaseException as error:  # whoever called hears of it; the record too
             self._watch.remove(self)
-            if not isinstance(error, asyncio.CancelledError) or not self._take_back():
+            reason = self._take_back() if isinstance(error, asyncio.CancelledError) else ""
+            if not reason:
                 await self._write_failure(error)
                 raise
-            finish = Finish(status="stopped", text=self.phrases.stopped("cancelled"), stop_reason="cancelled")
+            finish = Finish(status="stopped", text=self.phrases.stopped(reason), stop_reason=reason)
         finally:
             self._watch.remove(self)
             self._take_back()
@@ -222,6 +233,26 @@ class Run:
         if reason:
             raise Stopped(reason)
 
+    async def check_access(self) -> None:
+        """Whether whoever asked for the run may still have it go on; before each step that is not on record yet.
+
+        Raises:
+            Stopped: they may not.
+            JournalError: nobody can tell now.
+        """
+        if self._access.can_be_lost and await self._access.is_lost():
+            raise Stopped(ACCESS_REVOKED)
+
+    async def look_at_access(self) -> None:
+        """End the run in the middle of an answer of its model, where its caller's access is lost. A call that is under
+        way finishes: nobody would know what it did.
+
+        Raises:
+            JournalError: nobody can tell now.
+        """
+        if self.asks_model and self._access.can_be_lost and await self._access.is_lost() and self.asks_model:
+            self.cancel(ACCESS_REVOKED)
+
     def check_cancelled(self) -> None:
         """Whether somebody broke the run off while a tool, or a person who was asked, kept the cancellation to itself.
 
@@ -250,8 +281,11 @@ class Run:
             What each call came to, or what it waits for.
 
         Raises:
-            Stopped: the time of the run was up. Each call then has its outcome in `calls`.
+            Stopped: the time of the run was up: each call then has its outcome in `calls`. Or whoever asked for the run
+                may not have it any more: none of the calls was made.
         """
+        if not all(self.state.outcome(CallRef(cause, at)) for at in range(len(calls))):
+            await self.check_access()
         before = self.state.used_in(cause, len(calls))
         try:
             results = await self.in_time(self.path.perform_all(calls, cause, refusals))
@@ -303,7 +337,12 @@ class Run:
 
         Returns:
             What the call came to, or what it waits for.
+
+        Raises:
+            Stopped: whoever asked for the run may not have it any more.
         """
+        if self.state.outcome(ref) is None:
+            await self.check_access()
         before = self.state.used_by(ref) if self._account is not None else NOTHING
         tried = ""
         result = await self.path.perform(call, ref, refusal, origins)

@@ -56,6 +56,7 @@ from ..policy.origins import OriginIndex
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
 from .below import acts_for, below, handed_down, id_below, is_begun, on_behalf, told_above
+from .caller_access import CallerAccess, RevokedKeys
 from .cancel_watch import CancelWatch
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
@@ -147,12 +148,14 @@ class ModelSide(Struct, frozen=True, kw_only=True):
         attachments: the media in it, by handle.
         sample: has the run's own model answer a tool.
         price: of the model, where it is known.
+        lets_in: whether the user of the run may use its agent now; None where that can not change.
     """
 
     heard: Sequence[Message] = ()
     attachments: dict[str, MediaPart] = {}
     sample: Callable[[Request], Awaitable[Reply]] | None = None
     price: Price | None = None
+    lets_in: Callable[[], bool] | None = None
 
 
 NO_MODEL = ModelSide()
@@ -216,6 +219,7 @@ class Runner:
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
         self._watch = CancelWatch()
+        self._revoked = RevokedKeys()
 
     def with_tools(self, tools: Sequence[Toolish]) -> Runner:
         """The same runner with other tools, in the same journal. What both use of their limits is counted together.
@@ -777,6 +781,7 @@ class Runner:
             done_elsewhere=await done_after(setting.journal, started) if started.forked else frozenset(),
             coerce=self._coerce,
             extra=self._extra,
+            lets_in=model.lets_in,
         )
         asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
         catalog = await self.listing(state)()
@@ -784,7 +789,8 @@ class Runner:
         account = self._meters.account(started.user, self.clock.monotonic())
         context.counts_tokens = budget.counts_tokens or (account is not None and account.counts_tokens)
         phrases = Phrases.for_text(started.question)
-        run = Run(context, path, asker, phrases, self.limits.seconds, account, self._watch, setting.stopping)
+        access = CallerAccess(started, setting.journal, inputs, self._revoked)
+        run = Run(context, path, asker, phrases, self.limits.seconds, account, self._watch, access, setting.stopping)
         run.tell(RunStarted(run_id))
         try:
             with acting_for(started.tenant):

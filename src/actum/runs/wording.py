@@ -37,6 +37,7 @@ _STOPPED = {
         "user_cost": "I stopped: you have used up your budget of these 24 hours.",
         "loop_detected": "I stopped: I was making the same call again and again without getting further.",
         "cancelled": "I stopped: the run was cancelled.",
+        "access_revoked": "I stopped: whoever asked for this may not have it done any more.",
         "": "I stopped: a limit was reached.",
     },
     "zh": {
@@ -57,6 +58,7 @@ _STOPPED = {
         "user_cost": "我停下了：你 24 小时内的费用已达上限。",
         "loop_detected": "我停下了：我一直在重复同一个调用，没有进展。",
         "cancelled": "我停下了：运行被取消了。",
+        "access_revoked": "我停下了：请求者已不再有权做这件事。",
         "": "我停下了：已达到某个上限。",
     },
 }

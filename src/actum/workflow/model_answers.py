@@ -75,6 +75,7 @@ class ModelAnswers:
         if recorded:
             return recorded.popleft()
         await run.check_limits()
+        await run.check_access()
         settings = due.node.settings
         assert isinstance(settings, ModelNode | ClassifyNode | ExtractNode)
         model = self._models(settings.model)

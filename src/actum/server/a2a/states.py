@@ -19,11 +19,13 @@ from ...core.pending import Pending
 from ...core.record import Ended
 from ...core.task import TaskState
 from ...protocols.a2a.model import A2AState
+from ...runs.caller_access import ACCESS_REVOKED
 
 OF_ENDING: dict[tuple[str, str], A2AState] = {
     ("done", ""): "completed",
     ("stopped", "cancelled"): "canceled",
     ("failed", "PermissionDenied"): "rejected",
+    ("stopped", ACCESS_REVOKED): "rejected",
     ("failed", ""): "failed",
     ("stopped", ""): "failed",
 }

@@ -12,6 +12,7 @@ from ...core.call import Effect, Failure, Problem, ToolCall, ToolResult
 from ...core.errors import tell_problem
 from ...core.json import Json, JsonObject
 from ...features.refusal import Refusal
+from ...runs.caller_access import ACCESS_REVOKED
 
 FAILED = "The run failed. The operator of the server finds the cause in the record of the run."
 
@@ -91,7 +92,11 @@ def call_refusal(error: Failure, run_id: str) -> Refusal | None:
             return None
 
 
+_NOT_MADE = {"": "cancelled", "cancelled": "cancelled", ACCESS_REVOKED: "permission_denied"}
+"""The code of a call that was not made, by the reason of its run; of any other reason, a limit is used up."""
+
+
 def not_made(reason: str, text: str) -> Failure:
     """The error of a call that has no outcome, because its run was stopped."""
-    code = "cancelled" if reason in ("", "cancelled") else "budget_exceeded"
+    code = _NOT_MADE.get(reason, "budget_exceeded")
     return Failure(code, text or "The call was stopped.", "unknown" if code == "cancelled" else "none")

@@ -19,6 +19,7 @@ from ....core.message import RefusalPart, Reply, Usage
 from ....core.pending import Pending
 from ....core.record import CallCompleted, CallRefused, Ended, Entry, ModelReplied
 from ....journal.recording import CallRef, RunState
+from ....runs.caller_access import ACCESS_REVOKED
 
 
 class Said(Struct, frozen=True):
@@ -171,7 +172,7 @@ class AnswerFold:
             questions = [pending for pending, _ in others if pending.kind == "answer"]
             how = "asks" if len(questions) == len(others) == 1 else "waits" if others else "calls"
         elif ended.status == "stopped":
-            ends: dict[str, How] = {"cancelled": "cancelled", INVALID_OUTPUT: "failed"}
+            ends: dict[str, How] = {"cancelled": "cancelled", INVALID_OUTPUT: "failed", ACCESS_REVOKED: "failed"}
             how = ends.get(ended.reason, "stopped")
         elif ended.status == "failed":
             how = "failed"

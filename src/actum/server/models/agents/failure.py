@@ -20,6 +20,7 @@ from ....core.errors import (
 )
 from ....core.json import Json, JsonObject
 from ....dialects.transcode.one_field import with_field
+from ....runs.caller_access import ACCESS_REVOKED
 from ..refused import DO_NOT_RETRY, told_error
 from ..surface import Vendor
 from .answer import INVALID_OUTPUT, Ending, Piece, ServerCall, text_of, told_call
@@ -32,6 +33,7 @@ _FAILED: dict[str, tuple[str, int]] = {
     "ModelGarbled": (ModelGarbled.told, 422),
     "ModelUnavailable": (ModelUnavailable.told, 422),
     "PermissionDenied": ("This user may not use this.", 403),
+    ACCESS_REVOKED: ("This user may not use this any more.", 403),
     INVALID_OUTPUT: ("The model gave no answer of the demanded form.", 422),
 }
 """What a client is told, by the reason of the run. The words on record are for the operator."""
