@@ -207,6 +207,19 @@ async def test_an_agent_goes_on_with_a_call_of_its_tools_and_a_runner_not_with_a
         await agent.fork(paused.run_id, 1)
 
 
+@pytest.mark.parametrize("by_agent", [False, True])
+async def test_a_run_that_was_killed_before_its_calls_were_on_record_says_what_to_do(*, by_agent: bool) -> None:
+    journal = MemoryJournal()
+    runner = Runner([add], journal=journal)
+    done = await runner.call([call(a=1, b=2)], by="client", principal="ann")
+    (started, *_) = await journal.read(done.run_id)
+    journal.append("killed", started.record)  # and nothing more
+    goes_on = Agent(ScriptedModel([]), [add], journal=journal).resume if by_agent else runner.resume
+    with pytest.raises(UsageError, match="nothing was done, so make the calls anew"):
+        await goes_on("killed")
+    assert len(await journal.read("killed")) == 1
+
+
 async def test_changed_tools_do_not_go_on_with_a_call_that_waited() -> None:
     journal = MemoryJournal()
     paused = await Runner([send], policy=Rules(Rule("ask", tools="send")), journal=journal).call(

@@ -100,7 +100,7 @@ async def test_a_run_under_way_ends_at_every_door_when_its_caller_loses_access(t
             await until(lambda: len(list(tmp_path.glob("finished case-*"))) == len(asks))
 
             async def all_ended() -> bool:
-                return all([run.status not in ("running", "queued") for run in await journal.runs(limit=None)])
+                return all(run.status not in ("running", "queued") for run in await journal.runs(limit=None))
 
             await until(all_ended)
         lines = [run for run in await journal.runs(limit=None) if run.principal in asks]

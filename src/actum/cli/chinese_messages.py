@@ -575,6 +575,9 @@ MESSAGES = {
     "another process holds the tokens in {path}": "另一个进程正在使用 {path} 里的令牌",
     "can not open the journal {name}: this address is not well-formed": "无法打开日志 {name}：地址格式不对",
     "{run} is under way: wait until it has ended or paused": "{run} 正在执行：请等它结束或暂停",
+    "run {run} was interrupted before its calls were on record: nothing was done, so make the calls anew": (
+        "运行 {run} 在调用写入记录之前就中断了：什么都没有做，请重新发起调用"
+    ),
     "run {run} has a model: go on with it by its agent": "运行 {run} 使用模型：请用它的智能体继续",
     "run_id={id}: use 1 to 128 letters, digits, '_', '-', '.' or ':'": (
         "run_id={id}：请用 1 到 128 个字母、数字、_、-、. 或 :"

@@ -631,7 +631,8 @@ class Runner:
             JournalError: the record was changed, or its secret values can not be read without the journal's key.
             ReplayDiverged: the tools have changed.
             FeatureMissing: the run needs a record that can not be read here.
-            UsageError: the policy of an agent above binds this run.
+            UsageError: the policy of an agent above binds this run, or the run was interrupted before its calls were on
+                record.
         """
         journal = setting.journal
         async with journal.claim(checked_id(run_id)):
@@ -643,6 +644,11 @@ class Runner:
                 state = RunState(entries, await journal.hidden(run_id))
             check_bound(run_id, state.beginning(), above=setting.parent)
             check_needed(run_id, state, journal)
+            if not (state.requested or state.beginning().said or state.beginning().workflow):
+                raise UsageError(
+                    f"run {run_id!r} was interrupted before its calls were on record: nothing was done, so make the "
+                    "calls anew"
+                )
             answered = answers(state)
             check(state)
             other = "" if setting.accept else await self._other_tools(journal, state)
