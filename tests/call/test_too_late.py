@@ -10,11 +10,16 @@ import pytest
 from actum import Agent, Limits, Tool, ToolCall
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import TooLate, UnknownName
+from actum.core.identity import Identity
 from actum.core.interfaces import Answer, Journal
 from actum.core.record import InputGiven, InputRequested
 from actum.journal.memory import MemoryJournal
+from actum.server.api.approvals.bodies import ApprovalsQuery
+from actum.server.api.approvals.operations import waiting
+from actum.server.api.records import Records
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock, RecordingToolset, ScriptedModel
+from tests.cli.test_serve import command
 
 pytestmark = pytest.mark.row("C4")
 
@@ -60,6 +65,52 @@ async def test_a_late_answer_is_refused_and_the_expiry_stays_where_the_clock_goe
     error = result.calls[0][1].error
     assert error is not None
     assert (result.status, error.code, home.executed) == ("done", "approval_expired", [])
+    given = [entry.record for entry in await journal.read("r") if isinstance(entry.record, InputGiven)]
+    assert [(record.verdict, record.by, record.expired) for record in given] == [("cancel", "clock", True)]
+    await journal.close()
+
+
+async def listed(journal: Journal, folder: Path) -> None:
+    await waiting(Records(journal, FakeClock()), ApprovalsQuery(), Identity(scopes=("approve",)))
+
+
+async def run_shown(journal: Journal, folder: Path) -> None:
+    records = Records(journal, FakeClock())
+    await records.summary(await records.run("r", Identity()))
+
+
+async def at_the_command_line(journal: Journal, folder: Path) -> None:
+    # The real clock of the command is years ahead of the clock of the test.
+    command(folder, "approvals", "list", "--journal", "runs.db")
+
+
+SEEN = {"the list": listed, "the page of the run": run_shown, "the command line": at_the_command_line}
+
+
+@pytest.mark.parametrize("seen", SEEN)
+async def test_an_expiry_that_somebody_was_shown_stays_where_the_clock_goes_back(seen: str, tmp_path: Path) -> None:
+    clock = FakeClock()
+    journal = JOURNALS["sqlite"](clock, tmp_path)
+    first, _ = agent(clock, journal)
+    paused = await first.run("go", run_id="r")
+    clock.advance(59)
+    if seen != "the command line":
+        await SEEN[seen](journal, tmp_path)
+        assert len(await inbox(journal)) == 1, "there is time left"
+    clock.advance(2)
+    async with journal.claim("r"):  # somebody drives the run: nothing is written, and nobody waits
+        await SEEN[seen](journal, tmp_path)
+    assert len(await inbox(journal)) == 1
+    await SEEN[seen](journal, tmp_path)
+    await SEEN[seen](journal, tmp_path)
+    clock.set(clock.now() - 50)
+    with pytest.raises(UnknownName, match="nothing waits"):
+        await answer_pending(journal, paused.pending[0].id, ANSWERS["approved"])
+    second, home = agent(clock, journal, goes_on=True)
+    result = await second.resume("r")
+    error = result.calls[0][1].error
+    assert error is not None
+    assert (error.code, home.executed) == ("approval_expired", [])
     given = [entry.record for entry in await journal.read("r") if isinstance(entry.record, InputGiven)]
     assert [(record.verdict, record.by, record.expired) for record in given] == [("cancel", "clock", True)]
     await journal.close()

@@ -310,6 +310,8 @@ async def test_a_session_ends_after_a_time_idle_and_after_a_time_at_all_and_is_n
             await log_in(bob)
             world.clock.advance(601)
             assert (await bob.get("/who")).status_code == 401
+            world.clock.set(world.clock.now() - 601)
+            assert (await bob.get("/who")).status_code == 401, "it stays ended when the clock goes back"
 
 
 async def test_other_sites_change_nothing_in_the_name_of_who_is_logged_in(tmp_path: Path) -> None:

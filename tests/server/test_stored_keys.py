@@ -7,6 +7,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -14,8 +15,10 @@ import pytest
 from actum import tool
 from actum.core.errors import JournalError
 from actum.core.identity import Identity
+from actum.core.interfaces import Journal
 from actum.core.key import KeepsKeys, Key, KeyStore, new_key
 from actum.journal.keys import MemoryKeys
+from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rules
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import Access
@@ -102,6 +105,38 @@ async def test_a_key_says_whose_it_is_until_it_ends_or_is_revoked() -> None:
     assert await keys.has_ended(seen)
     assert not await keys.has_ended(Identity(principal="ann", key_id="shared"))
     assert not await keys.has_ended(Identity(principal="ann", key_id="last", issuer="https://issuer"))
+
+
+@pytest.mark.parametrize("place", ["memory", "j.db"])
+@pytest.mark.parametrize("seen", ["a request", "a stream"])
+async def test_a_key_that_was_seen_to_have_ended_stays_so_when_the_clock_goes_back(
+    seen: str, place: str, tmp_path: Path
+) -> None:
+    clock = FakeClock()
+    alone: Journal = MemoryJournal()
+    journals = [alone, alone] if place == "memory" else [open_journal(tmp_path / place) for _ in range(2)]
+    ours, others = journals
+    assert isinstance(ours, KeepsKeys)
+    assert isinstance(others, KeepsKeys)  # of another process
+    text, key = new_key("ci", principal="ann", expires_at=clock.now() + 60)
+    await ours.keys.add(key)
+    keys = StoredKeys(ours.keys, clock=clock)
+    identity = await keys.verify_token(text)
+    assert identity is not None
+    clock.advance(60)
+    assert await keys.verify_token("ak_ci_" + "x" * 43) is None
+    assert (await others.keys.all())[0].revoked_at == 0, "whoever guesses changes nothing"
+    assert await (keys.has_ended(identity) if seen == "a stream" else keys.verify_token(text)) in (True, None)
+    clock.set(clock.now() - 3600)
+    for each in (keys, StoredKeys(others.keys, clock=clock)):
+        assert await each.verify_token(text) is None
+        assert await each.has_ended(identity)
+    (ended,) = await others.keys.all()
+    assert (ended.state(clock.now()), ended.was_revoked) == ("ended", False)
+    assert await others.keys.revoke("ci", at=clock.now(), by="root"), "and somebody may still revoke it"
+    assert (await ours.keys.all())[0].state(clock.now()) == "revoked"
+    for journal in journals:
+        await journal.close()
 
 
 async def test_keys_are_read_once_for_each_change_however_many_ask() -> None:

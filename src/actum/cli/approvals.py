@@ -17,6 +17,7 @@ from ..call.asking.inbox import (
     answered,
     inbox,
     read_inbox,
+    record_expired,
 )
 from ..core.approver import Voter
 from ..core.clock import SystemClock
@@ -90,7 +91,7 @@ def list_waiting(tenant: TenantFlag = None, as_json: JsonFlag = False, journal: 
 def show(ask_id: AskId, as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
     """Show what waits in full: each argument, and where it came from."""
     terminal = Terminal()
-    one = _find(_read(journal), ask_id)
+    one = _find(list(_look(journal).waiting), ask_id)
     if as_json:
         terminal.json(_as_json(one))
         return
@@ -219,16 +220,19 @@ async def _post(url: str, body: bytes) -> None:
         raise ActumError(f"the webhook could not be reached: {failure}") from None
 
 
-def _look(journal: str) -> Inbox:
+def _look(journal: str, *, is_shown: bool = True) -> Inbox:
     async def command() -> Inbox:
         async with options.journal(options.read(journal=journal)) as opened:
-            return await read_inbox(opened)
+            found = await read_inbox(opened)
+            if is_shown:
+                await record_expired(opened, [(one.run.run_id, one.asked) for one in found.waiting])
+            return found
 
     return asyncio.run(command())
 
 
 def _read(journal: str) -> list[InboxItem]:
-    return list(_look(journal).waiting)
+    return list(_look(journal, is_shown=False).waiting)
 
 
 def _find(waiting: list[InboxItem], wanted: str) -> InboxItem:

@@ -228,7 +228,7 @@ def _settings(journal: str) -> Settings:
 
 def _as_json(key: Key, now: float) -> JsonObject:
     told = {**as_told(key), "state": key.state(now)}
-    return {**told, "revoked_at": key.revoked_at, "revoked_by": key.revoked_by} if key.revoked_at else told
+    return {**told, "revoked_at": key.revoked_at, "revoked_by": key.revoked_by} if key.was_revoked else told
 
 
 def _words(given: list[str] | None) -> list[str]:

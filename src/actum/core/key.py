@@ -25,6 +25,10 @@ RESERVED = frozenset({"local", "shared"})
 """What the record and the settings call a program without a key, and one with the key that everybody shares."""
 
 
+CLOCK = "clock"
+"""Stands in `Key.revoked_by` where nobody revoked the key, and its time was seen to be over."""
+
+
 class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A key of our own, as it is kept. The text of the key can not be found out from this.
 
@@ -41,7 +45,8 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
         expires_at: seconds since 1970; 0 for never.
         speaks_for, hang_up: as in `core.identity.Identity`.
         made_at, made_by: when the key was made, in seconds since 1970, and by whom.
-        revoked_at, revoked_by: when the key was revoked, and by whom; 0 while the key was not revoked.
+        revoked_at, revoked_by: when the key was revoked, and by whom; 0 while the key was not revoked. A key that was
+            seen to have ended is revoked by `CLOCK`, so that it stays ended when the clock goes back.
     """
 
     id: str
@@ -65,9 +70,14 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
         """Whether the key may be used now: it was not revoked and has not ended."""
         return bool(self.sha256) and not self.revoked_at and not 0 < self.expires_at <= now
 
+    @property
+    def was_revoked(self) -> bool:
+        """Whether somebody has revoked the key, which a key that has ended by itself was not."""
+        return bool(self.revoked_at) and not (self.revoked_by == CLOCK and 0 < self.expires_at <= self.revoked_at)
+
     def state(self, now: float) -> Literal["valid", "ended", "revoked", "damaged"]:
         """How the key stands, in a word. `damaged`: its row in the database can not be read, and opens no door."""
-        if self.revoked_at:
+        if self.was_revoked:
             return "revoked"
         return "damaged" if not self.sha256 else "valid" if self.is_valid(now) else "ended"
 
@@ -142,7 +152,7 @@ def hash_of(text: str) -> str:
 
 def id_taken(key: Key) -> str:
     """What is said to whoever wants to make a second key with the id of this key."""
-    stands = "was revoked" if key.revoked_at else "is there"
+    stands = "was revoked" if key.was_revoked else "is there"
     return (
         f"a key named {key.id!r} {stands}, and a name is never used for a second key, since the record names keys: "
         "choose another name"

@@ -25,7 +25,7 @@ class MemoryKeys:
         key = self._keys.get(id)
         if key is None:
             raise UnknownName(id_unknown(id))
-        if key.revoked_at:
+        if key.was_revoked:
             return False
         self._keys[id] = structs.replace(key, revoked_at=at, revoked_by=by)
         self._changes += 1

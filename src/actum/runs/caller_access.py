@@ -43,9 +43,9 @@ class RevokedKeys:
         changes = store.changes()
         if changes is None:
             key = await store.find(id)
-            return key if key is not None and key.revoked_at else None
+            return key if key is not None and key.was_revoked else None
         if self._as_of != (store, changes):
-            self._revoked = {key.id: key for key in await store.all() if key.revoked_at}
+            self._revoked = {key.id: key for key in await store.all() if key.was_revoked}
             self._as_of = store, changes
         return self._revoked.get(id)
 

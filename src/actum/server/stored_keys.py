@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from ..core.clock import SystemClock
-from ..core.errors import JournalError
+from ..core.errors import ActumError, JournalError
 from ..core.identity import Identity
 from ..core.interfaces import Clock
-from ..core.key import Key, KeyStore, id_of
+from ..core.key import CLOCK, Key, KeyStore, id_of
 from .verifier import identity_of_key, is_text_of
 
 T = TypeVar("T")
@@ -52,7 +53,7 @@ class StoredKeys:
         if not key_id:
             return None
         key, identity = await self._find(key_id)
-        if identity is None or not is_text_of(token, key) or key is None or not key.is_valid(self._clock.now()):
+        if identity is None or not is_text_of(token, key) or key is None or not await self._is_valid(key):
             return None
         return identity
 
@@ -98,7 +99,7 @@ class StoredKeys:
         if identity.issuer or not identity.key_id:
             return False
         key, _ = await self._find(identity.key_id)
-        return key is not None and not key.is_valid(self._clock.now())
+        return key is not None and not await self._is_valid(key)
 
     async def until_ended(self, identity: Identity) -> None:
         """Return when the key with which somebody came in was revoked or has ended; for the stream that they read.
@@ -111,6 +112,14 @@ class StoredKeys:
         """
         while not await self.has_ended(identity):
             await self._clock.sleep(LOOK_S)
+
+    async def _is_valid(self, key: Key) -> bool:
+        """Whether a key may be used now. A key that is seen to have ended stays so, also when the clock goes back."""
+        now = self._clock.now()
+        if not key.is_valid(now) and key.sha256 and not key.revoked_at:
+            with suppress(ActumError):  # it is refused all the same, and whoever sees it next tries again
+                await self._in_time(self._store.revoke(key.id, at=now, by=CLOCK))
+        return key.is_valid(now)
 
     async def _find(self, id: str) -> tuple[Key | None, Identity | None]:
         changes = self._store.changes()

@@ -59,7 +59,7 @@ class DatabaseKeys:
             if not rows:
                 raise UnknownName(id_unknown(id))
             key = _key(rows[0]) or Key(id=id, sha256="")  # a damaged row opens no door, and is told as revoked from now
-            if key.revoked_at:
+            if key.was_revoked:
                 return False
             payload = msgspec.json.encode(structs.replace(key, revoked_at=at, revoked_by=by))
             database.execute("UPDATE keys SET payload = ? WHERE id = ?", (payload, id))

@@ -7,7 +7,8 @@ read from the entries: the list of runs is an index, in which anybody who has th
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Unpack
 
@@ -288,6 +289,21 @@ async def _record_of(journal: Journal, run_id: str, ask_id: str, answer: Answer)
     return recording, record
 
 
+async def record_expired(journal: Journal, shown: Iterable[tuple[str, InputRequested]]) -> None:
+    """Put on record which times are over, of what somebody is just shown. Nothing is written of a run that somebody
+    drives, or where nothing can be written now: then whoever is shown it next puts it on record.
+
+    Args:
+        journal: the journal.
+        shown: the runs that wait, and what each waits for.
+    """
+    for run_id, asked in shown:
+        if 0 < asked.pending.expires < journal.now():
+            with suppress(Busy, JournalError):
+                async with journal.claim(run_id):
+                    await _write_time_over(journal, run_id, asked.id)
+
+
 async def _write_time_over(journal: Journal, run_id: str, ask_id: str) -> None:
     """Put on record that a time is over, so that no clock that goes back makes the question open again.
 
@@ -295,7 +311,7 @@ async def _write_time_over(journal: Journal, run_id: str, ask_id: str) -> None:
     """
     state = RunState(await journal.read(run_id))
     asked = state.question(ask_id)
-    if asked is not None and not asked.run and not state.beginning().workflow:
+    if asked in state.waiting() and asked is not None and not asked.run and not state.beginning().workflow:
         journal.append(run_id, time_over(ask_id, state.elapsed))
         await journal.sync(run_id)
 

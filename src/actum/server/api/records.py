@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
+from ...call.asking.inbox import record_expired
 from ...core.errors import JournalError, UsageError
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
@@ -99,10 +100,11 @@ class Records:
         return Recorded(recorded.run_id, entries, RunState(entries))
 
     async def summary(self, recorded: Recorded) -> RunSummary:
-        """How a run stands now."""
+        """How a run stands now, as somebody is shown the run."""
         line = summary_of(recorded.run_id, recorded.entries)
         if line is None:
             raise Refusal(503, "record_unreadable", "The record of this run can not be read.", run=recorded.run_id)
+        await record_expired(self.journal, [(recorded.run_id, asked) for asked in recorded.state.waiting()])
         return (await as_they_stand(self.journal, [line]))[0]
 
     async def children(self, run_id: str, who: Identity) -> list[RunSummary]:

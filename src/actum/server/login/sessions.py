@@ -126,7 +126,10 @@ class LoginSessions:
             return None, 0.0
         session, seen_at = known.session, known.seen_at
         is_ours = (session.issuer, session.client) == (own.issuer, own.client_id)
-        if not is_ours or now - seen_at >= own.idle_s or now - session.began_at >= own.session_s:
+        if not is_ours:
+            return None, 0.0
+        if now - seen_at >= own.idle_s or now - session.began_at >= own.session_s:
+            await self._store.end(id)  # so that it stays ended when the clock goes back
             return None, 0.0
         return session, seen_at
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ....call.asking.inbox import InboxItem, answer_in_run, find_waiting, page_of_waiting
+from ....call.asking.inbox import InboxItem, answer_in_run, find_waiting, page_of_waiting, record_expired
 from ....core.call import Problem
 from ....core.errors import Busy, ReplayDiverged, TooLate, UnknownName, UsageError
 from ....core.identity import Identity
@@ -35,7 +35,7 @@ async def list_approvals(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> A
     """What waits for a person, the oldest first."""
     if asked.query.run:
         return ApiReply(ApprovalPage(items=await _of_run(api, asked.query.run, asked.who), next=None))
-    items, following = await _waiting(api.records, asked.query, asked.who)
+    items, following = await waiting(api.records, asked.query, asked.who)
     return ApiReply(ApprovalPage(items=tuple(map(approval_of, items)), next=following))
 
 
@@ -170,7 +170,7 @@ async def _go_on_if_answered(api: Api, run_id: str, who: Identity) -> None:
             api.go_on(recorded)
 
 
-async def _waiting(records: Records, query: ApprovalsQuery, who: Identity) -> tuple[list[InboxItem], str | None]:
+async def waiting(records: Records, query: ApprovalsQuery, who: Identity) -> tuple[list[InboxItem], str | None]:
     """A part of the list of what waits for a person in the caller's tenant, and the cursor of the next part: what
     the caller's own runs wait for, or all for a caller with the scope `approve`.
 
@@ -182,7 +182,9 @@ async def _waiting(records: Records, query: ApprovalsQuery, who: Identity) -> tu
         wanted["owner"] = who.principal
     with cursors():
         page = await page_of_waiting(records.journal, limit=query.limit, cursor=query.cursor, **wanted)
-    return [item for item in page.items if _may_see(item, who)], page.next or None
+    shown = [item for item in page.items if _may_see(item, who)]
+    await record_expired(records.journal, [(item.run.run_id, item.asked) for item in shown])
+    return shown, page.next or None
 
 
 async def waiting_under(records: Records, ask_id: str, who: Identity) -> InboxItem:
