@@ -17,12 +17,14 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx2
 import msgspec
 import pytest
 
 from actum import Agent, Context, ToolCall, redact_logs, tool
 from actum.core.given_secrets import GIVEN, KEPT_MAX, GivenSecrets
 from actum.testing import ScriptedModel
+from tests.cli.test_serve import HEADERS, META
 from tests.server.doors import doors_open
 
 pytestmark = pytest.mark.row("C7")
@@ -325,3 +327,42 @@ async def test_the_log_of_a_server_is_clean(execute_async: bool, tmp_path: Path)
     assert "sesame" not in log + told.text
     assert "tool_bug" in told.text
     assert execute_async or f"log-in with {MARK} failed" in log
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_the_log_of_an_mcp_server_is_clean(transport: str, tmp_path: Path) -> None:
+    (tmp_path / "crm.py").write_text(CRM)
+    words = ["-m", "actum", "mcp", "serve", "--tools", "crm.py", "--journal", "memory"]
+    variables = {"HOME": str(tmp_path), "ACTUM_SECRET_CRM": SECRET, "ACTUM_DEBUG": "1"}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, *words, *(("--http", "127.0.0.1:0") if transport == "http" else ())),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=tmp_path,
+        env=variables,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    params = {"name": "customers", "arguments": {}, "_meta": META}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    try:
+        async with asyncio.timeout(60):
+            if transport == "stdio":
+                process.stdin.write(msgspec.json.encode(call) + b"\n")
+                told = (await process.stdout.readline()).decode()
+                log = ""
+            else:
+                log = (await process.stderr.readline()).decode()
+                url = next(word for word in log.split() if "://" in word).rstrip(",")
+                headers = {**HEADERS, "mcp-name": "customers"}
+                async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+                    told = (await client.post(url, json=call, headers=headers)).text
+    finally:
+        process.kill()
+        out, err = await process.communicate()
+    log += out.decode() + err.decode()
+    assert "isError" in told
+    assert "sesame" not in log + told
+    assert f"log-in with {MARK} failed" in log
