@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.postgres import PostgresServer
+
 from .test_serve import HEADERS, PATHS, TOOLS, WAIT, command, until
 
 SERVE = {
@@ -23,14 +25,14 @@ SERVE = {
 
 
 @asynccontextmanager
-async def serving(folder: Path, *words: str) -> AsyncIterator[str]:
-    """A server as a process of its own, and where it is."""
+async def serving(folder: Path, *words: str, journal: str = "runs.db") -> AsyncIterator[str]:
+    """A server as a process of its own, and where it is. In the end the process is killed."""
     (folder / "tools.py").write_text(TOOLS, "utf-8")
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "actum", *words, "--tools", "tools.py", "--http", "127.0.0.1:0"),
         stderr=asyncio.subprocess.PIPE,
         cwd=folder,
-        env={**PATHS, "HOME": str(folder), "ACTUM_JOURNAL": "runs.db"},
+        env={**PATHS, "HOME": str(folder), "ACTUM_JOURNAL": journal},
     )
     assert process.stderr is not None
     try:
@@ -52,17 +54,30 @@ async def listen(client: httpx2.AsyncClient, url: str, began: asyncio.Event) -> 
     return text
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def journal(request: pytest.FixtureRequest) -> str:
+    """A journal that is named in a folder, and one on a PostgreSQL server."""
+    if request.param == "sqlite":
+        return "runs.db"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.new_database()
+
+
 @pytest.mark.parametrize("words", SERVE.values(), ids=SERVE)
 async def test_a_server_wants_keys_from_the_moment_that_another_process_made_the_first(
-    words: tuple[str, ...], tmp_path: Path
+    words: tuple[str, ...], journal: str, tmp_path: Path
 ) -> None:
-    began = asyncio.Event()
-    async with serving(tmp_path, *words) as origin, httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+    began, at = asyncio.Event(), ("--journal", journal)
+    async with (
+        serving(tmp_path, *words, journal=journal) as origin,
+        httpx2.AsyncClient(trust_env=False, timeout=30) as client,
+    ):
         listening = asyncio.create_task(listen(client, f"{origin}/sse", began))
         call = asyncio.create_task(client.post(f"{origin}/mcp", json=WAIT, headers=HEADERS))
         await until((tmp_path / "begun").exists)
         await began.wait()
-        made = command(tmp_path, "keys", "add", "ci", "--user", "ann", "--scope", "tools", "--scope", "runs", "--json")
+        scopes = ("--scope", "tools", "--scope", "runs")
+        made = command(tmp_path, "keys", "add", "ci", "--user", "ann", *scopes, "--json", *at)
         async with asyncio.timeout(1.0):
             assert "endpoint" in await listening, "what a client reads ends with the time without keys"
             for shown in ({}, {"authorization": "Bearer nonsense"}):
@@ -73,13 +88,51 @@ async def test_a_server_wants_keys_from_the_moment_that_another_process_made_the
         assert "done" in (await call).text, "a call that is under way finishes"
         good = {**HEADERS, "authorization": f"Bearer {json.loads(made)['key']}"}
         assert "done" in (await client.post(f"{origin}/mcp", json=WAIT, headers=good)).text
-        runs = json.loads(command(tmp_path, "runs", "list", "--json"))
+        runs = json.loads(command(tmp_path, "runs", "list", "--json", *at))
         assert "ann" in json.dumps(runs), "its holder is judged as the user of the key"
-        command(tmp_path, "keys", "revoke", "ci")
+        command(tmp_path, "keys", "revoke", "ci", *at)
         for shown in ({}, good):
             assert (await client.post(f"{origin}/mcp", json=WAIT, headers={**HEADERS, **shown})).status_code == 401
         ready = await client.get(f"{origin}/readyz")
         assert (ready.status_code, "no key is valid any more" in ready.text) == (200, True)
+
+
+KILLED = """\
+import asyncio, os, signal, sys
+from actum.core.key import new_key
+from actum.server.keys import keys_of
+from actum.storage.place import open_journal
+
+async def main():
+    await keys_of(open_journal(sys.argv[1])).add(new_key("ci")[1])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+"""Makes a key, and dies before anything else is on record and before anybody sees the key."""
+
+
+@pytest.mark.parametrize("who", ["the server", "whoever makes the key"])
+async def test_a_kill_between_the_first_key_and_the_next_request_opens_nothing(
+    who: str, journal: str, tmp_path: Path
+) -> None:
+    adds = ["-m", "actum", "keys", "add", "ci", "--journal", journal]
+    make = [sys.executable, *(adds if who == "the server" else ["-c", KILLED, journal])]
+    env = {**PATHS, "HOME": str(tmp_path)}
+    async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+        async with serving(tmp_path, "serve", journal=journal) as origin:
+            assert (await client.get(f"{origin}/v1/tools")).status_code == 200
+            process = await asyncio.create_subprocess_exec(*make, cwd=tmp_path, env=env, stdout=-3, stderr=-3)
+            code = await process.wait()
+            assert code == (0 if who == "the server" else -signal.SIGKILL)
+            if who != "the server":
+                async with asyncio.timeout(1.0):
+                    while (await client.get(f"{origin}/v1/tools")).status_code != 401:
+                        pass
+        async with serving(tmp_path, "serve", journal=journal) as origin:
+            for path in ("/v1/tools", "/v1/runs", "/mcp"):
+                for shown in ({}, {"authorization": "Bearer nonsense"}):
+                    assert (await client.get(f"{origin}{path}", headers=shown)).status_code == 401, (path, shown)
 
 
 def delete(journal: Path) -> None:
