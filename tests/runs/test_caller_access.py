@@ -200,6 +200,27 @@ async def test_what_is_approved_after_the_key_was_revoked_is_not_done() -> None:
     assert (result.status, result.stop_reason, office.paid) == ("stopped", ACCESS_REVOKED, 0)
 
 
+@pytest.mark.parametrize("take", [revoke, narrowed, gone], ids=["key", "for others", "gone"])
+async def test_a_run_of_an_agent_that_waited_ends_on_record_once_it_is_answered(
+    take: Callable[[Office], object],
+) -> None:
+    office = Office(MemoryJournal(), "", nothing)
+    await office.keys()
+    pay = tool(effects={"read"}, approval=True)(office.pay)
+    desk = office.desk.with_tools([office.work, pay])
+    waits = await desk.run("go", principal="ann", key_id="ci")
+    assert waits.status == "paused"
+    found = take(office)
+    if asyncio.iscoroutine(found):
+        await found
+    await answer_pending(office.journal, waits.pending[0].id, Answer("approve", by="eva"))
+    result = await desk.resume(waits.run_id)
+    assert (result.status, result.stop_reason, office.paid) == ("stopped", ACCESS_REVOKED, 0)
+    last = (await office.journal.read(waits.run_id))[-1].record
+    assert isinstance(last, Ended)
+    assert last.reason == ACCESS_REVOKED
+
+
 async def test_a_run_that_was_done_is_told_again_after_the_key_was_revoked() -> None:
     office = Office(MemoryJournal(), "", nothing)
     await office.keys()

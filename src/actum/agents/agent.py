@@ -849,8 +849,6 @@ class Agent(Generic[Output]):
             started = state.beginning()
             if started.compacts:
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
-            if self._naming is not None and is_own and setting.begins is None:  # a task says on record why it ends
-                self._check_use(self._naming, started.principal, started.roles)
             if is_own and not state.requested:
                 change = self._change(run_id, state, parts, by=by, accept=setting.accept)
             if not setting.accept and not state.requested and state.agent is None:  # else they were compared above
