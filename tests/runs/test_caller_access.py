@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actum import Agent, tool
+from actum.agents.agent import AgentOptions
 from actum.agents.identity import Naming
 from actum.call.asking.inbox import answer_pending
 from actum.core.call import ToolCall
@@ -21,6 +22,7 @@ from actum.core.task import TaskOptions
 from actum.journal.memory import MemoryJournal
 from actum.runs.caller_access import ACCESS_REVOKED
 from actum.runs.given_tools import Toolish
+from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.attempt import attempt
@@ -193,7 +195,7 @@ async def test_what_is_approved_after_the_key_was_revoked_is_not_done() -> None:
     await office.keys()
     pay = tool(effects={"read"}, approval=True)(office.pay)
     runner = Runner([pay], journal=office.journal)
-    waits = await runner.call([ToolCall("1", "pay", {})], by="client", principal="ann", key_id="ci")
+    waits = await runner.call([ToolCall("1", "pay", {})], RunOptions(principal="ann", key_id="ci"), by="client")
     await revoke(office)
     await answer_pending(office.journal, waits.pending[0].id, Answer("approve", by="eva"))
     result = await runner.resume(waits.run_id)
@@ -227,7 +229,10 @@ async def test_a_run_that_was_done_is_told_again_after_the_key_was_revoked() -> 
     runner = Runner(office.tools, journal=office.journal)
     for done, resume in (
         (await office.desk.run("go", principal="ann", key_id="ci"), office.desk.resume),
-        (await runner.call([ToolCall("1", "pay", {})], by="client", principal="ann", key_id="ci"), runner.resume),
+        (
+            await runner.call([ToolCall("1", "pay", {})], RunOptions(principal="ann", key_id="ci"), by="client"),
+            runner.resume,
+        ),
     ):
         await revoke(office)
         before = await office.journal.read(done.run_id)
@@ -254,10 +259,12 @@ async def test_a_task_is_not_begun_whose_caller_has_lost_access_since(how: str, 
     queued = TaskQueued(options=TaskOptions(max_retries=3), due=0.0)
     if how == "call":
         await runner.queue(
-            CallsRequested((ToolCall("1", "pay", {}),), "client"), queued, run_id="task", principal="ann", key_id="ci"
+            CallsRequested((ToolCall("1", "pay", {}),), "client"),
+            queued,
+            RunOptions(run_id="task", principal="ann", key_id="ci"),
         )
     else:
-        await office.desk.queue("go", queued, run_id="task", principal="ann", key_id="ci")
+        await office.desk.queue("go", queued, AgentOptions(run_id="task", principal="ann", key_id="ci"))
     other = SQLiteJournal(str(tmp_path / "j.db"))  # as another process
     if how == "agent, for others":
         narrowed(office)

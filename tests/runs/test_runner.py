@@ -211,7 +211,7 @@ async def test_an_agent_goes_on_with_a_call_of_its_tools_and_a_runner_not_with_a
 async def test_a_run_that_was_killed_before_its_calls_were_on_record_says_what_to_do(*, by_agent: bool) -> None:
     journal = MemoryJournal()
     runner = Runner([add], journal=journal)
-    done = await runner.call([call(a=1, b=2)], by="client", principal="ann")
+    done = await runner.call([call(a=1, b=2)], by="client")
     (started, *_) = await journal.read(done.run_id)
     journal.append("killed", started.record)  # and nothing more
     goes_on = Agent(ScriptedModel([]), [add], journal=journal).resume if by_agent else runner.resume
