@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message
 
-from actum.core.key import KeepsKeys, new_key
+from actum.core.key import new_key
 from actum.runs.administration import put_on_record
 from actum.server.access import Access
 from actum.server.attempts import Attempts
@@ -145,7 +145,6 @@ def keys_table(rounds: int) -> list[Row]:
 async def _checks(place: str, count: int, rounds: int, *, busy: bool) -> float:
     """CPU seconds of one check in this thread: the best of so many rounds."""
     journal = open_journal(place)
-    assert isinstance(journal, KeepsKeys)
     made = [new_key(f"{'b' if busy else 'k'}{number}", principal="ann", scopes=["tools"]) for number in range(count)]
     for _, key in made:
         await journal.keys.add(key)

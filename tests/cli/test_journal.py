@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 from actum.cli.show.terminal import who
-from actum.core.kept_object import KeptObject, objects_of
+from actum.core.kept_object import KeptObject
 from actum.core.record import Ended, Started, ToolsChanged
 from actum.journal.follow import follow, follow_all
 from actum.journal.memory import MemoryJournal
@@ -171,12 +171,12 @@ def test_the_user_of_another_tenant_who_has_the_same_name_is_not_forgotten_along
         for tenant in ("north", "south"):
             journal.append(f"run_{tenant}", Started(agent="a", model="m", said=(), principal="ann", tenant=tenant))
             note = KeptObject(id=tenant, owner=tenant, kind="note", principal="ann", tenant=tenant, at=1.0)
-            await objects_of(journal).put(note)
+            await journal.objects.put(note)
         await journal.close()
 
     async def left() -> list[str]:
         journal = open_journal(place)
-        kept = [each.tenant for tenant in ("north", "south") for each in await objects_of(journal).find(tenant, "note")]
+        kept = [each.tenant for tenant in ("north", "south") for each in await journal.objects.find(tenant, "note")]
         runs = [each.run_id for each in await journal.runs(limit=None) if each.status != "forgotten"]
         await journal.close()
         return [*kept, *sorted(runs)[1:]]

@@ -16,7 +16,6 @@ from actum.compose.settings import read_settings
 from actum.compose.workflows import open_workflows
 from actum.core.call import ToolCall
 from actum.core.event import RunResult
-from actum.core.shelf import shelf_of
 from actum.runs.runner import Runner
 from actum.server.workflows import PublishedOffer
 from actum.storage.place import open_journal
@@ -136,7 +135,7 @@ def test_the_work_of_somebody_else_on_the_draft_is_not_overwritten_unseen(run: R
 
     async def save(text: str, revision: int) -> None:
         journal = open_journal("runs.db")
-        await shelf_of(journal).save("workflow", "desk", text, revision, tenant="north", by="bob")
+        await journal.shelf.save("workflow", "desk", text, revision, tenant="north", by="bob")
         await journal.close()
 
     asyncio.run(save(DESK.replace("b: 1", "b: 2"), 1))

@@ -9,11 +9,11 @@ from actum.core.identity import Identity
 from actum.core.json import JsonObject
 from actum.core.key import new_key
 from actum.journal.audit import audit
-from actum.journal.keys import MemoryKeys
 from actum.journal.memory import MemoryJournal
 from actum.server.attempts import FREE_PER_ADDRESS, FREE_PER_KEY, Attempts, TooManyAttempts, recorded_in
 from actum.server.stored_keys import StoredKeys
 from actum.testing import FakeClock
+from tests.server.memory_keys import MemoryKeys
 
 HOME, AWAY = "192.0.2.1", "198.51.100.9"
 

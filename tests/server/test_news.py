@@ -22,7 +22,6 @@ from actum.compose.settings import ServeSettings, Settings
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Clock
 from actum.core.json import Json, JsonObject
-from actum.core.kept_object import objects_of
 from actum.core.record import Ended, InputGiven
 from actum.protocols.a2a.news import KIND, OWNER, PATH
 from actum.protocols.a2a.remote_agent import RemoteAgent
@@ -211,7 +210,7 @@ async def test_news_that_came_before_a_server_was_killed_are_gone_on_with_by_the
         far = Far(scripted)
         async with near(far, tmp_path / "journal.db") as our:
             waits = await our.agent.run("Will it rain?")
-            objects = objects_of(our.journal)
+            objects = our.journal.objects
             (kept,) = await objects.find(OWNER, KIND)
             payload = msgspec.json.decode(kept.payload) | {"came": True}
             await objects.put(msgspec.structs.replace(kept, payload=msgspec.json.encode(payload)))
@@ -220,7 +219,7 @@ async def test_news_that_came_before_a_server_was_killed_are_gone_on_with_by_the
         async with near(far, tmp_path / "journal.db") as again:
             assert await again.ended(waits.run_id) == "done"
             async with asyncio.timeout(20):
-                while await objects_of(again.journal).find(OWNER, KIND):  # noqa: ASYNC110  # nobody tells of it
+                while await again.journal.objects.find(OWNER, KIND):  # noqa: ASYNC110  # nobody tells of it
                     await asyncio.sleep(0.02)
 
 
@@ -264,7 +263,7 @@ async def test_a_task_has_one_address_for_news_and_none_when_its_call_is_over(tm
         far = Far(scripted)
         async with near(far, tmp_path / "journal.db") as our:
             waits = await our.agent.run("Will it rain?")
-            objects, ids = objects_of(our.journal), set()
+            objects, ids = our.journal.objects, set()
             for _ in range(3):
                 (kept,) = await objects.find(OWNER, KIND)
                 ids.add((kept.id, str(far.config["id"])))
@@ -298,5 +297,5 @@ async def test_an_agent_that_hangs_when_it_is_told_where_news_go_does_not_hold_t
                 clock.advance(0.5)
             async with asyncio.timeout(60):
                 assert (await run).status == "paused"
-            assert await objects_of(our.journal).find(OWNER, KIND) == []
+            assert await our.journal.objects.find(OWNER, KIND) == []
             is_over.set()

@@ -16,9 +16,9 @@ from starlette.types import Receive, Scope, Send
 from actum.core.errors import JournalError
 from actum.core.identity import Identity
 from actum.core.key import Key, new_key
-from actum.journal.keys import MemoryKeys
 from actum.server.open_streams import ENDS_WITH_KEY, OpenStreams
 from actum.server.stored_keys import StoredKeys
+from tests.server.memory_keys import MemoryKeys
 from tests.web import serving
 
 

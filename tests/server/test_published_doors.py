@@ -30,7 +30,6 @@ from actum.compose.workflows import open_workflows
 from actum.core.interfaces import Journal
 from actum.core.key import new_key
 from actum.core.record import Entry, RunSummary, Started
-from actum.core.shelf import shelf_of
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
@@ -351,7 +350,7 @@ async def test_a_name_that_means_something_else_is_refused_and_an_odd_one_is_ser
             assert (refused.status_code, refused.json()["code"]) == (409, "name_taken"), name
             assert f"{means} here" in refused.json()["detail"], refused.text
         # What came onto the shelf in another way hides nothing of the settings.
-        shelf = shelf_of(it.journal)
+        shelf = it.journal.shelf
         for name in ("add", "helper", "gpt-5"):
             await shelf.save("workflow", name, price(name), 0, tenant="north")
             await shelf.publish("workflow", name, tenant="north")

@@ -16,8 +16,7 @@ from actum import tool
 from actum.core.errors import JournalError
 from actum.core.identity import Identity
 from actum.core.interfaces import Journal
-from actum.core.key import KeepsKeys, Key, KeyStore, new_key
-from actum.journal.keys import MemoryKeys
+from actum.core.key import Key, KeyStore, new_key
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rules
 from actum.protocols.mcp.config import McpEra, McpServer
@@ -29,6 +28,7 @@ from actum.storage.place import open_journal
 from actum.testing import FakeClock
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_service import connected, served
+from tests.server.memory_keys import MemoryKeys
 from tests.web import serving
 
 
@@ -115,9 +115,7 @@ async def test_a_key_that_was_seen_to_have_ended_stays_so_when_the_clock_goes_ba
     clock = FakeClock()
     alone: Journal = MemoryJournal()
     journals = [alone, alone] if place == "memory" else [open_journal(tmp_path / place) for _ in range(2)]
-    ours, others = journals
-    assert isinstance(ours, KeepsKeys)
-    assert isinstance(others, KeepsKeys)  # of another process
+    ours, others = journals  # `others` is of another process
     text, key = new_key("ci", principal="ann", expires_at=clock.now() + 60)
     await ours.keys.add(key)
     keys = StoredKeys(ours.keys, clock=clock)
@@ -236,7 +234,6 @@ def pay_list() -> str:
 async def server_at(place: str) -> AsyncIterator[tuple[str, KeyStore]]:
     """A server with a journal of its own at a place, as one more process has it: its address, and its keys."""
     journal = open_journal(place)
-    assert isinstance(journal, KeepsKeys)
     service = McpService([crm_find, pay_list], journal=journal)
     try:
         async with serving(service.app(access=Access(verifier=StoredKeys(journal.keys), resource="http://us"))) as url:

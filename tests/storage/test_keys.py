@@ -15,17 +15,11 @@ import psycopg
 import pytest
 
 from actum.core.errors import UnknownName, UsageError
-from actum.core.interfaces import Journal
-from actum.core.key import KeepsKeys, KeyStore, new_key
+from actum.core.key import KeyStore, new_key
 from actum.runs.administration import put_on_record
 from tests.postgres import PostgresServer
 
 from .conftest import Store
-
-
-def keys_of(journal: Journal) -> KeyStore:
-    assert isinstance(journal, KeepsKeys)
-    return journal.keys
 
 
 async def until(holds: Callable[[], bool], seconds: float) -> None:
@@ -44,7 +38,7 @@ async def known(keys: KeyStore) -> int:
 
 
 async def test_a_key_is_kept_hashed_and_its_id_is_never_handed_out_twice(store: Store) -> None:
-    keys = keys_of(store.open())
+    keys = store.open().keys
     text, key = new_key("ci", principal="ann", tenant="north", tools=["crm_*"], made_at=5.0, made_by="root")
     await keys.add(key)
     assert await keys.all() == [key] == [await keys.find("ci")]
@@ -63,7 +57,7 @@ async def test_a_key_is_kept_hashed_and_its_id_is_never_handed_out_twice(store: 
 
 
 async def test_two_that_add_one_id_at_once_get_one_key(shared: Store) -> None:
-    one, two = keys_of(shared.open()), keys_of(shared.open())
+    one, two = shared.open().keys, shared.open().keys
     results = await asyncio.gather(
         *(keys.add(new_key("ci")[1]) for keys in (one, two) for _ in range(5)), return_exceptions=True
     )
@@ -85,7 +79,7 @@ asyncio.run(main())
 
 
 async def test_a_key_revoked_by_another_process_is_known_within_a_second_and_after_a_restart(shared: Store) -> None:
-    keys = keys_of(shared.open())
+    keys = shared.open().keys
     await keys.add(new_key("ci")[1])
     before = await known(keys)
     other = await asyncio.create_subprocess_exec(sys.executable, "-c", _REVOKE, shared.place, stdout=subprocess.PIPE)
@@ -95,11 +89,11 @@ async def test_a_key_revoked_by_another_process_is_known_within_a_second_and_aft
     assert other.returncode == 0
     assert noticed - float(out) < 1.0
     assert [key.state(noticed) for key in await keys.all()] == ["revoked"]
-    assert [key.state(noticed) for key in await keys_of(shared.open()).all()] == ["revoked"]
+    assert [key.state(noticed) for key in await shared.open().keys.all()] == ["revoked"]
 
 
 async def test_a_row_that_is_changed_by_hand_is_noticed_and_a_damaged_one_opens_no_door(shared: Store) -> None:
-    keys = keys_of(shared.open())
+    keys = shared.open().keys
     for name in ("one", "two"):
         await keys.add(new_key(name)[1])
     before = await known(keys)
@@ -118,7 +112,7 @@ async def test_a_row_that_is_changed_by_hand_is_noticed_and_a_damaged_one_opens_
 
 async def test_records_of_runs_do_not_count_as_changes_of_keys(shared: Store) -> None:
     journal = shared.open()
-    keys = keys_of(journal)
+    keys = journal.keys
     await keys.add(new_key("ci")[1])
     before = await known(keys)
     await put_on_record(journal, "keys.add", {"name": "ci"}, principal="root")
@@ -129,7 +123,7 @@ async def test_records_of_runs_do_not_count_as_changes_of_keys(shared: Store) ->
 async def test_nobody_can_tell_while_the_connection_that_listens_is_away(
     database: Store, postgres: PostgresServer
 ) -> None:
-    keys = keys_of(database.open())
+    keys = database.open().keys
     await keys.add(new_key("ci")[1])
     before = await known(keys)
     postgres.stop()
@@ -144,7 +138,7 @@ async def test_nobody_can_tell_while_the_connection_that_listens_is_away(
 async def test_a_server_that_hangs_without_a_sign_is_away_within_a_second(
     database: Store, postgres: PostgresServer
 ) -> None:
-    keys = keys_of(database.open())
+    keys = database.open().keys
     await known(keys)
     with psycopg.connect(database.place, autocommit=True) as connection:
         query = "SELECT pid FROM pg_stat_activity WHERE query = 'SELECT 1' AND pid != pg_backend_pid()"

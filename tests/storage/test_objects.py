@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from actum.core.kept_object import OBJECTS_BYTES_MAX, KeptObject, MemoryObjects, ObjectsFull, ObjectStore, objects_of
+from actum.core.kept_object import OBJECTS_BYTES_MAX, KeptObject, ObjectsFull, ObjectStore
 from actum.core.record import Started
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
@@ -20,8 +20,8 @@ def kept(id_: str, owner: str, parent: str = "", payload: bytes = b"{}") -> Kept
 
 async def test_objects_exist_for_their_owner_alone(tmp_path: Path) -> None:
     journal, other = SQLiteJournal(tmp_path / "runs.db"), SQLiteJournal(tmp_path / "runs.db")
-    memory = MemoryObjects()
-    stores: list[tuple[ObjectStore, ObjectStore]] = [(objects_of(journal), objects_of(other)), (memory, memory)]
+    memory = MemoryJournal().objects
+    stores: list[tuple[ObjectStore, ObjectStore]] = [(journal.objects, other.objects), (memory, memory)]
     for store, elsewhere in stores:
         await store.put(kept("a", "ann"))
         await store.put(kept("b", "ann"))
@@ -42,8 +42,8 @@ async def test_objects_exist_for_their_owner_alone(tmp_path: Path) -> None:
 
 async def test_objects_are_forgotten_with_their_run_with_their_user_and_with_their_age(place: str) -> None:
     for journal in (MemoryJournal(), open_journal(place)):
-        store = objects_of(journal)
-        assert store is objects_of(journal)
+        store = journal.objects
+        assert store is journal.objects
 
         async def left(store: ObjectStore = store) -> list[str]:
             return [
@@ -73,7 +73,7 @@ async def test_objects_are_forgotten_with_their_run_with_their_user_and_with_the
 
 async def test_an_owner_has_room_for_so_much_and_no_more(place: str) -> None:
     for journal in (MemoryJournal(), open_journal(place)):
-        store = objects_of(journal)
+        store = journal.objects
         half = bytes(OBJECTS_BYTES_MAX // 2)
         await store.put(kept("a", "ann", payload=half))
         await store.put(kept("b", "ann", payload=half))

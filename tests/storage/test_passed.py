@@ -10,13 +10,13 @@ import pytest
 
 from actum.core.errors import JournalError
 from actum.core.interfaces import Journal
-from actum.core.passed import PassedEnd, PassedRequest, PassedRequests, passed_of
+from actum.core.passed import PassedEnd, PassedRequest, PassedRequests
 from tests.storage.conftest import Store
 
 
 def lines_of(journal: Journal) -> PassedRequests:
     """The lines beside a journal."""
-    found = passed_of(journal)
+    found = journal.passed
     assert found is not None
     return found
 

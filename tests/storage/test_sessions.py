@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from actum.core.interfaces import Journal
-from actum.core.session import SESSIONS_PER_USER_MAX, KeepsSessions, KnownSession, LoginSession, SessionStore
+from actum.core.session import SESSIONS_PER_USER_MAX, KnownSession, LoginSession
 
 from .conftest import Store
-
-
-def sessions_of(journal: Journal) -> SessionStore:
-    assert isinstance(journal, KeepsSessions)
-    return journal.sessions
 
 
 def session(name: str, at: float = 100.0, principal: str = "ann", tenant: str = "north") -> LoginSession:
@@ -18,7 +12,7 @@ def session(name: str, at: float = 100.0, principal: str = "ann", tenant: str = 
 
 
 async def test_sessions_end_are_noted_and_are_bounded_per_user(store: Store) -> None:
-    kept = sessions_of(store.open())
+    kept = store.open().sessions
     await kept.add(session("a"), idle_since=0, began_since=0)
     assert await kept.find("a") == KnownSession(session("a"), 100.0)
     await kept.note("a", 150.0)
@@ -40,7 +34,7 @@ async def test_sessions_end_are_noted_and_are_bounded_per_user(store: Store) -> 
 
 
 async def test_a_log_in_is_used_once_by_whatever_process_and_all_share_one_secret(shared: Store) -> None:
-    one, two = sessions_of(shared.open()), sessions_of(shared.open())
+    one, two = shared.open().sessions, shared.open().sessions
     assert await one.use_once("state", now=0.0, ends_at=10.0)
     assert not await two.use_once("state", now=1.0, ends_at=10.0)
     assert await two.use_once("state", now=11.0, ends_at=20.0)

@@ -26,7 +26,6 @@ from actum.core.shelf import (
     StaleDraft,
     check_shelf_room,
     reference,
-    shelf_of,
 )
 from actum.testing import ScriptedModel
 
@@ -34,7 +33,7 @@ from .conftest import Store
 
 
 async def test_a_stale_save_is_refused_and_carries_both_texts(store: Store) -> None:
-    shelf = shelf_of(store.open())
+    shelf = store.open().shelf
     assert await shelf.draft("workflow", "desk") is None
     first = await shelf.save("workflow", "desk", "one", 0, by="ann")
     second = await shelf.save("workflow", "desk", "two", first.revision, by="bob")
@@ -50,7 +49,7 @@ async def test_a_stale_save_is_refused_and_carries_both_texts(store: Store) -> N
 
 
 async def test_publications_are_numbered_and_a_rollback_publishes_an_older_text_anew(store: Store) -> None:
-    shelf = shelf_of(store.open())
+    shelf = store.open().shelf
     with pytest.raises(UnknownName, match="no draft of workflow 'desk'"):
         await shelf.publish("workflow", "desk")
     assert await shelf.published("workflow", "desk") is None
@@ -81,7 +80,7 @@ async def test_publications_are_numbered_and_a_rollback_publishes_an_older_text_
 
 
 async def test_what_is_unpublished_is_not_in_use_and_keeps_its_number(store: Store) -> None:
-    shelf = shelf_of(store.open())
+    shelf = store.open().shelf
     for tenant in ("", "north"):
         await shelf.save("workflow", "desk", "one", 0, tenant=tenant)
         with pytest.raises(UnknownName, match="no published workflow 'desk'"):
@@ -112,7 +111,7 @@ async def test_what_is_unpublished_is_not_in_use_and_keeps_its_number(store: Sto
 
 
 async def test_tenants_and_kinds_have_names_of_their_own(store: Store) -> None:
-    shelf = shelf_of(store.open())
+    shelf = store.open().shelf
     kinds: tuple[ShelfKind, ...] = ("workflow", "agent", "prompt", "tool")
     for tenant in ("", "north", "south"):
         for kind in kinds:
@@ -133,7 +132,7 @@ async def test_tenants_and_kinds_have_names_of_their_own(store: Store) -> None:
 
 
 async def test_what_can_not_be_kept_is_refused_before_the_shelf_is_touched(store: Store) -> None:
-    shelf = shelf_of(store.open())
+    shelf = store.open().shelf
     bad = (
         "",
         "a/b",
@@ -182,7 +181,7 @@ async def test_a_full_shelf_refuses_and_keeps_what_it_has(shared: Store) -> None
     for names, publications, size in ((10_001, 0, 0), (0, 10_001, 0), (0, 0, SHELF_BYTES_MAX + 1)):
         with pytest.raises(ShelfFull, match="the shelf is full"):
             check_shelf_room(names, publications, size)
-    shelf = shelf_of(shared.open())
+    shelf = shared.open().shelf
     await shelf.save("prompt", "desk", "text", 0, tenant="north")
     row = "INSERT INTO publications VALUES ('north', 'tool', 'large', 1, {}, '', 0, '', 0)"
     if shared.place.startswith("postgresql:"):
@@ -208,7 +207,7 @@ async def test_a_full_shelf_refuses_and_keeps_what_it_has(shared: Store) -> None
 
 
 async def test_of_many_that_save_and_publish_at_once_none_is_lost_unseen(shared: Store) -> None:
-    one, two = shelf_of(shared.open()), shelf_of(shared.open())
+    one, two = shared.open().shelf, shared.open().shelf
     await one.save("workflow", "desk", "0", 0)
     for turn in range(1, 11):
         draft = await one.draft("workflow", "desk")
@@ -239,11 +238,11 @@ def structs_like(draft: ShelfDraft, current: ShelfDraft | None) -> ShelfDraft:
 
 _RACE = """
 import asyncio, sys
-from actum.core.shelf import StaleDraft, shelf_of
+from actum.core.shelf import StaleDraft
 from actum.storage.place import open_journal
 async def main():
     journal, mine, wins = open_journal(sys.argv[1]), sys.argv[2], 0
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     while wins < 10:
         draft = await shelf.draft("workflow", "desk")
         try:
@@ -258,7 +257,7 @@ asyncio.run(main())
 
 
 async def test_two_processes_lose_no_save_and_number_no_publication_twice(shared: Store) -> None:
-    shelf = shelf_of(shared.open())
+    shelf = shared.open().shelf
     await shelf.save("workflow", "desk", "", 0)
     racing = [await asyncio.create_subprocess_exec(sys.executable, "-c", _RACE, shared.place, mine) for mine in "ab"]
     assert [await asyncio.wait_for(each.wait(), 60) for each in racing] == [0, 0]
@@ -275,7 +274,7 @@ async def test_two_processes_lose_no_save_and_number_no_publication_twice(shared
 
 
 async def test_a_damaged_text_is_told_and_never_used(shared: Store) -> None:
-    shelf = shelf_of(shared.open())
+    shelf = shared.open().shelf
     await shelf.save("workflow", "desk", "good", 0)
     await shelf.publish("workflow", "desk")
     if shared.place.startswith("postgresql:"):
@@ -294,7 +293,7 @@ async def test_a_damaged_text_is_told_and_never_used(shared: Store) -> None:
 
 async def test_lists_of_publications_read_no_text(shared: Store) -> None:
     journal = shared.open()
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     assert (await shelf.in_use("workflow"), await shelf.publications_made("workflow")) == ([], 0)
     for name, about in (("b", "two\x00"), ("a", "one")):
         await shelf.save("workflow", name, f"text of {name}", 0, tenant="north")
@@ -318,7 +317,7 @@ async def test_a_prompt_and_an_agent_are_published_like_a_workflow_and_a_run_kee
     store: Store,
 ) -> None:
     journal = store.open()
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     for number, words in enumerate(("Be brief.", "Be kind.")):
         await shelf.save("prompt", "greeting", words, number)
         await shelf.publish("prompt", "greeting")
@@ -348,7 +347,7 @@ async def test_a_prompt_and_an_agent_are_published_like_a_workflow_and_a_run_kee
 
 
 async def test_on_a_full_disk_a_save_fails_whole_and_the_shelf_stands(file: Store) -> None:
-    shelf = shelf_of(file.open())
+    shelf = file.open().shelf
     await shelf.save("workflow", "desk", "one", 0)
     await shelf.publish("workflow", "desk")
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -13,7 +13,7 @@ from actum.core.errors import UnknownName, UsageError, WorkflowFailed
 from actum.core.interfaces import Journal
 from actum.core.provenance import Origin
 from actum.core.record import CallsRequested, Intended, Started
-from actum.core.shelf import ShelfStore, StaleDraft, shelf_of
+from actum.core.shelf import ShelfStore, StaleDraft
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.runs.given_tools import Toolish
@@ -59,7 +59,7 @@ async def publish(shelf: ShelfStore, text: str, tenant: str = "") -> None:
 
 async def test_a_run_goes_on_with_the_versions_with_which_it_began(place: str) -> None:
     journal = open_journal(place)
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     for word in ("old", "new"):
         await publish(shelf, says("leaf", word))
         await publish(shelf, uses("middle", "leaf"))
@@ -72,8 +72,8 @@ async def test_a_run_goes_on_with_the_versions_with_which_it_began(place: str) -
 
     later = open_journal(place)  # another process, after somebody has rolled back
     try:
-        await shelf_of(later).rollback("workflow", "leaf", 1)
-        await publish(shelf_of(later), says("top", "other"))
+        await later.shelf.rollback("workflow", "leaf", 1)
+        await publish(later.shelf, says("top", "other"))
         answers = {waiting.pending[0].id: "yes"}
         fresh = await workflows(later).open("top", 1)
         assert fresh.uses == {"leaf": 3, "middle": 1}
@@ -94,7 +94,7 @@ async def test_a_run_goes_on_with_the_versions_with_which_it_began(place: str) -
 
 async def test_a_number_means_that_publication_for_ever() -> None:
     journal = MemoryJournal()
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     await publish(shelf, says("leaf", "one"))
     await publish(shelf, says("leaf", "two"))
     await publish(shelf, uses("top", "leaf@1"))
@@ -122,14 +122,14 @@ async def test_a_tool_of_the_program_stands_before_a_publication_of_its_name() -
         return {"said": "tool"}
 
     journal = MemoryJournal()
-    await publish(shelf_of(journal), says("leaf", "shelf"))
+    await publish(journal.shelf, says("leaf", "shelf"))
     opened = await workflows(journal, leaf, given=["leaf"]).with_used(read_definition(uses("top", "leaf")))
     assert (opened.uses, (await opened.run()).output) == ({}, {"n0": {"said": "tool"}})
 
 
 async def test_cycles_by_name_are_refused_when_published_and_when_opened() -> None:
     journal = MemoryJournal()
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     await publish(shelf, says("a", "x"))
     for text in (uses("a", "a"), uses("a", "a@1")):
         problems = await workflows(journal).problems_of(text, [])
@@ -151,7 +151,7 @@ async def test_cycles_by_name_are_refused_when_published_and_when_opened() -> No
 
 async def test_a_diamond_is_opened_once_and_too_many_publications_are_refused() -> None:
     journal = MemoryJournal()
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     await publish(shelf, says("l0", "x"))
     for level in range(1, 40):  # 2 ** 39 ways lead down
         await publish(shelf, uses(f"r{level - 1}", f"l{level - 1}"))
@@ -170,7 +170,7 @@ async def test_a_diamond_is_opened_once_and_too_many_publications_are_refused() 
 
 async def test_only_what_passes_the_check_is_published_and_only_the_text_that_was_checked() -> None:
     journal = MemoryJournal()
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     bad = {
         "desk": ("actum: workflow/1\nname: desk\nnodes: {a: {type: tool, tool: none}}", "line 3.*no tool 'none'"),
         "half": ("actum: workflow/1\nname: half", "nodes"),
@@ -204,7 +204,7 @@ async def test_only_what_passes_the_check_is_published_and_only_the_text_that_wa
 
 async def test_nothing_begins_with_a_workflow_that_was_unpublished_and_what_began_goes_on() -> None:
     journal = MemoryJournal()
-    shelf, here = shelf_of(journal), workflows(journal)
+    shelf, here = journal.shelf, workflows(journal)
     await publish(shelf, says("leaf", "old"))
     await publish(shelf, uses("top", "leaf", asks=True))
     await publish(shelf, uses("pinned", "leaf@1"))
@@ -230,7 +230,7 @@ async def test_nothing_begins_with_a_workflow_that_was_unpublished_and_what_bega
 
 async def test_a_tenant_neither_opens_nor_goes_on_with_what_is_another_tenants() -> None:
     journal = MemoryJournal()
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     for tenant in ("north", "south"):
         await publish(shelf, says("leaf", tenant), tenant)
         await publish(shelf, uses("top", "leaf", asks=True), tenant)
@@ -278,7 +278,7 @@ async def test_literals_of_an_imported_file_are_the_developers_only_after_it_was
     careful = Rules(Rule("deny", tools="send", when="!trusted(to)"), Rule("allow"))
     with pytest.raises(WorkflowFailed, match="send"):
         await Workflow(definition, [send], journal=journal, policy=careful).run({"who": "ann"})
-    shelf = shelf_of(journal)
+    shelf = journal.shelf
     await shelf.save("workflow", "news", text, 0)
 
     def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
@@ -339,7 +339,7 @@ async def test_a_list_reads_no_text_and_looks_once_while_nothing_is_published(tm
             "actum: workflow/1\nname: code\nnodes: {c: {type: code, language: python, code: 'def main(): return 1'}}",
         ),
     ):
-        await shelf_of(journal).save("workflow", name, text, 0)
+        await journal.shelf.save("workflow", name, text, 0)
         await writing.publish(name, tools)
     reading = opened()
     database.asked.clear()
@@ -359,7 +359,7 @@ async def test_a_list_reads_no_text_and_looks_once_while_nothing_is_published(tm
     database.asked.clear()
     assert await reading.listed() is found
     assert len(database.asked) == 1
-    await shelf_of(journal).save("workflow", "pays", paying.replace("Pays.", "Pays all."), 1)
+    await journal.shelf.save("workflow", "pays", paying.replace("Pays.", "Pays all."), 1)
     await writing.publish("pays", tools)
     again = await reading.listed()  # what another process published
     assert (again["pays"].tool.description, again["by_number"].tool.effects) == ("Pays all.", None)

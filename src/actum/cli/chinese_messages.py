@@ -504,7 +504,6 @@ MESSAGES = {
     "an empty pattern of names fits nothing: leave it out to allow all names": (
         "空的名称通配什么也不匹配：要允许所有名称，请不要写"
     ),
-    "this journal keeps no keys: name a file or a database for it": "这个日志不保存密钥：请为日志指定文件或数据库",
     "public: {address} is no address, such as https://tools.example.org": (
         "public：{address} 不是地址；地址的写法如 https://tools.example.org"
     ),
@@ -793,7 +792,6 @@ MESSAGES = {
     "[serve.a2a] grpc: others than this machine would reach {place}: it needs a certificate and keys": (
         "[serve.a2a] grpc：本机以外的人可以访问 {place}：需要证书和密钥"
     ),
-    "this journal keeps no sessions, so that nobody can log in": "这个日志不保存会话，因此无法登录",
     # secrets
     "name the new key: set {file} or {variable}": "请指定新密钥：设置 {file} 或 {variable}",
     "there is no stdin to read the value of the secret from": "没有标准输入，无法读取机密的值",

@@ -16,7 +16,6 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Journal
-from ..core.kept_object import objects_of
 from ..core.record import Chain, Ended, Entry, Forgotten, Record, RunSummary, Started
 from ..core.user import User
 from ..journal.export import faults
@@ -132,7 +131,7 @@ def forget(
             options.tell_problems(terminal, found.problems)
             everything += [run for id_ in found.missing if (run := await summary(opened, id_)) is not None]
             of_user = principal if not (run_ids or older_than) else ""
-            objects = await objects_of(opened).count(of_user) if of_user else {}
+            objects = await opened.objects.count(of_user) if of_user else {}
             tenants = {run.tenant for run in everything if run.principal == principal} | set(objects)
             whose = User(_one_tenant(tenants, tenant) if principal else "", principal)
             chosen = await _chosen(opened, run_ids or [], until, whose, everything)
@@ -143,9 +142,9 @@ def forget(
                 return FAILED
             done = _Forgetting(copies=await _copies(opened, chosen, everything))
             if kept:
-                done.objects = await objects_of(opened).forget(of_user, whose.tenant)
+                done.objects = await opened.objects.forget(of_user, whose.tenant)
             elif until is not None and not (run_ids or principal):
-                done.objects = await objects_of(opened).expire("thread", until)
+                done.objects = await opened.objects.expire("thread", until)
             for run in chosen:
                 try:
                     done.records += await opened.forget(run.run_id, who(), reason)

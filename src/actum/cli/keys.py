@@ -16,7 +16,7 @@ from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.key import Key
 from ..server.access import Access
-from ..server.keys import Entrance, MadeKey, as_told, keys_of, make_key, revoke_key, with_stored_keys
+from ..server.keys import Entrance, MadeKey, as_told, make_key, revoke_key, with_stored_keys
 from . import options
 from .exit_codes import DONE
 from .language import tr
@@ -96,7 +96,7 @@ def add(
 
     async def command() -> tuple[MadeKey, bool]:
         async with options.journal(settings) as opened:
-            is_first = not await keys_of(opened).all()
+            is_first = not await opened.keys.all()
             made = await make_key(
                 opened,
                 said(name),
@@ -138,7 +138,7 @@ def list_keys(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
 
     async def command() -> list[Key]:
         async with options.journal(settings) as opened:
-            return await keys_of(opened).all()
+            return await opened.keys.all()
 
     found = asyncio.run(command())
     if as_json:
@@ -169,7 +169,7 @@ def revoke(name: NameArgument, as_json: JsonFlag = False, journal: JournalFlag =
     async def command() -> tuple[bool, bool]:
         async with options.journal(settings) as opened:
             is_new = await revoke_key(opened, said(name), by=who())
-            return is_new, any(key.is_valid(now) for key in await keys_of(opened).all())
+            return is_new, any(key.is_valid(now) for key in await opened.keys.all())
 
     is_new, is_any_left = asyncio.run(command())
     if as_json:

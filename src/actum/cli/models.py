@@ -18,7 +18,7 @@ from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, Settings, remember_model
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
-from ..core.passed import PassedSum, passed_of
+from ..core.passed import PassedSum
 from ..models.local_servers import LocalModel, find_local_models
 from . import options
 from .options import JournalFlag, JsonFlag
@@ -78,7 +78,7 @@ async def _report(settings: Settings, days: float, *, as_json: bool) -> int:
     terminal = Terminal()
     now = SystemClock().now()
     async with options.journal(settings) as opened:
-        kept = passed_of(opened)
+        kept = opened.passed
         if kept is None:
             raise UsageError("this journal keeps no lines of requests that were passed on")
         sums = await kept.sums(now - days * DAY_S, now + DAY_S)

@@ -24,7 +24,6 @@ from ..core.message import UserMessage
 from ..policy.file import PolicyFile, lint
 from ..policy.origins import OriginIndex
 from ..policy.rules import Look, Rules
-from ..server.keys import keys_of
 from . import options
 from .call import find_tool, read_arguments
 from .exit_codes import DONE, FAILED, PAUSED
@@ -120,7 +119,7 @@ async def _roles_of_keys(settings: Settings) -> frozenset[str]:
         return frozenset()
     now = time.time()
     async with options.journal(settings) as opened:
-        return frozenset(role for key in await keys_of(opened).all() if key.is_valid(now) for role in key.roles)
+        return frozenset(role for key in await opened.keys.all() if key.is_valid(now) for role in key.roles)
 
 
 def _summary(rules: Rules) -> str:

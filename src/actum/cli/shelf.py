@@ -31,7 +31,6 @@ from ..core.shelf import (
     no_draft,
     no_publication,
     reference,
-    shelf_of,
 )
 from ..core.tool import Tool
 from ..workflow.difference import DefinitionChange, difference
@@ -103,7 +102,7 @@ async def open_shelf(
             models=models,
         )
         workflows = await published_workflows(parts, tenant=tenant, name=name)
-        yield OpenShelf(shelf_of(opened), workflows, list(await list_tools(loaded.tools, settings.tool_labels)))
+        yield OpenShelf(opened.shelf, workflows, list(await list_tools(loaded.tools, settings.tool_labels)))
 
 
 async def workflow_of(source: str, workflows: PublishedWorkflows) -> Workflow:
@@ -142,7 +141,7 @@ async def text_at(source: str, settings: Settings, tenant: str) -> str | bytes:
     if not is_name(source):
         return workflow_text(source)
     async with options.journal(settings) as opened:
-        return await text_of(source, shelf_of(opened), tenant)
+        return await text_of(source, opened.shelf, tenant)
 
 
 async def _found(source: str, shelf: ShelfStore, tenant: str) -> ShelfDraft | Publication:
@@ -277,8 +276,8 @@ def list_versions(
 
     async def command() -> list[ShelfVersion]:
         async with options.journal(settings) as opened:
-            found = await shelf_of(opened).versions("workflow", name, tenant=said(tenant))
-            if not found and await shelf_of(opened).draft("workflow", name, tenant=said(tenant)) is None:
+            found = await opened.shelf.versions("workflow", name, tenant=said(tenant))
+            if not found and await opened.shelf.draft("workflow", name, tenant=said(tenant)) is None:
                 raise no_publication("workflow", name)
             return found
 
@@ -307,7 +306,7 @@ def list_workflows(tenant: ShelfTenantFlag = "", as_json: JsonFlag = False, jour
 
     async def command() -> list[ShelfName]:
         async with options.journal(settings) as opened:
-            return await shelf_of(opened).names("workflow", tenant=said(tenant))
+            return await opened.shelf.names("workflow", tenant=said(tenant))
 
     found = asyncio.run(command())
     if as_json:
@@ -344,7 +343,7 @@ def show_workflow(
 
     async def command() -> ShelfDraft | Publication:
         async with options.journal(settings) as opened:
-            return await _found(source, shelf_of(opened), said(tenant))
+            return await _found(source, opened.shelf, said(tenant))
 
     found = asyncio.run(command())
     if as_json:

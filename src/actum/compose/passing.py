@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from ..core.budget import Price
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
-from ..core.passed import passed_of
 from ..models.catalog import SILENCE_S, ModelPlace, place_of
 from ..server.models.door import ModelsDoor
 from ..server.models.executor import Executor
@@ -59,7 +58,7 @@ def open_models_door(
             executing[name] = table.agent
         else:
             passing[name] = _route(name, table, settings.prices, environment)
-    passer = PassingThrough(UpstreamClient(), kept=passed_of(journal))
+    passer = PassingThrough(UpstreamClient(), kept=journal.passed)
     return ModelsDoor(ModelNames(passing, executing), passer=passer, executor=executor, scopes=(MODELS_SCOPE,))
 
 

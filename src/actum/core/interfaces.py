@@ -38,7 +38,6 @@ from .record import (
     SignedHead,
     Verdict,
 )
-from .stores import Stores
 from .task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
 from .tool import Tool
 from .trace import traceparent_of
@@ -47,6 +46,14 @@ from .webhook import WebhookOutbox
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from .kept_object import ObjectStore
+    from .key import KeyStore
+    from .passed import PassedRequests
+    from .position import Positions
+    from .session import SessionStore
+    from .shelf import ShelfStore
+    from .stores import Stores
 
     Deps = TypeVar("Deps", default=object, covariant=True)
 else:  # the default, which only type checkers read, is not in Python 3.11
@@ -858,7 +865,32 @@ class Journal(Protocol):
 
     @property
     def stores(self) -> Stores:
-        """The tables of features, kept beside the runs."""
+        """The tables of features, kept beside the runs, as is all that follows."""
+
+    @property
+    def keys(self) -> KeyStore:
+        """The keys of a server."""
+
+    @property
+    def sessions(self) -> SessionStore:
+        """The sessions of people who logged in."""
+
+    @property
+    def objects(self) -> ObjectStore:
+        """Small objects that a server keeps for its callers."""
+
+    @property
+    def shelf(self) -> ShelfStore:
+        """Texts that people write and publish, such as workflows."""
+
+    @property
+    def positions(self) -> Positions:
+        """How far triggers have come."""
+
+    @property
+    def passed(self) -> PassedRequests | None:
+        """A line of each request for a model that was passed on to an upstream; None where none are kept, as with a
+        journal in memory, which would only grow."""
 
     def now(self) -> float:
         """Seconds since 1970, by the clock that gives entries their time."""

@@ -6,14 +6,12 @@ and with their user, by `Journal.forget` and `actum journal forget`. This file k
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Protocol, cast
+from typing import Protocol
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from .errors import UsageError
-from .interfaces import Journal
 
 
 class KeptObject(Struct, frozen=True, kw_only=True):
@@ -102,67 +100,6 @@ class ObjectStore(Protocol):
         """
 
 
-class MemoryObjects:
-    """Objects in the memory of this process."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, KeptObject] = {}
-
-    async def put(self, kept: KeptObject) -> None:
-        """See `ObjectStore`."""
-        before = self._kept.get(kept.id)
-        if before is not None and before.owner != kept.owner:
-            return
-        own = [each for each in self._kept.values() if each.owner == kept.owner and each.id != kept.id]
-        check_room(len(own) + 1, sum(len(each.payload) for each in own) + len(kept.payload))
-        self._kept[kept.id] = kept
-
-    async def find(self, owner: str, kind: str, parent: str = "", id: str = "") -> Sequence[KeptObject]:
-        """See `ObjectStore`."""
-        fitting = (
-            kept for kept in self._kept.values() if (kept.owner, kept.kind, kept.parent) == (owner, kind, parent)
-        )
-        return [kept for kept in fitting if id in ("", kept.id)]
-
-    async def delete(self, owner: str, id: str) -> bool:
-        """See `ObjectStore`."""
-        found = id in self._kept and self._kept[id].owner == owner
-        for kept in list(self._kept.values()):
-            if kept.owner == owner and id in (kept.id, kept.parent):
-                del self._kept[kept.id]
-        return found
-
-    async def take_up(self, owner: str, ids: Sequence[str], run_id: str) -> None:
-        """See `ObjectStore`."""
-        for id_ in ids:
-            if (kept := self._kept.get(id_)) is not None and kept.owner == owner:
-                self._kept[id_] = structs.replace(kept, run_id=run_id)
-
-    async def count(self, principal: str) -> Mapping[str, int]:
-        """See `ObjectStore`."""
-        return Counter(kept.tenant for kept in self._kept.values() if kept.principal == principal)
-
-    async def forget(self, principal: str, tenant: str = "") -> int:
-        """See `ObjectStore`."""
-        whose = (principal, tenant)
-        return self._drop({kept.id for kept in self._kept.values() if (kept.principal, kept.tenant) == whose})
-
-    async def expire(self, kind: str, before: float) -> int:
-        """See `ObjectStore`."""
-        fresh = {kept.parent for kept in self._kept.values() if kept.at >= before}
-        old = {kept.id for kept in self._kept.values() if kept.kind == kind and kept.at < before} - fresh
-        return self._drop(old | {kept.id for kept in self._kept.values() if kept.parent in old})
-
-    def drop_run(self, run_id: str) -> None:
-        """Delete what a run has taken up: the run is forgotten."""
-        self._drop({kept.id for kept in self._kept.values() if kept.run_id == run_id})
-
-    def _drop(self, ids: set[str]) -> int:
-        for id_ in ids:
-            del self._kept[id_]
-        return len(ids)
-
-
 def check_room(number: int, size: int) -> None:
     """Whether an owner may keep so many objects with so many bytes.
 
@@ -174,9 +111,3 @@ def check_room(number: int, size: int) -> None:
             f"This key keeps too much: {OBJECTS_MAX} objects with {OBJECTS_BYTES_MAX} bytes are the limit. Delete "
             "threads or assistants that are not needed any more."
         )
-
-
-def objects_of(journal: Journal) -> ObjectStore:
-    """The objects that are kept beside a journal; in memory for a journal that keeps none."""
-    found = getattr(journal, "objects", None)  # by its name: a journal may stand in another, which hands it on
-    return cast(ObjectStore, found) if found is not None else MemoryObjects()

@@ -13,7 +13,7 @@ import os
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -214,12 +214,3 @@ class KeyStore(Protocol):
         Raises:
             JournalError: the place that kept the keys is gone, so that no key can be checked.
         """
-
-
-@runtime_checkable
-class KeepsKeys(Protocol):
-    """A journal that keeps keys beside its runs."""
-
-    @property
-    def keys(self) -> KeyStore:
-        """The keys."""

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Literal, Protocol, cast, get_args
+from typing import Literal, Protocol, get_args
 
 from msgspec import Struct
-
-from .interfaces import Journal
 
 PassedEnd = Literal["answered", "refused", "broke_off", "client_left"]
 """How a passed-through request ended: with an answer; with an error instead of an answer; with an error in the middle
@@ -127,9 +125,3 @@ class PassedRequests(Protocol):
         Raises:
             JournalError: they can not be read.
         """
-
-
-def passed_of(journal: Journal) -> PassedRequests | None:
-    """The lines that are kept beside a journal; None for a journal that keeps none, such as one in memory."""
-    found = getattr(journal, "passed", None)  # by its name: a journal may stand in another, which hands it on
-    return cast(PassedRequests, found) if found is not None else None

@@ -7,7 +7,7 @@ nobody can find out the text from the place where sessions are kept. This file k
 from __future__ import annotations
 
 import hashlib
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -94,12 +94,3 @@ class SessionStore(Protocol):
 
     async def secret(self) -> bytes:
         """A secret that all processes of this journal share: 32 random bytes, made when it is first asked for."""
-
-
-@runtime_checkable
-class KeepsSessions(Protocol):
-    """A journal that keeps sessions beside its runs."""
-
-    @property
-    def sessions(self) -> SessionStore:
-        """The sessions."""

@@ -19,7 +19,6 @@ from typing import Literal, Protocol, cast, get_args
 from msgspec import Struct
 
 from .errors import UnknownName, UsageError
-from .interfaces import Journal
 
 ShelfKind = Literal["workflow", "agent", "prompt", "tool"]
 """What a text on the shelf is."""
@@ -256,18 +255,6 @@ class ShelfStore(Protocol):
     async def publications_made(self, kind: ShelfKind, *, tenant: str = "") -> int:
         """How often something was published, or taken out of use. While the number stays, `in_use` gives the same. It
         is read in the same time however many publications there are."""
-
-
-def shelf_of(journal: Journal) -> ShelfStore:
-    """The shelf that is kept beside a journal.
-
-    Raises:
-        UsageError: this journal keeps no shelf.
-    """
-    found = getattr(journal, "shelf", None)  # by its name: a journal may stand in another, which hands it on
-    if found is None:
-        raise UsageError("this journal keeps no shelf: name a file or a database for it")
-    return cast(ShelfStore, found)
 
 
 def reference(text: str) -> tuple[str, int | None]:

@@ -18,7 +18,6 @@ from ..core.claim import Claims
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName
 from ..core.interfaces import Clock, RunFilter
-from ..core.kept_object import MemoryObjects
 from ..core.noted import NO_KINDS, RecordKinds
 from ..core.record import (
     GENESIS,
@@ -44,12 +43,14 @@ from ..core.record import (
     summarize,
 )
 from ..core.sealed import SealedWords, open_words, seal_words
-from ..core.stores import Stores
-from .keys import MemoryKeys
-from .sessions import MemorySessions
-from .shelf import MemoryShelf
 
 if TYPE_CHECKING:
+    from ..core.kept_object import ObjectStore
+    from ..core.key import KeyStore
+    from ..core.position import Positions
+    from ..core.session import SessionStore
+    from ..core.shelf import ShelfStore
+    from ..core.stores import Stores
     from ..storage.memory import BesideMemory
 
 
@@ -63,8 +64,7 @@ class MemoryJournal:
             None for all.
         record_kinds: the kinds of records that features bring.
 
-    Attributes:
-        keys: the keys of a server, kept beside the runs.
+    What stands beside the runs is made when it is first asked for: see `storage.memory`.
     """
 
     def __init__(
@@ -89,10 +89,6 @@ class MemoryJournal:
         self._named: dict[str, list[str]] = {}
         self._claims = Claims()
         self._runs_max = runs_max
-        self.keys = MemoryKeys()
-        self.sessions = MemorySessions()
-        self.objects = MemoryObjects()
-        self.shelf = MemoryShelf(self._now)
 
     @cached_property
     def _beside(self) -> BesideMemory:
@@ -103,6 +99,30 @@ class MemoryJournal:
     @property
     def stores(self) -> Stores:
         return self._beside.stores
+
+    @property
+    def keys(self) -> KeyStore:
+        return self._beside.keys
+
+    @property
+    def sessions(self) -> SessionStore:
+        return self._beside.sessions
+
+    @property
+    def objects(self) -> ObjectStore:
+        return self._beside.objects
+
+    @property
+    def shelf(self) -> ShelfStore:
+        return self._beside.shelf
+
+    @property
+    def positions(self) -> Positions:
+        return self._beside.positions
+
+    @property
+    def passed(self) -> None:
+        """Nobody would delete the lines."""
 
     @property
     def counts(self) -> None:
@@ -297,7 +317,6 @@ class MemoryJournal:
             entries[:] = [msgspec.structs.replace(entry, payload=b"", salt=b"") for entry in entries]
             line = self._summaries.get(run_id)
             self.append(run_id, Forgotten(by, reason, line.tenant if line is not None else ""))
-            self.objects.drop_run(run_id)
             if "_beside" in self.__dict__:
                 await self._beside.forget(run_id)
             return told

@@ -12,7 +12,7 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
-from ..core.key import KeepsKeys, Key, KeyStore, new_key
+from ..core.key import Key, new_key
 from ..runs.administration import put_on_record
 from .access import Access, is_loopback
 from .stored_keys import KeysOnceMade, StoredKeys
@@ -39,17 +39,6 @@ class MadeKey(NamedTuple):
 
     def __repr__(self) -> str:
         return f"MadeKey(key={self.key!r})"
-
-
-def keys_of(journal: Journal) -> KeyStore:
-    """The keys that are kept beside a journal.
-
-    Raises:
-        UsageError: this journal keeps no keys.
-    """
-    if not isinstance(journal, KeepsKeys):
-        raise UsageError("this journal keeps no keys: name a file or a database for it")
-    return journal.keys
 
 
 def as_told(key: Key) -> JsonObject:
@@ -121,7 +110,7 @@ async def make_key(
         made_at=now,
         made_by=by,
     )
-    await keys_of(journal).add(key)
+    await journal.keys.add(key)
     told: JsonObject = {name: value for name, value in as_told(key).items() if value and not name.startswith("made_")}
     await put_on_record(journal, "keys.add", told, principal=by)  # before anybody can use the key
     return MadeKey(text, key)
@@ -143,7 +132,7 @@ async def revoke_key(journal: Journal, name: str, *, by: str, clock: Clock | Non
         UnknownName: there was never such a key.
         JournalError: it could not be written.
     """
-    store = keys_of(journal)
+    store = journal.keys
     if not await store.revoke(name, at=(clock or SystemClock()).now(), by=by):
         return False
     await put_on_record(journal, "keys.revoke", {"id": name}, principal=by)
@@ -200,7 +189,7 @@ async def with_stored_keys(
         UsageError: others than this machine would reach the server, and there is no key for them.
         JournalError: the keys can not be read or written.
     """
-    if not isinstance(journal, KeepsKeys) or (access.insecure and access.verifier is None):
+    if access.insecure and access.verifier is None:
         return Entrance(access)
     known, made = await journal.keys.all(), None
     if access.verifier is None:
@@ -241,7 +230,7 @@ async def _first_key(
     try:
         return await make_key(journal, FIRST, by=by, user=by, scopes=scopes, clock=clock)
     except UsageError:
-        if await keys_of(journal).all():  # another server of this journal has just made it
+        if await journal.keys.all():  # another server of this journal has just made it
             return None
         raise
 

@@ -30,7 +30,7 @@ from ..core.errors import Busy, JournalError, UnknownName, UsageError
 from ..core.identity import Identity
 from ..core.interfaces import Answer
 from ..core.json import JsonProblem, parse
-from ..core.kept_object import KeptObject, objects_of
+from ..core.kept_object import KeptObject
 from ..features.refusal import Refusal
 from ..protocols.a2a.later import UnreadableAnswer, decode_event
 from ..protocols.a2a.model import INTERRUPTED, TERMINAL, A2AStatusUpdate, A2ATask
@@ -60,7 +60,7 @@ class NewsDoor:
     def __init__(self, api: Api, egress: Egress) -> None:
         self._api = api
         self._signatures = NewsSignatures(egress, api.clock)
-        self._objects = objects_of(api.journal)
+        self._objects = api.journal.objects
         self._waking: dict[str, asyncio.Task[None]] = {}
 
     @property

@@ -22,11 +22,13 @@ from .writer import Writer
 
 
 class MemoryDatabase(SQLiteDatabase):
-    """A `Database` in the memory of this process. Nobody else can open it."""
+    """A `Database` in the memory of this process, with the tables of a journal. Nobody else can open it."""
 
     def __init__(self) -> None:
         self.name = "in memory"
         self._connect(Path(":memory:"))
+        weakref.finalize(self, self._connection.close)
+        migrate(self, SQLITE)
 
     @property
     def is_shared(self) -> bool:
@@ -76,9 +78,7 @@ class BesideMemory:
 
     def __init__(self, now: Callable[[], float]) -> None:
         database = MemoryDatabase()
-        migrate(database, SQLITE)
         self._writer = writer = Writer(database, threaded=False)
-        weakref.finalize(self, database.close)
         self.keys = DatabaseKeys(database, writer, _nothing)
         self.sessions = DatabaseSessions(writer, _nothing)
         self.objects = DatabaseObjects(writer, _nothing)

@@ -129,15 +129,8 @@ class TriggerDesk:
 
     @property
     def positions(self) -> Positions:
-        """How far schedules and files have come.
-
-        Raises:
-            UsageError: the journal keeps none.
-        """
-        found: Positions | None = getattr(self._journal, "positions", None)  # a journal may stand in another
-        if found is None:
-            raise UsageError("this journal keeps no positions of triggers: use a file or PostgreSQL")
-        return found
+        """How far schedules and files have come."""
+        return self._journal.positions
 
     async def fire(self, name: str, data: Json, *, id: str = "", kind: str = "") -> TakenEvent:
         """Tell of an event, from a program.

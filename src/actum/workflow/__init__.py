@@ -7,9 +7,8 @@
 To read the code, start with `graph.py` and `flow.py`.
 """
 
-from ..core.shelf import shelf_of
 from .published import PublishedWorkflows
 from .text import BadWorkflow, TextProblem
 from .workflow import Workflow
 
-__all__ = ["BadWorkflow", "PublishedWorkflows", "TextProblem", "Workflow", "shelf_of"]
+__all__ = ["BadWorkflow", "PublishedWorkflows", "TextProblem", "Workflow"]

@@ -26,7 +26,6 @@ from ..core.shelf import (
     no_draft,
     no_publication,
     reference,
-    shelf_of,
 )
 from ..core.tool import Tool
 from ..runs.administration import put_on_record
@@ -108,7 +107,7 @@ class PublishedWorkflows:
         means: Callable[[str], str] | None = None,
     ) -> None:
         self._journal = journal
-        self._shelf = shelf_of(journal)
+        self._shelf = journal.shelf
         self._definitions: dict[str, Definition] = {}
         self._make = make
         self._given = frozenset(given) | {tool.name for tool in tools}

@@ -19,7 +19,6 @@ from actum.core.identity import Identity
 from actum.core.interfaces import Journal, Model, Request
 from actum.core.key import new_key
 from actum.core.message import Reply
-from actum.journal.keys import MemoryKeys
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server import Access
@@ -37,6 +36,7 @@ from actum.server.stored_keys import KeysOnceMade, StoredKeys
 from actum.server.verifier import Verifier
 from actum.testing import FakeClock, ScriptedModel
 from tests.server.api.house import answering
+from tests.server.memory_keys import MemoryKeys
 from tests.web import serving
 
 from .serving import KnownCallers, said

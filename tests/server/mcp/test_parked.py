@@ -14,7 +14,7 @@ from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import JournalError
 from actum.core.interfaces import Answer, Clock, Journal
 from actum.core.json import JsonObject
-from actum.core.kept_object import KeptObject, MemoryObjects
+from actum.core.kept_object import KeptObject
 from actum.core.record import Ended
 from actum.journal.memory import MemoryJournal
 from actum.protocols.mcp.config import McpEra, McpServer
@@ -22,7 +22,10 @@ from actum.protocols.mcp.tasks import EXTENSION
 from actum.server import Identity, McpService
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.tasks import TaskMode
+from actum.storage.memory import MemoryDatabase
+from actum.storage.objects import DatabaseObjects
 from actum.storage.place import open_journal
+from actum.storage.writer import Writer
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from actum.workflow.load import read_definition
@@ -225,16 +228,23 @@ async def test_a_call_whose_tools_have_changed_says_so_and_who_can_help_and_repe
         assert "has begun and waits" in await order(way)
 
 
-class FullDisk(MemoryObjects):
+class FullDisk(DatabaseObjects):
     """Objects on a disk that is full."""
 
     async def put(self, kept: KeptObject) -> None:
         raise JournalError("the disk is full")
 
 
+class FullJournal(MemoryJournal):
+    """A journal whose objects are on a disk that is full."""
+
+    @property
+    def objects(self) -> FullDisk:
+        return FullDisk(Writer(MemoryDatabase(), threaded=False), lambda: None)
+
+
 async def test_a_call_that_can_not_be_noted_is_answered_all_the_same() -> None:
-    shop, journal = Shop(), MemoryJournal()
-    journal.objects = FullDisk()
+    shop, journal = Shop(), FullJournal()
     async with connected(shop.service(journal)) as way:
         assert "has begun and waits" in await order(way)
     assert len(await inbox(journal)) == 1

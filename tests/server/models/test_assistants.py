@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from actum.cli.app import app
 from actum.core.call import ToolCall
 from actum.core.identity import Identity
-from actum.core.kept_object import OBJECTS_BYTES_MAX, KeptObject, objects_of
+from actum.core.kept_object import OBJECTS_BYTES_MAX, KeptObject
 from actum.core.message import Reply
 from actum.server.models.agents.assistants import THREAD_S, owner_of
 from actum.server.models.agents.executor import TIDY_S
@@ -328,7 +328,7 @@ async def test_threads_that_nobody_adds_to_are_deleted_and_no_key_keeps_more_tha
         with pytest.raises(openai.BadRequestError, match="too large"):
             await beta.threads.create(messages=[{"role": "user", "content": "x" * 2_000_000}])
         owner, full = owner_of(Identity(principal="ann")), bytes(OBJECTS_BYTES_MAX - 1_000)
-        await objects_of(server.journal).put(KeptObject(id="x", owner=owner, kind="x", payload=full))
+        await server.journal.objects.put(KeptObject(id="x", owner=owner, kind="x", payload=full))
         with pytest.raises(openai.RateLimitError, match="keeps too much"):
             await beta.threads.create(metadata={"note": "y" * 2_000})
         async with openai_of(server, "bob") as bob:

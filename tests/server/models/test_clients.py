@@ -26,7 +26,7 @@ from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.core.key import Key, new_key
 from actum.core.message import Reply, Usage
-from actum.core.passed import PassedRequests, passed_of
+from actum.core.passed import PassedRequests
 from actum.server.access import Access
 from actum.server.house import House, HouseSettings
 from actum.server.verifier import Keys
@@ -71,7 +71,7 @@ async def opened(tmp_path: Path, api: str, *, key: Key = KEY) -> AsyncIterator[t
         assert door is not None
         house = House([door], HouseSettings(access=Access(verifier=Keys([key]))))
         async with serving(house.app) as origin:
-            kept = passed_of(journal)
+            kept = journal.passed
             assert kept is not None
             yield origin, kept
         for asked in server.requests:

@@ -28,7 +28,7 @@ from msgspec import Struct
 from ...core.errors import Busy, JournalError, UsageError
 from ...core.interfaces import Clock, Journal
 from ...core.json import JsonObject
-from ...core.kept_object import KeptObject, objects_of
+from ...core.kept_object import KeptObject
 from ...core.record import Entry, new_id
 from ...core.secret_store import SecretStore, SecretValue
 from ...core.tenant import acting_for
@@ -118,7 +118,7 @@ class PushTargets:
         secrets: SecretStore | None,
         is_structured: Callable[[A2ARequest], Awaitable[bool]],
     ) -> None:
-        self._objects = objects_of(journal)
+        self._objects = journal.objects
         self._guard = guard
         self._clock = clock
         self._secrets = secrets

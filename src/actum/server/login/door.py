@@ -29,11 +29,11 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
 from ...core.clock import SystemClock
-from ...core.errors import JournalError, UsageError
+from ...core.errors import JournalError
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
 from ...core.json import JsonObject
-from ...core.session import KeepsSessions, LoginSession
+from ...core.session import LoginSession
 from ...runs.administration import put_on_record
 from ..attempts import Attempts, TooManyAttempts
 from ..door import identity_of
@@ -73,9 +73,6 @@ class LoginDoor:
     Attributes:
         public: as above; can be replaced while the server runs.
         sessions: who is logged in.
-
-    Raises:
-        UsageError: the journal keeps no sessions.
     """
 
     open_paths: Collection[str] = frozenset({LOGIN, CALLBACK, LOGOUT})
@@ -90,8 +87,6 @@ class LoginDoor:
         provider: LoginProvider | None = None,
         clock: Clock | None = None,
     ) -> None:
-        if not isinstance(journal, KeepsSessions):
-            raise UsageError("this journal keeps no sessions, so that nobody can log in")
         self._clock = clock or SystemClock()
         self._settings, self._journal, self._store = settings, journal, journal.sessions
         self._attempts = attempts or Attempts(clock=self._clock)

@@ -16,7 +16,7 @@ from ...core.event import RunResult
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
 from ...core.json import JsonObject
-from ...core.kept_object import KeptObject, ObjectsFull, objects_of
+from ...core.kept_object import KeptObject, ObjectsFull
 from .client import McpClient
 
 log = logging.getLogger("actum.mcp")
@@ -35,7 +35,7 @@ class Parked:
 
     def __init__(self, journal: Journal, clock: Clock, server: str) -> None:
         self._journal = journal
-        self._objects = objects_of(journal)
+        self._objects = journal.objects
         self._clock = clock
         self._server = server
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...core.interfaces import Clock, Journal
-from ...core.kept_object import KeptObject, objects_of
+from ...core.kept_object import KeptObject
 from ...protocols.a2a.model import A2APushTarget
 from ...protocols.a2a.news import KEPT_S, KIND, OWNER, PATH, AwaitedNews, hash_of
 from ...protocols.a2a.remote_agent import RemoteAgent
@@ -48,7 +48,7 @@ class NewsAddress:
             JournalError: the address can not be kept.
             UsageError: too many addresses are kept.
         """
-        objects, now = objects_of(journal), self._clock.now()
+        objects, now = journal.objects, self._clock.now()
         await objects.expire(KIND, now - KEPT_S)
         named, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         awaited = AwaitedNews(
@@ -66,4 +66,4 @@ class NewsAddress:
         Raises:
             JournalError: that can not be written down.
         """
-        await objects_of(journal).delete(OWNER, kept_id)
+        await journal.objects.delete(OWNER, kept_id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ....core.call import Problem
 from ....core.errors import UnknownName, UsageError
 from ....core.identity import Identity
-from ....core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name, shelf_of
+from ....core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
 from ....workflow.difference import difference
@@ -164,7 +164,7 @@ async def _shelf(api: Api, who: Identity, name: str) -> tuple[ShelfStore, Publis
         checked_name(name)
     except UsageError:
         raise not_found("workflow") from None
-    return shelf_of(api.journal), shelf
+    return api.journal.shelf, shelf
 
 
 async def _check_free(api: Api, shelf: PublishedWorkflows, name: str) -> None:

@@ -24,7 +24,7 @@ from ....core.errors import ActumError, Busy, JournalError, ModelError, UnknownN
 from ....core.event import Event, RunResult
 from ....core.identity import Identity
 from ....core.json import Json, JsonObject
-from ....core.kept_object import KeptObject, ObjectsFull, objects_of
+from ....core.kept_object import KeptObject, ObjectsFull
 from ....core.message import UserMessage
 from ....core.record import new_id
 from ....core.tool import Tool
@@ -94,7 +94,7 @@ class Assistants:
 
     def __init__(self, api: Api, placing: Placing, conversations: Conversations, carrier: Carrier) -> None:
         self._api, self._placing, self._conversations, self._carrier = api, placing, conversations, carrier
-        self._objects = objects_of(api.journal)
+        self._objects = api.journal.objects
 
     @property
     def routes(self) -> Sequence[BaseRoute]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from ....core.interfaces import Journal
-from ....core.session import KeepsSessions
 
 
 class NameSecret:
-    """The secret of a journal, which all its processes share; of a journal that keeps none, one of this process.
+    """The secret of a journal, which all processes share that use the journal.
 
     Args:
         journal: the journal.
@@ -22,6 +19,5 @@ class NameSecret:
     async def get(self) -> bytes:
         """The secret."""
         if not self._secret:
-            journal = self._journal
-            self._secret = await journal.sessions.secret() if isinstance(journal, KeepsSessions) else os.urandom(32)
+            self._secret = await self._journal.sessions.secret()
         return self._secret
