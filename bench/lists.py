@@ -20,8 +20,8 @@ from actum.core.record import InputRequested, Started
 from actum.journal.lists import page_of_conversations, page_of_runs, write_cursor
 from actum.storage.database import Database
 from actum.storage.journal import DatabaseJournal
-from actum.storage.migrations import POSTGRES, SQLITE
 from actum.storage.postgres import PostgresDatabase
+from actum.storage.schema import POSTGRES, SQLITE
 from actum.storage.sqlite import SQLiteDatabase
 from tests.postgres import postgres_server
 

@@ -30,7 +30,7 @@ from actum.server.mcp.resources import own_runs
 from actum.server.mcp.service import McpService
 from actum.storage.database import Row
 from actum.storage.journal import DatabaseJournal
-from actum.storage.migrations import SQLITE
+from actum.storage.schema import SQLITE
 from actum.storage.sqlite import SQLiteDatabase
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection

@@ -21,7 +21,7 @@ from actum.core.pending import Pending
 from actum.core.record import FORMAT, WRITERS, Entry, Forgotten, Record, records_of
 from actum.journal.export import check_export, check_journal, entry_line, head_lines, read_lines, run_ids
 from actum.journal.memory import MemoryJournal
-from actum.storage.migrations import POSTGRES, SQLITE, Migrations, NewFormat
+from actum.storage.schema import HAS_MIGRATIONS, POSTGRES, SQLITE
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock, ScriptedModel
 
@@ -40,6 +40,26 @@ RENAMED = {
 }
 """The tags of records: in format 1, and since."""
 
+TABLES_OF_FORMAT_1 = b"""
+CREATE SCHEMA actum;
+CREATE TABLE version (version BIGINT NOT NULL);
+INSERT INTO version VALUES (2);
+CREATE TABLE entries (
+    run_id TEXT NOT NULL, number BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL, kind TEXT NOT NULL,
+    payload BYTEA NOT NULL, salt BYTEA NOT NULL, digest BYTEA NOT NULL, head BYTEA NOT NULL,
+    PRIMARY KEY (run_id, number));
+CREATE TABLE runs (
+    place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, status TEXT NOT NULL,
+    started DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION, agent TEXT NOT NULL, model TEXT NOT NULL,
+    question TEXT NOT NULL, conversation TEXT NOT NULL, parent TEXT NOT NULL, principal TEXT NOT NULL,
+    owner TEXT NOT NULL DEFAULT '');
+CREATE TABLE kept (digest TEXT PRIMARY KEY, payload BYTEA NOT NULL);
+CREATE TABLE heads (
+    place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run_id TEXT NOT NULL, number BIGINT NOT NULL,
+    head BYTEA NOT NULL, signature BYTEA NOT NULL);
+"""
+"""What an actum of format 1 made in PostgreSQL."""
+
 REFUSAL = "a version of actum from before its first release, 0.1.0.*actum journal verify.*actum journal export"
 
 
@@ -56,11 +76,7 @@ def in_database(store: Store, tmp_path: Path) -> None:
         contextlib.closing(sqlite3.connect(write_old(tmp_path / "rows.db"))) as file,
     ):
         database.execute("SET search_path TO actum")
-        for step in POSTGRES[:2]:
-            assert isinstance(step, tuple)
-            for statement in step:
-                database.execute(statement.encode())
-        database.execute("UPDATE version SET version = 2")
+        database.execute(TABLES_OF_FORMAT_1)
         for table in ("entries", "runs", "kept", "heads"):
             rows = file.execute(f"SELECT * FROM {table}")
             names = ", ".join(column for column, *_ in rows.description)
@@ -98,11 +114,30 @@ def renamed(entry: Entry) -> Record:
     return record
 
 
-def test_each_format_has_a_line_that_says_who_wrote_it_and_begins_at_a_schema_of_every_database() -> None:
-    def formats(migrations: Migrations) -> list[int]:
-        return [1, *(step.format for step in migrations if isinstance(step, NewFormat))]
+def test_each_format_has_a_line_that_says_who_wrote_it() -> None:
+    assert list(WRITERS) == list(range(1, FORMAT + 1))
 
-    assert formats(SQLITE) == formats(POSTGRES) == list(WRITERS) == list(range(1, FORMAT + 1))
+
+@pytest.mark.parametrize("version", ["before format 2", "before the last migration", "in the middle of format 1"])
+async def test_a_schema_from_which_nothing_leads_here_is_refused_with_the_version_that_goes_on(
+    shared: Store, version: str
+) -> None:
+    schema = POSTGRES if shared.place.startswith("postgresql:") else SQLITE
+    number = {"before format 2": schema.of_format_1 + 1, "before the last migration": schema.version - 1}.get(
+        version, 1
+    )
+    await shared.open().close()
+    if schema is POSTGRES:
+        with psycopg.connect(shared.place) as server:
+            server.execute("UPDATE actum.version SET version = %s", (number,))
+    else:
+        with contextlib.closing(sqlite3.connect(shared.place)) as file:
+            file.execute(f"PRAGMA user_version={number}")
+    for older in {number <= schema.of_format_1, True}:
+        with pytest.raises(
+            JournalError, match=rf"older actum \(schema {number}\): open it once with .*{HAS_MIGRATIONS}"
+        ):
+            shared.open(older=older)
 
 
 async def test_an_older_journal_is_refused_by_its_writer_and_left_as_it_was(old: Store) -> None:

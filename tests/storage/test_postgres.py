@@ -18,7 +18,6 @@ import pytest
 from actum import Agent, tool
 from actum.core.errors import Busy, JournalError
 from actum.core.record import Intended, verify
-from actum.storage.migrations import POSTGRES
 from actum.storage.postgres import LOCK, PostgresJournal, address
 from actum.testing import ScriptedModel
 from tests.postgres import PostgresServer
@@ -238,26 +237,6 @@ async def test_a_database_of_a_newer_version_is_refused_in_a_sentence(database: 
         connection.execute("UPDATE actum.version SET version = 99")
     with pytest.raises(JournalError, match=r"written by a newer actum \(schema 99\): update actum"):
         database.open()
-
-
-async def test_a_database_of_the_first_version_is_read_for_a_check_and_its_runs_belong_to_whom_they_were_for(
-    database: Store,
-) -> None:
-    with psycopg.connect(database.place) as old:
-        old.execute("SET search_path TO actum")
-        first = POSTGRES[0]
-        assert isinstance(first, tuple)
-        for statement in first:
-            old.execute(statement.encode())
-        old.execute("UPDATE version SET version = 1")
-        old.execute(
-            """INSERT INTO runs
-                (run_id, status, started, agent, model, question, conversation, parent, principal)
-            VALUES ('r1', 'done', 1, 'a', 'm', 'hi', 'c', '', 'ada'), ('r2', 'done', 2, 'a', 'm', 'hi', 'c', '', '')"""
-        )
-    journal = database.open(older=True)
-    assert [run.run_id for run in await journal.runs(conversation="c", owner="ada")] == ["r1"]
-    assert [run.run_id for run in await journal.runs(conversation="c", owner="")] == ["r2"]
 
 
 async def test_of_processes_that_open_an_empty_database_at_once_one_makes_the_tables_and_all_find_them(

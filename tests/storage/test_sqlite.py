@@ -9,7 +9,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -19,9 +18,8 @@ from actum import Agent
 from actum.call.asking.inbox import inbox
 from actum.core.errors import Busy, JournalError, UsageError
 from actum.core.message import Reply
-from actum.core.record import GENESIS, Ended, ModelReplied, Started, seal, summarize, verify
+from actum.core.record import ModelReplied
 from actum.journal.export import check_journal
-from actum.storage.migrations import SQLITE
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
 from tests.till import Till, pays_once
@@ -256,40 +254,6 @@ async def test_what_was_forgotten_does_not_stand_in_the_files_any_more(file: Sto
 
 
 # Versions and strangers -----------------------------------------------------------------------------------------------
-
-
-async def test_a_file_of_the_first_version_is_read_for_a_check_and_its_runs_are_as_they_were(file: Store) -> None:
-    of_ada = Started(agent="a", model="m", said=(), principal="ada", conversation="c")
-    emptied = Started(agent="a", model="m", said=())
-    with contextlib.closing(sqlite3.connect(file.place)) as old, old:
-        first = SQLITE[0]
-        assert isinstance(first, tuple)
-        for statement in first:
-            old.execute(statement)
-        old.execute("PRAGMA user_version=1")
-        as_version_1_wrote(old, "r1", 20.0, [of_ada, DONE])
-        as_version_1_wrote(old, "r2", 10.0, [emptied])
-        old.execute("UPDATE entries SET payload = x'' WHERE run_id = 'r2'")
-    journal = file.open(key=b"a key", older=True)
-    entries = await journal.read("r1")
-    assert (verify(entries), [entry.record for entry in entries]) == ([], [of_ada, DONE])
-    assert [run.run_id for run in await journal.runs()] == ["r2", "r1"]
-    (found,) = await journal.runs(principal="ada", conversation="c")
-    assert (found.run_id, found.status, found.started, found.owner) == ("r1", "done", 20.0, "ada")
-    assert await journal.runs(owner="ada") == [found]
-    assert await journal.heads() == []
-
-
-def as_version_1_wrote(file: sqlite3.Connection, run_id: str, at: float, records: Sequence[Started | Ended]) -> None:
-    line, previous = None, GENESIS
-    for number, record in enumerate(records):
-        entry = seal(record, number, at, previous)
-        previous, line = entry.head, summarize(run_id, line, record, at)
-        row = (run_id, number, at, "k", entry.payload, entry.salt, entry.digest, entry.head)
-        file.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-    assert line is not None
-    values = (run_id, line.status, at, line.ended, "a", "m", line.question, line.conversation, "")
-    file.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def test_a_file_that_is_no_journal_is_refused_in_a_sentence(tmp_path: Path) -> None:

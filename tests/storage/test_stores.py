@@ -416,7 +416,7 @@ DIES = """
 import asyncio, os, signal, sys, time
 from pathlib import Path
 from actum.storage.journal import DatabaseJournal
-from actum.storage.migrations import POSTGRES, SQLITE
+from actum.storage.schema import POSTGRES, SQLITE
 from actum.storage.postgres import PostgresDatabase
 from actum.storage.sqlite import SQLiteDatabase
 from tests.storage.test_stores import LATER

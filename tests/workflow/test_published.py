@@ -19,8 +19,8 @@ from actum.policy.rules import Rule, Rules
 from actum.runs.given_tools import Toolish
 from actum.runs.runner import Runner
 from actum.storage.journal import DatabaseJournal
-from actum.storage.migrations import SQLITE
 from actum.storage.place import open_journal
+from actum.storage.schema import SQLITE
 from actum.workflow.graph import Definition
 from actum.workflow.load import check_text, read_definition
 from actum.workflow.published import OPENED_BYTES_MAX, OPENED_MAX, PublishedWorkflows

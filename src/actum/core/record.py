@@ -68,7 +68,7 @@ GENESIS = bytes(32)
 
 FORMAT = 2
 """The format in which this version writes records. It gets the next number when a record changes such that older ones
-can not be read any more; then `WRITERS` and `storage.migrations` get a line."""
+can not be read any more; then `WRITERS` and `storage.schema` get a line."""
 
 WRITERS = {1: "a version of actum from before its first release, 0.1.0", 2: "actum 0.1.0"}
 """Who wrote each format."""

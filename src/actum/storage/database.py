@@ -90,14 +90,14 @@ class Database(Protocol):
         """Make this transaction, which wrote nothing, take to the disk what was committed before it."""
 
     def version(self) -> int:
-        """How many migrations were made; 0 for an empty database.
+        """The version of the tables; 0 for an empty database.
 
         Raises:
             JournalError: it belongs to something else.
         """
 
     def set_version(self, version: int) -> None:
-        """Write down how many migrations were made."""
+        """Write down the version of the tables."""
 
     def is_outage(self, error: Exception) -> bool:
         """Whether nothing else would work now either, so that there is no use in trying job by job."""

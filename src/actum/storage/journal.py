@@ -64,10 +64,10 @@ from ..core.task_line import TaskTelling, may_tell_of_task
 from .counts import DatabaseCounts
 from .database import Database, Row
 from .keys import DatabaseKeys
-from .migrations import Migrations, migrate
 from .objects import DatabaseObjects
 from .passed import DatabasePassed
 from .positions import DatabasePositions
+from .schema import Schema, make_tables
 from .sessions import DatabaseSessions
 from .shelf import DatabaseShelf
 from .stores import DatabaseStores, forget_rows_of_run
@@ -112,7 +112,7 @@ class DatabaseJournal:
 
     Args:
         database: the database, connected.
-        migrations: how its tables come to be.
+        schema: its tables.
         now: where the time of an entry comes from, in seconds since 1970.
         key: the secret with which heads are signed; None to sign none.
         older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
@@ -135,7 +135,7 @@ class DatabaseJournal:
     def __init__(
         self,
         database: Database,
-        migrations: Migrations,
+        schema: Schema,
         *,
         now: Callable[[], float],
         key: bytes | None,
@@ -144,7 +144,7 @@ class DatabaseJournal:
     ) -> None:
         self.record_kinds = record_kinds
         try:
-            self._format = migrate(database, migrations, older=older)
+            self._format = make_tables(database, schema, older=older)
         except BaseException:
             database.close()
             raise
@@ -722,7 +722,7 @@ _COMPARED = {"since": ("started", ">="), "until": ("started", "<")}
 _COUNTED = frozenset({"tenant", "kind", "agent", "model", "status"})
 """The filters by which the table `counted` can answer."""
 _UNDER_WAY = ("running", "waiting", "paused")
-"""Runs that stand so are not in the table `counted`: see `migrations`."""
+"""Runs that stand so are not in the table `counted`: see `schema`."""
 
 
 def _waiting(wanted: Mapping[str, object]) -> Conditions:

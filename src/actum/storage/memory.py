@@ -11,9 +11,9 @@ from pathlib import Path
 
 from .journal import forget_beside
 from .keys import DatabaseKeys
-from .migrations import SQLITE, migrate
 from .objects import DatabaseObjects
 from .positions import DatabasePositions
+from .schema import SQLITE, make_tables
 from .sessions import DatabaseSessions
 from .shelf import DatabaseShelf
 from .sqlite import SQLiteDatabase
@@ -28,7 +28,7 @@ class MemoryDatabase(SQLiteDatabase):
         self.name = "in memory"
         self._connect(Path(":memory:"))
         weakref.finalize(self, self._connection.close)
-        migrate(self, SQLITE)
+        make_tables(self, SQLITE)
 
     @property
     def is_shared(self) -> bool:

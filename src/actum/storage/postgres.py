@@ -41,7 +41,7 @@ from ..core.noted import NO_KINDS, RecordKinds
 from .database import Row
 from .journal import DatabaseJournal
 from .key_feed import PostgresKeyChanges
-from .migrations import POSTGRES
+from .schema import POSTGRES
 
 if TYPE_CHECKING:
     import psycopg

@@ -31,7 +31,7 @@ from ..core.private_paths import keep_private
 from .claim_file import ClaimFile
 from .database import KeyChanges, Row
 from .journal import DatabaseJournal
-from .migrations import SQLITE
+from .schema import SQLITE
 
 BUSY_S = 30.0
 """So long one process waits for another that writes."""
