@@ -19,6 +19,7 @@ from ..core.errors import BadTool, CallError, UnknownTool
 from ..core.interfaces import StandsForOthers, Toolset
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
 from ..core.tool import Tool, digest_of
+from ..core.worker_thread import off_loop
 from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots
 
@@ -81,8 +82,13 @@ class Catalog:
         Raises:
             BadTool: a schema is bad, or a name is used twice.
         """
-        listed = [(tool, toolset) for toolset, told in await _told(toolsets) for tool in told]
-        return cls(_bind(tool, toolset, known) for tool, toolset in [*listed, *((tool, None) for tool in bare)])
+        listed: list[tuple[Tool, Toolset | None]] = [
+            (tool, toolset) for toolset, told in await _told(toolsets) for tool in told
+        ]
+        listed += [(tool, None) for tool in bare]
+        before = {item.tool.name: item.tool for item in known._bound.values()} if known is not None else {}
+        size = len(msgspec.json.encode([tool.parameters for tool, _ in listed if before.get(tool.name) != tool]))
+        return await off_loop(size, cls, (_bind(tool, toolset, known) for tool, toolset in listed))
 
     async def with_toolset(self, toolset: Toolset) -> Catalog:
         """This catalog and the tools of one more toolset."""

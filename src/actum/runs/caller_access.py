@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from ..call.plan import PolicyInputs
 from ..core.interfaces import Journal
-from ..core.key import KeepsKeys, Key, KeyStore
+from ..core.key import Key, KeyStore
 from ..core.record import Started
 from ..core.user import User
 
@@ -65,7 +65,7 @@ class CallerAccess:
 
     def __init__(self, started: Started, journal: Journal, inputs: PolicyInputs, revoked: RevokedKeys) -> None:
         self._user, self._key_id = started.user, started.key_id
-        self._store = journal.keys if started.key_id and isinstance(journal, KeepsKeys) else None
+        self._store = journal.keys if started.key_id else None
         asked = (inputs.lets_in, *(above.lets_in for above in inputs.ancestors))
         self._lets_in = [lets_in for lets_in in asked if lets_in is not None]
         self._revoked = revoked

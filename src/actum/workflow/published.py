@@ -10,7 +10,7 @@ A workflow never uses itself, neither directly nor by way of other workflows, in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from ..core.errors import UsageError
@@ -28,6 +28,7 @@ from ..core.shelf import (
     reference,
 )
 from ..core.tool import Tool
+from ..core.worker_thread import off_loop
 from ..runs.administration import put_on_record
 from .graph import Definition
 from .listing import ListedWorkflow, WorkflowCard, card_of, listed, read_card, written_card
@@ -164,7 +165,7 @@ class PublishedWorkflows:
             return card
         publication = await self._shelf.published(_KIND, line.name, line.number, tenant=self._tenant)
         try:
-            return card_of(self._definition_in(publication)) if publication is not None else None
+            return card_of(await self._definition_in(publication)) if publication is not None else None
         except BadWorkflow:
             return None
 
@@ -194,7 +195,7 @@ class PublishedWorkflows:
             raise no_publication(_KIND, name, number)
         if number is not None and began_with is None:
             await self._check_in_use(name)
-        opened = await self._opening(began_with).made(self._definition_in(publication), publication.number)
+        opened = await self._opening(began_with).made(await self._definition_in(publication), publication.number)
         if began_with is None and made == self._made:
             while len(self._opened) >= WORKFLOWS_MAX:
                 del self._opened[next(iter(self._opened))]
@@ -245,7 +246,7 @@ class PublishedWorkflows:
         started = entries[0].record if entries else None
         if not isinstance(started, Started) or not started.workflow:
             raise UsageError(f"run {run_id!r} is none of a workflow")
-        definition = self._parsed(started.workflow, await self._journal.kept(started.workflow))
+        definition = await self._parsed(started.workflow, await self._journal.kept(started.workflow))
         return await self._opening(started.uses).made(definition, started.version)
 
     async def problems_of(self, text: str | bytes, tools: Sequence[Tool]) -> Sequence[TextProblem]:
@@ -256,7 +257,7 @@ class PublishedWorkflows:
             tools: the tools of the program.
         """
         try:
-            checked = check_text(text)
+            checked = await off_loop(len(text), check_text, text)
             if checked.definition is None:
                 return checked.problems
             used, _ = await self._opening().used_by(checked.definition, ())
@@ -265,7 +266,7 @@ class PublishedWorkflows:
         except UsageError as error:
             return [TextProblem(str(error))]
         published = [tool for each in used for tool in await each.as_tool().list_tools()]
-        return check_tools(checked, [*tools, *published])
+        return await off_loop(len(text), check_tools, checked, [*tools, *published])
 
     async def publish(
         self, name: str, tools: Sequence[Tool], *, revision: int | None = None, by: str = "", key_id: str = ""
@@ -292,7 +293,7 @@ class PublishedWorkflows:
         if revision is not None and revision != draft.revision:
             raise StaleDraft(draft, revision)
         await self.check(name, draft.text, tools)
-        about = written_card(self._parsed(draft.digest, draft.text))
+        about = written_card(await self._parsed(draft.digest, draft.text))
         made = await self._shelf.publish(_KIND, name, revision=draft.revision, tenant=self._tenant, by=by, about=about)
         await self._tell("workflows.publish", made, by, key_id)
         return made
@@ -312,7 +313,7 @@ class PublishedWorkflows:
         if older is None:
             raise no_publication(_KIND, name, number)
         await self.check(name, older.text, tools)
-        about = written_card(self._parsed(older.digest, older.text))
+        about = written_card(await self._parsed(older.digest, older.text))
         made = await self._shelf.rollback(_KIND, name, number, tenant=self._tenant, by=by, about=about)
         await self._tell("workflows.rollback", made, by, key_id)
         return made
@@ -357,7 +358,7 @@ class PublishedWorkflows:
         """
         self.check_name(name)
         problems = list(await self.problems_of(text, tools))
-        if not problems and (written := read_definition(text).name) != name:
+        if not problems and (written := (await off_loop(len(text), read_definition, text)).name) != name:
             problems = [_other_name(written, name)]
         if problems:
             raise BadWorkflow(problems)
@@ -376,23 +377,25 @@ class PublishedWorkflows:
         told: JsonObject = {"name": made.name, "number": made.number, "digest": made.digest, "again": made.again}
         await put_on_record(self._journal, act, told, principal=by, key_id=key_id, tenant=self._tenant)
 
-    def _definition_in(self, publication: Publication) -> Definition:
+    async def _definition_in(self, publication: Publication) -> Definition:
         """The definition in a publication.
 
         Raises:
             BadWorkflow: the text can not be used, or has another name.
         """
-        definition = self._parsed(publication.digest, publication.text)
+        definition = await self._parsed(publication.digest, publication.text)
         if definition.name != publication.name:
             raise BadWorkflow([_other_name(definition.name, publication.name)])
         return definition
 
-    def _parsed(self, digest: str, text: str | bytes) -> Definition:
+    async def _parsed(self, digest: str, text: str | bytes) -> Definition:
         """The definition in a text; a text is parsed once."""
         if digest not in self._definitions:
+            parsed = await off_loop(len(text), read_definition, text, is_kept=True)
             while len(self._definitions) >= DEFINITIONS_MAX:
                 del self._definitions[next(iter(self._definitions))]
-            self._definitions[digest] = read_definition(text, is_kept=True)
+            self._definitions[digest] = parsed
+            return parsed
         return self._definitions[digest]
 
 
@@ -401,7 +404,7 @@ class _Opening:
 
     def __init__(
         self,
-        definition_in: Callable[[Publication], Definition],
+        definition_in: Callable[[Publication], Awaitable[Definition]],
         shelf: ShelfStore,
         make: MakeWorkflow,
         given: frozenset[str],
@@ -470,7 +473,7 @@ class _Opening:
             if len(self._opened) >= OPENED_MAX or self._bytes > OPENED_BYTES_MAX:
                 most = f"{OPENED_MAX} publications of other workflows, or {OPENED_BYTES_MAX} bytes"
                 raise UsageError(f"{line[0]} uses more than {most}")
-            self._opened[name, number] = await self.made(self._definition_in(publication), number, line)
+            self._opened[name, number] = await self.made(await self._definition_in(publication), number, line)
         return self._opened[name, number]
 
     async def _published(self, name: str, number: int | None) -> Publication | None:

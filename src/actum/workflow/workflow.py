@@ -36,6 +36,7 @@ from ..core.record import NODE_VALUE_BYTES_MAX, NodeLeft, Started, TaskQueued, n
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
 from ..core.under_way import call_under_way
+from ..core.worker_thread import off_loop
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
@@ -219,12 +220,12 @@ class Workflow:
             text: the text of a definition.
         """
         try:
-            checked = check_text(text)
+            checked = await off_loop(len(text), check_text, text)
         except BadWorkflow as bad:
             return bad.problems
         if checked.definition is None:
             return checked.problems
-        return check_tools(checked, (await self.runner.catalog()).tools)
+        return await off_loop(len(text), check_tools, checked, (await self.runner.catalog()).tools)
 
     # Runs -------------------------------------------------------------------------------------------------------------
 
@@ -677,7 +678,8 @@ class Workflow:
     async def _definition(self, digest: str, journal: Journal) -> Definition:
         """The definition with which a run began: parsed once."""
         if digest not in self._known:
-            self._known[digest] = read_definition(await journal.kept(digest), is_kept=True)
+            text = await journal.kept(digest)
+            self._known[digest] = await off_loop(len(text), read_definition, text, is_kept=True)
         return self._known[digest]
 
     def _model(self, name: str) -> Model:

@@ -11,6 +11,7 @@ from ....core.call import Problem
 from ....core.errors import UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name
+from ....core.worker_thread import off_loop
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
 from ....workflow.difference import difference
@@ -128,7 +129,7 @@ async def compare(api: Api, asked: ApiRequest[WorkflowDiffQuery, None]) -> ApiRe
     if new is None:
         raise not_found("publication")
     try:
-        changes = difference(old.text, new.text)
+        changes = await off_loop(len(old.text) + len(new.text), difference, old.text, new.text)
     except BadWorkflow as bad:
         raise bad_definition(bad) from None
     return ApiReply(

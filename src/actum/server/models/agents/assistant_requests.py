@@ -1,4 +1,4 @@
-"""What requests of the Assistants API say. Pure.
+"""What requests of the Assistants API say.
 
 The endpoints are in `assistants.py`, and how runs are told in `assistant_view.py`.
 """
@@ -18,12 +18,15 @@ from ....core.message import UserMessage
 from ....core.model_settings import ModelSettings
 from ....core.pending import Pending
 from ....core.tool import Tool
+from ....core.worker_thread import off_loop
 from ....dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ...api.records import Recorded
 from .ids import read_approval_id, read_call_id
 from .placing import may_approve
 
 _encode = msgspec.json.Encoder().encode
+OBJECTS_MAX = 500
+"""So many messages, parts, tools or outputs a request may list."""
 _NOT_HERE = ("file_search", "code_interpreter")
 
 
@@ -108,6 +111,8 @@ def message_text(body: JsonObject) -> tuple[str, str]:
         raise ModelError("attachments: files are not taken here", status=501)
     if isinstance(content, str) and content:
         return str(role), content
+    if isinstance(content, list) and len(content) > OBJECTS_MAX:
+        raise UsageError(f"content: at most {OBJECTS_MAX} are taken in one request")
     texts: list[str] = []
     for part in content if isinstance(content, list) else []:
         match part:
@@ -120,7 +125,7 @@ def message_text(body: JsonObject) -> tuple[str, str]:
     return str(role), "\n".join(texts)
 
 
-def read_tools(tools: Json) -> tuple[Tool, ...]:
+async def read_tools(tools: Json) -> tuple[Tool, ...]:
     """The client's own tools.
 
     Raises:
@@ -129,7 +134,8 @@ def read_tools(tools: Json) -> tuple[Tool, ...]:
     if not tools:
         return ()
     said: Json = [{"role": "user", "content": "x"}]
-    return OPENAI_CHAT.decode_request(_encode({"model": "x", "messages": said, "tools": tools})).tools
+    body = _encode({"model": "x", "messages": said, "tools": tools})
+    return (await off_loop(len(body), OPENAI_CHAT.decode_request, body)).tools
 
 
 def read_settings(wanted: WantedRun) -> ModelSettings | None:
@@ -193,11 +199,13 @@ def objects_in(body: JsonObject, name: str) -> list[JsonObject]:
     """The objects in a list among the fields.
 
     Raises:
-        UsageError: it is no list of objects.
+        UsageError: it is no list of objects, or one of too many.
     """
     found = body.get(name)
     if found is None:
         return []
+    if isinstance(found, list) and len(found) > OBJECTS_MAX:
+        raise UsageError(f"{name}: at most {OBJECTS_MAX} are taken in one request")
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise UsageError(f"{name}: a list of objects was expected")
     return [each for each in found if isinstance(each, dict)]

@@ -158,7 +158,7 @@ class Assistants:
         await self._carrier.agent_named(model, who)  # raises where there is none for the caller
         check_supported(body)
         said: JsonObject = {name: body.get(name, before.get(name)) for name in _ASSISTANT}
-        read_tools(said.get("tools"))
+        await read_tools(said.get("tools"))
         now = self._api.clock.now()
         told: JsonObject = {
             "id": id_,
@@ -366,7 +366,7 @@ class Assistants:
             agent=agent,
             body=body,
             assistant=assistant,
-            tools=read_tools(tools),
+            tools=await read_tools(tools),
             door=door,
             words=tuple(words),
         )

@@ -15,6 +15,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 
+import msgspec
 from msgspec import Struct
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
@@ -29,7 +30,7 @@ from ....core.json import JsonObject
 from ....core.record import Ended
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
-from ....core.worker_thread import off_loop
+from ....core.worker_thread import LARGE, off_loop
 from ....features.refusal import Refusal
 from ....runs.options import Emit
 from ....runs.runner import unless_stopped
@@ -65,8 +66,11 @@ SILENT_S = 15.0
 DRAIN_S = 10.0
 TIDY_S = 300.0
 """So often it is looked for what is not to be kept any more."""
+TOOLS_MAX, SCHEMAS_BYTES_MAX = 1_000, 512 * 1024
+"""A client may bring so many tools, with so many bytes of schemas together."""
 HISTORY_HEADER = "x-actum-history"
 JSON = "application/json"
+_encode = msgspec.json.Encoder().encode
 _SSE = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 
 
@@ -292,10 +296,15 @@ class AgentExecutor:
         """The agent with the client's tools beside its own, and the form of answer that the client wants.
 
         Raises:
-            UsageError: two tools have one name, the agent has a form of answer of its own, or the schema is bad.
+            UsageError: two tools have one name, the agent has a form of answer of its own, or a schema is bad or too
+                large.
         """
         if not tools and answer_schema is None:
             return agent
+        if len(tools) > TOOLS_MAX or len(_encode([tool.parameters for tool in tools])) > SCHEMAS_BYTES_MAX:
+            raise UsageError(f"tools: at most {TOOLS_MAX} with {SCHEMAS_BYTES_MAX // 1024} KB of schemas are taken")
+        if len(_encode(answer_schema)) > LARGE:
+            raise UsageError(f"the schema of the answer: at most {LARGE // 1024} KB are taken")
         taken = {tool.name for tool in await agent.list_tools()}
         if both_have := sorted(taken & {tool.name for tool in tools}):
             raise UsageError(f"tools: this agent has a tool {both_have[0]!r} of its own: give yours another name")
