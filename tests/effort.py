@@ -5,9 +5,12 @@ Time itself is measured in `bench/`, against a floor in the same run.
 
 from __future__ import annotations
 
+import asyncio
 import cProfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
 
 
 class Effort:
@@ -32,3 +35,42 @@ def effort() -> Iterator[Effort]:
     finally:
         profile.disable()
         spent.calls = sum(entry.callcount for entry in profile.getstats())
+
+
+class Turns:
+    """The turns of the loop of this thread.
+
+    Attributes:
+        held: the most calls that were made between two turns.
+    """
+
+    def __init__(self) -> None:
+        self.held = 0
+        self._calls = 0
+
+    def count(self, frame: FrameType, event: str, what: object) -> None:
+        if event in ("call", "c_call"):
+            self._calls += 1
+
+    async def turn(self) -> None:
+        while True:
+            self._calls = 0
+            await asyncio.sleep(0)
+            self.note()
+
+    def note(self) -> None:
+        self.held = max(self.held, self._calls)
+
+
+@asynccontextmanager
+async def turns_counted() -> AsyncIterator[Turns]:
+    """Counts what this thread does between two turns of its event loop."""
+    turns, before = Turns(), sys.getprofile()
+    turning = asyncio.create_task(turns.turn())
+    sys.setprofile(turns.count)  # of this thread alone
+    try:
+        yield turns
+    finally:
+        sys.setprofile(before)
+        turning.cancel()
+        turns.note()  # of the last turn, which has no other behind it

@@ -22,6 +22,7 @@ from actum.dialects.catalog import text_dialect
 from actum.journal.memory import MemoryJournal
 from actum.models.prompted import Prompted
 from actum.testing import ScriptedModel
+from tests.effort import turns_counted
 
 ASKED = UserMessage.of("How much is on the account of Ada?")
 LOOKED = Reply.of(calls=[ToolCall("c1", "look", {"name": "Ada"})])
@@ -296,3 +297,13 @@ async def test_results_stand_in_the_order_of_their_calls_since_text_formats_say_
     await agent.run("And?", messages=[ASKED, Reply.of(calls=calls), *reversed(results), TOLD])
     told = "".join([said.text for said in inner.requests[0].messages if isinstance(said, UserMessage)])
     assert told.index("of Ada") < told.index("of Bo") < told.index("of Cy")
+
+
+async def test_a_large_history_leaves_the_loop_to_others() -> None:
+    found: JsonObject = {"rows": [{"iban": "NO93 8601 1117 947"} for _ in range(20_000)]}
+    messages: list[Message] = [ASKED, LOOKED, ToolMessage("look", ToolResult("c1", structured=found)), TOLD]
+    agent = Agent(ScriptedModel(["Hi."] * 2), [look])
+    await agent.run("Go", messages=BEFORE)  # what is loaded for the first run is loaded now
+    async with turns_counted() as turns:
+        await agent.run("Go", messages=messages)
+    assert turns.held < 30_000

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from types import FrameType
 
 import pytest
+
+from tests.effort import turns_counted
 
 from .test_deep_json import asked
 from .test_matrix import served
@@ -81,40 +79,6 @@ BODIES: dict[str, str] = {
     "4 MB, names": "{" + ",".join(f'"name{n}": {n}' for n in range(4_000_000 // 20)) + "}",
     "4 MB, no end": many("", '{"a":[', "", "", size=4_000_000),
 }  # fmt: skip
-
-
-class Turns:
-    """The turns of the loop of this thread.
-
-    Attributes:
-        held: the most calls that were made between two turns.
-    """
-
-    def __init__(self) -> None:
-        self.held = 0
-        self._calls = 0
-
-    def count(self, frame: FrameType, event: str, what: object) -> None:
-        if event in ("call", "c_call"):
-            self._calls += 1
-
-    async def turn(self) -> None:
-        while True:
-            self._calls = 0
-            await asyncio.sleep(0)
-            self.held = max(self.held, self._calls)
-
-
-@asynccontextmanager
-async def turns_counted() -> AsyncIterator[Turns]:
-    turns, before = Turns(), sys.getprofile()
-    turning = asyncio.create_task(turns.turn())
-    sys.setprofile(turns.count)  # of this thread alone
-    try:
-        yield turns
-    finally:
-        sys.setprofile(before)
-        turning.cancel()
 
 
 BODIES_OF: dict[str, tuple[str, ...]] = {

@@ -70,6 +70,7 @@ from ..core.secret_store import SecretSource
 from ..core.tool import Tool
 from ..core.under_way import call_under_way
 from ..core.user import User
+from ..core.worker_thread import off_loop
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
@@ -88,7 +89,7 @@ from .branch import branch
 from .compaction import sum_up
 from .conversation import Before, before, history_of, media, with_attachments
 from .driver import Driver
-from .given_history import history_given
+from .given_history import history_given, size_of_history
 from .identity import AgentRef, KnowsRoles, Naming, differing, digest_of, part, policy_part
 from .output import fitting, plain, typed
 from .turn import Check, turn
@@ -466,7 +467,9 @@ class Agent(Generic[Output]):
             earlier = await before(journal, owner, options.conversation, options.after)
             instructions = self._render_instructions(question.text, self._client_schema)
             if messages is not None:
-                given = history_given(
+                given = await off_loop(
+                    size_of_history(messages),
+                    history_given,
                     messages,
                     instructions,
                     replace=bool(self._instructions),

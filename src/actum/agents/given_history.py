@@ -65,6 +65,14 @@ def history_given(
     return tuple(_with_handles(list(cleaned)))
 
 
+def size_of_history(messages: Sequence[Message]) -> int:
+    """How many bytes the messages have as JSON; 0 where they can not be written, which `history_given` tells."""
+    try:
+        return len(_encode(messages))
+    except (TypeError, ValueError, RecursionError):
+        return 0
+
+
 def _without_secrets(
     messages: Iterable[Message], secret_paths: Callable[[ToolCall], Sequence[Path]], redaction: Redaction
 ) -> Iterator[Message]:

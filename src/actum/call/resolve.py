@@ -184,5 +184,6 @@ def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Resolve
     schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=tool.foreign)
     result = None
     if tool.result is not None:
-        result = compile_schema(tool.result, where=f"result of tool {tool.name!r}", blanks=True)
+        where = f"result of tool {tool.name!r}"
+        result = compile_schema(tool.result, where=where, blanks=True, foreign=tool.foreign)
     return ResolvedTool(tool, toolset, schema, result, spots(tool.parameters), secret_paths(tool.parameters), standing)

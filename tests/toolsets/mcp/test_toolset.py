@@ -22,6 +22,7 @@ from actum.core.pending import Pending
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpToolset
+from tests.effort import turns_counted
 from tests.toolsets.shifty_server import ADD, DESTROYS, READS, Shifty
 
 pytestmark = pytest.mark.row("T4")
@@ -123,6 +124,22 @@ async def test_one_malformed_tool_costs_itself_and_not_the_list(shifty: Shifty, 
         ("twice", "duplicate"),
     ]
     assert all(each.reason for each in toolset.quarantined)
+
+
+async def test_large_schemas_of_a_server_leave_the_loop_to_others(shifty: Shifty, opened: Open) -> None:
+    wide: JsonObject = {"type": "object", "properties": {f"n{n:06}": {"type": "string"} for n in range(2_000)}}
+    wider: JsonObject = {"type": "object", "properties": {f"n{n:06}": {"type": "string"} for n in range(25_000)}}
+    toolset = opened()
+    assert await names(toolset) == ["shifty_add"]  # what is loaded for the first list is loaded now
+    shifty.tell(tools=[ADD, *({**ADD, "name": f"wide{n}", "inputSchema": wide} for n in range(10)),
+                       {**ADD, "name": "wider", "outputSchema": wider}])  # fmt: skip
+    other = opened()
+    agent = Agent(ScriptedModel(["Hi."]), [other])
+    async with turns_counted() as turns:
+        assert (await agent.run("Go")).text == "Hi."
+    assert turns.held < 30_000
+    assert len(await names(other)) == 11
+    assert [(each.name, each.fault) for each in other.quarantined] == [("wider", "malformed")]
 
 
 async def test_a_schema_stays_as_it_was_sent_and_words_are_cleaned(shifty: Shifty, opened: Open) -> None:

@@ -145,7 +145,7 @@ def _sound(server: McpServer, definition: JsonObject, readers: Collection[str]) 
         where = f"tool {tool.name!r}"
         compile_schema(tool.parameters, where=where, foreign=True)
         if tool.result is not None:
-            compile_schema(tool.result, where=f"result of {where}", blanks=True)
+            compile_schema(tool.result, where=f"result of {where}", blanks=True, foreign=True)
     except RecursionError:
         raise BadTool("its definition is nested too deep") from None
     wrong = find_invalid_x_mcp_header(tool.parameters)

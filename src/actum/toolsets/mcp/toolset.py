@@ -41,6 +41,7 @@ from ...core.interfaces import Clock, Context
 from ...core.json import JsonObject
 from ...core.message import Message
 from ...core.tool import Tool
+from ...core.worker_thread import off_loop
 from ...protocols.mcp.config import McpServer
 from ...protocols.mcp.content import (
     Part,
@@ -734,28 +735,43 @@ class McpToolset:
     async def _list(self, page: Callable[[JsonObject], Awaitable[JsonObject]]) -> None:
         self._is_stale = False  # before it is asked: it may change again while it is told
         try:
-            self._take(*await all_pages("tools/list", page) if "tools" in self._offered else ([], None))
+            await self._take(*await all_pages("tools/list", page) if "tools" in self._offered else ([], None))
         except BaseException:
             self._is_stale = True
             raise
 
-    def _take(self, definitions: Sequence[JsonObject], holds_s: float | None) -> None:
+    async def _take(self, definitions: Sequence[JsonObject], holds_s: float | None) -> None:
         """These are the tools now."""
+        size = len(msgspec.json.encode(definitions))
+        if self._seen is None:
+            first = await off_loop(size, sort_out, self.server, definitions, None)
+            self._seen = {str(each["name"]): (each,) for each in first.sound}
+        approved = self._approved()
+        judged_by = (self._seen, self._stamp)
+        listing = await off_loop(size, sort_out, self.server, definitions, approved, self._readers)
         least, most = LISTED_S
         holds_s = LISTED_S_USUAL if holds_s is None else min(max(holds_s, least), most)
         self._holds_until, self._is_noticed = self._clock.now() + holds_s, False
         self._definitions, self._is_listed = definitions, True
-        if self._seen is None:
-            self._seen = {str(each["name"]): (each,) for each in sort_out(self.server, definitions, None).sound}
-        self._sort_out()
+        if judged_by == (self._seen, self._stamp):
+            self._use(listing)
+        else:  # somebody approved meanwhile
+            self._sort_out()
 
-    def _sort_out(self) -> None:
-        pins: Mapping[str, Sequence[JsonObject]] | None = self._seen if self._approve == "first" else None
+    def _approved(self) -> Mapping[str, Sequence[JsonObject]] | None:
+        """The approved definitions, as they are now; None where none need be approved."""
         if self._approve == "pinned" and self._pins is not None:
             self._stamp = self._pins.stamp
-            pins = self._pins.approved(self.server.identity)
             self._readers = self._pins.readers(self.server.identity)
-        self._listing = sort_out(self.server, self._definitions, pins, self._readers)
+            return self._pins.approved(self.server.identity)
+        return self._seen if self._approve == "first" else None
+
+    def _sort_out(self) -> None:
+        approved = self._approved()
+        self._use(sort_out(self.server, self._definitions, approved, self._readers))
+
+    def _use(self, listing: Listing) -> None:
+        self._listing = listing
         # By name, so that a run which is resumed finds the same list, whether it was told by the server or is known
         # from the approvals.
         tools = tuple(sorted((each.tool for each in self._listing.usable.values()), key=lambda tool: tool.name))
