@@ -55,7 +55,7 @@ def test_a_task_is_listed_shown_cancelled_and_begun_again(run: Run) -> None:
     assert run("tasks", "list", *RECORD).stderr.strip() == "There are no tasks."
     waiting, dead = queued(), queued(works=True)
     listed = json.loads(run("tasks", "list", "--json", *RECORD).stdout)
-    assert [(each["task_id"], each["state"]) for each in listed] == [(dead, "failed"), (waiting, "queued")]
+    assert [(each["task_id"], each["state"]) for each in listed["items"]] == [(dead, "failed"), (waiting, "queued")]
     shown = run("tasks", "show", "last", *RECORD)
     assert "failed" in shown.stdout
     assert "attempt 1" in shown.stdout
@@ -66,6 +66,6 @@ def test_a_task_is_listed_shown_cancelled_and_begun_again(run: Run) -> None:
     again = run("tasks", "cancel", waiting, *RECORD)
     assert (again.exit_code, "cancelled" in again.stderr) == (2, True)
     begun = json.loads(run("tasks", "retry", dead, "--json", *RECORD).stdout)
-    assert (begun["state"], len(begun["attempts"])) == ("queued", 1)
+    assert begun == {"task_id": dead, "state": "queued"}
     assert run("tasks", "show", "run_none", *RECORD).exit_code == 2
     assert run("tasks", "list", "--state", "gone", *RECORD).exit_code == 2

@@ -321,6 +321,13 @@ HELP = {
     "The task: its id, the beginning of it, or `last`.": "任务：编号、编号的开头，或 `last`。",
     "List the latest tasks.": "列出最近的任务。",
     "Only tasks in this state.": "只列出处于这种状态的任务。",
+    "Only tasks of this agent; direct calls of tools stand under `api`.": (
+        "只列出这个智能体的任务；直接调用工具的任务列在 `api` 下。"
+    ),
+    "Only tasks accepted from then on: 24h, 90d, 2026-11-01.": "只列出此后受理的任务：24h、90d、2026-11-01。",
+    "Only tasks accepted before then.": "只列出此前受理的任务。",
+    "Only tasks on behalf of this user.": "只列出代表这个用户的任务。",
+    "Print the whole result of a task.": "输出一个任务的完整结果。",
     "Show a task: its state, progress, attempts and result.": "查看一个任务：状态、进度、各次尝试和结果。",
     "Wait so long at most. Default: until the task has ended.": "最多等待这么多秒。默认等到任务结束。",
     "Wait until a task has ended, or waits for a person; how far it is stands on stderr meanwhile.": (

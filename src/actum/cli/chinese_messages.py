@@ -242,6 +242,14 @@ MESSAGES = {
     "there is a run {wanted} already: use resume() to go on with it": (
         "运行 {wanted} 已经存在：继续它请用 `actum resume`"
     ),
+    "{count} {noun}s begin with {named}: write more of the id": (
+        "有 {count} 个 {noun} 的编号以 {named} 开头：请多写几位"
+    ),
+    "there is no {noun} {named}: `actum {word} list` shows which there are": (
+        "没有 {noun} {named}：`actum {word} list` 列出现有的"
+    ),
+    "To see how it goes: actum tasks wait {task}": "查看进展：actum tasks wait {task}",
+    "The result has {count} bytes: actum tasks result {task}": "结果有 {count} 字节：actum tasks result {task}",
     "{count} runs begin with {wanted}: give more of the id": "有 {count} 次运行的编号以 {wanted} 开头：请多写几位",
     "no runs of {conversation} begin with {wanted}": "对话 {conversation} 里没有编号以 {wanted} 开头的运行",
     "{count} runs of {conversation} begin with {wanted}": (

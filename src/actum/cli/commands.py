@@ -156,9 +156,10 @@ COMMANDS: Mapping[str, KnownCommand] = {
         {
             "list": "List the latest tasks.",
             "show": "Show a task: its state, progress, attempts and result.",
-            "wait": "Wait until a task has ended, or waits for a person; how far it is stands on stderr meanwhile.",
+            "result": "Print the whole result of a task.",
             "cancel": "Cancel a task. What it is doing right now may have happened.",
             "retry": "Begin a task again that failed or timed out. What has an outcome is not done again.",
+            "wait": "Wait until a task has ended, or waits for a person; how far it is stands on stderr meanwhile.",
         },
     ),
     "workflow": KnownCommand(

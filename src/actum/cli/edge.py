@@ -12,18 +12,22 @@ import typer
 from ..core.errors import ActumError, JournalError, UsageError
 from ..core.given_secrets import GIVEN
 from ..core.redacted_log import traceback_of
+from ..features.refusal import Refusal
 from .exit_codes import CANCELLED, FAILED, MISUSED
 from .show.terminal import Terminal
 
 
 def tell(error: BaseException, *, as_json: bool) -> int:
     """Tell what went wrong, in one line on stderr, with `--json` on stdout too. The exit code."""
-    message, code = str(error), FAILED
+    message, code, kind = str(error), FAILED, type(error).__name__
     match error:
         case asyncio.CancelledError():
             return CANCELLED
         case typer.TyperException():
             message, code = f"{error.format_message()} (--help tells more)", error.exit_code
+        case Refusal():
+            code = MISUSED if error.details.status < 500 else FAILED
+            message, kind = _as_a_remark(error.details.detail), error.details.code
         case UsageError():
             code = MISUSED
         case JournalError():
@@ -34,9 +38,20 @@ def tell(error: BaseException, *, as_json: bool) -> int:
             message = _bug(error)
     terminal, message = Terminal(), GIVEN.without(message)
     if as_json:
-        terminal.json({"status": "failed", "error": {"kind": GIVEN.without(type(error).__name__), "message": message}})
+        terminal.json({"status": "failed", "error": {"kind": GIVEN.without(kind), "message": message}})
     terminal.error(" ".join(message.split()))
     return code
+
+
+def _as_a_remark(detail: str) -> str:
+    """A sentence of an operation in the form of the command line's own errors.
+
+    >>> _as_a_remark("There is no such task."), _as_a_remark("URL is empty. Give one.")
+    ('there is no such task', 'URL is empty. Give one.')
+    """
+    if detail[1:2].islower() or detail[1:2] == " ":
+        detail = detail[:1].lower() + detail[1:]
+    return detail.removesuffix(".") if ". " not in detail else detail
 
 
 def _bug(error: BaseException) -> str:

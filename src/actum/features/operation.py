@@ -14,6 +14,7 @@ from msgspec import Struct
 from ..core.identity import Identity
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
+from .command import Command
 
 Body = TypeVar("Body", covariant=True)
 Query = TypeVar("Query", covariant=True)
@@ -32,9 +33,11 @@ class ApiRequest(Generic[Query, Body]):
         body: the body.
         key: the `Idempotency-Key`; empty where the request has none.
         last_event: the number of the last event that the client has; -1 where it has none.
+        everywhere: the operator of this machine asks on the command line and names no tenant: a handler may look over
+            the things of all tenants. No request of a client says this.
     """
 
-    __slots__ = ("body", "key", "last_event", "names", "operation", "query", "who")
+    __slots__ = ("body", "everywhere", "key", "last_event", "names", "operation", "query", "who")
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class ApiRequest(Generic[Query, Body]):
         *,
         key: str = "",
         last_event: int = -1,
+        everywhere: bool = False,
     ) -> None:
         self.operation = operation
         self.who = who
@@ -54,6 +58,12 @@ class ApiRequest(Generic[Query, Body]):
         self.body = body
         self.key = key
         self.last_event = last_event
+        self.everywhere = everywhere
+
+    @property
+    def tenant(self) -> str | None:
+        """Whose things are looked over: those of the caller's tenant; None for those of all tenants."""
+        return None if self.everywhere else self.who.tenant
 
 
 class ApiReply(Struct, frozen=True):
@@ -146,6 +156,7 @@ class Operation(Struct, frozen=True, kw_only=True):
             where the value stands in the body.
         handler: what answers.
         is_open: whether no key is wanted.
+        command: how the operation is typed on the command line; None for not at all.
     """
 
     id: str
@@ -167,3 +178,4 @@ class Operation(Struct, frozen=True, kw_only=True):
     links: Mapping[str, tuple[int, str, str]] = {}
     handler: Handler
     is_open: bool = False
+    command: Command | None = None

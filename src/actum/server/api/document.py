@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ...core.json import Json, JsonObject
+from ...features.described import attributes_in
 from ...features.operation import AnswerKind, Operation
 from ...features.refusal import ProblemDetails, phrase
 from ..scopes import SCOPES
@@ -291,25 +292,12 @@ def _described(schema: Mapping[str, Json]) -> JsonObject:
     text = about.get("description")
     if not isinstance(text, str):
         return about
-    summary, _, listed = text.partition("Attributes:")
-    about["description"] = " ".join(summary.split())
+    about["description"], means = attributes_in(text)
     properties = about.get("properties")
     if isinstance(properties, dict):
         described: JsonObject = {}
-        means = {
-            name.strip(): " ".join(said.split())
-            for names, said in _ATTRIBUTE.findall(listed)
-            for name in names.split(",")
-        }
         for name, field in properties.items():
             assert isinstance(field, dict)
-            described[name] = {**field, "description": _sentence(means[name])} if name in means else field
+            described[name] = {**field, "description": means[name]} if name in means else field
         about["properties"] = described
     return about
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-_ATTRIBUTE = re.compile(r"^ {0,8}(\w[\w, ]*): (.*?)(?=^ {0,8}\w[\w, ]*: |\Z)", re.MULTILINE | re.DOTALL)

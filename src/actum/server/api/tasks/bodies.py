@@ -120,6 +120,7 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
         attempt: how many attempts were begun.
         changed: when the state changed last.
         ended: when the task ended; null while it has not.
+        reason: the kind of the error that the task, or its latest attempt, ended with; empty where there was none.
         problem: why the task does not begin: the process that took the task up can not build what the task needs. Null
             where there is no such problem. With the scope `admin` the words name what is missing.
     """
@@ -135,6 +136,7 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     changed: float
     ended: float | None
     problem: str | None = None
+    reason: str = ""
 
 
 class TaskPage(ListPart[TaskInfo], frozen=True, kw_only=True):

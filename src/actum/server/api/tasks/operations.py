@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from ....core.call import Failure
 from ....core.errors import TaskRefused, UnknownName, UsageError
@@ -19,6 +19,7 @@ from ..api import Api
 from ..approvals.bodies import Approval, waiting_in
 from ..calls import FAILED, call_failure, call_value
 from ..examples import ASKED_AT, RUN
+from . import commands
 from .accepting import accepted, refusal_of
 from .bodies import (
     ResultHandle,
@@ -38,19 +39,19 @@ async def get_task(api: Api, asked: ApiRequest[TaskQuery, None]) -> ApiReply:
     run_id, who, seconds = asked.names["id"], asked.who, asked.query.wait
     try:
         if seconds:
-            view = await api.tasks.wait(run_id, seconds, tenant=who.tenant, principal=_principal(who))
+            view = await api.tasks.wait(run_id, seconds, tenant=asked.tenant, principal=_principal(who))
         else:
-            view = await api.tasks.look(run_id, tenant=who.tenant, principal=_principal(who))
+            view = await api.tasks.look(run_id, tenant=asked.tenant, principal=_principal(who))
     except UnknownName:
         raise not_found("task") from None
-    return ApiReply(await _details(api, view, who))
+    return ApiReply(await _details(api, view, _of_tenant(who, view.line)))
 
 
 async def get_result(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """The whole result of a task."""
     who = asked.who
     try:
-        view = await api.tasks.look(asked.names["id"], tenant=who.tenant, principal=_principal(who))
+        view = await api.tasks.look(asked.names["id"], tenant=asked.tenant, principal=_principal(who))
     except UnknownName:
         raise not_found("task") from None
     return ApiReply(TaskResult(result=_result(view)))
@@ -65,11 +66,11 @@ async def list_tasks(api: Api, asked: ApiRequest[TasksQuery, None]) -> ApiReply:
     try:
         behind = read_cursor(query.cursor, str) if query.cursor else ""
         if behind:
-            await api.tasks.look(behind, tenant=who.tenant, principal=principal)
+            await api.tasks.look(behind, tenant=asked.tenant, principal=principal)
         lines = await api.tasks.list(
             limit=query.limit + 1,
             behind=behind,
-            tenant=who.tenant,
+            tenant=asked.tenant,
             principal=principal,
             agent=query.agent,
             state=query.state,
@@ -89,13 +90,13 @@ async def cancel_task(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """Cancel a task."""
     who = asked.who
     try:
-        await api.tasks.cancel(asked.names["id"], tenant=who.tenant, principal=_principal(who))
-        view = await api.tasks.look(asked.names["id"], tenant=who.tenant, principal=_principal(who))
+        await api.tasks.cancel(asked.names["id"], tenant=asked.tenant, principal=_principal(who))
+        view = await api.tasks.look(asked.names["id"], tenant=asked.tenant, principal=_principal(who))
     except TaskRefused as refused:
         raise refusal_of(refused) from None
     except UnknownName:
         raise not_found("task") from None
-    return ApiReply(await _details(api, view, who))
+    return ApiReply(await _details(api, view, _of_tenant(who, view.line)))
 
 
 async def retry_task(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
@@ -103,9 +104,10 @@ async def retry_task(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     who = asked.who
     run_id = asked.names["id"]
     try:
-        await api.tasks.look(run_id, tenant=who.tenant, principal=_principal(who))
-        await api.check_go_on(who, await api.records.run(run_id, who))
-        line = await api.tasks.retry(run_id, by=who.principal, tenant=who.tenant, principal=_principal(who))
+        view = await api.tasks.look(run_id, tenant=asked.tenant, principal=_principal(who))
+        of_tenant = _of_tenant(who, view.line)
+        await api.check_go_on(of_tenant, await api.records.run(run_id, of_tenant))
+        line = await api.tasks.retry(run_id, by=who.principal, tenant=asked.tenant, principal=_principal(who))
     except TaskRefused as refused:
         raise refusal_of(refused) from None
     except UnknownName:
@@ -116,6 +118,11 @@ async def retry_task(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
 def _principal(who: Identity) -> str | None:
     """Whose tasks a caller may see; None for those of all users of the tenant."""
     return None if allows(who, ("admin",)) else who.principal
+
+
+def _of_tenant(who: Identity, line: TaskLine) -> Identity:
+    """The caller, as a user of the tenant of a task that the caller may see."""
+    return who if who.tenant == line.tenant else replace(who, tenant=line.tenant)
 
 
 UNBUILT = "No process here can carry this task out as it is set up; the task waits for one that can."
@@ -135,6 +142,7 @@ def task_info(line: TaskLine, who: Identity) -> TaskInfo:
         attempt=line.attempt,
         changed=line.changed,
         ended=line.ended,
+        reason=line.error,
         problem=(line.problem if allows(who, ("admin",)) else UNBUILT) if line.problem else None,
     )
 
@@ -200,6 +208,7 @@ _TASK_INFO = {
     "changed": ASKED_AT + 2,
     "ended": ASKED_AT + 2,
     "problem": None,
+    "reason": "",
 }
 _TASK = _TASK_INFO | {
     "tool": "add",
@@ -231,6 +240,7 @@ OPERATIONS: tuple[Operation, ...] = (
         replies={200: AnswerKind(means="The tasks.", body=TaskPage, example={"items": [_TASK_INFO], "next": None})},
         errors=(409,),
         handler=list_tasks,
+        command=commands.LIST,
     ),
     Operation(
         id="getTask",
@@ -244,6 +254,7 @@ OPERATIONS: tuple[Operation, ...] = (
         query=TaskQuery,
         replies={200: _REPLY_TASK},
         handler=get_task,
+        command=commands.SHOW,
     ),
     Operation(
         id="getTaskResult",
@@ -256,6 +267,7 @@ OPERATIONS: tuple[Operation, ...] = (
         names=_TASK_NAME,
         replies={200: AnswerKind(means="The result.", body=TaskResult, example=TaskResult(result="..."))},
         handler=get_result,
+        command=commands.RESULT,
     ),
     Operation(
         id="cancelTask",
@@ -269,6 +281,7 @@ OPERATIONS: tuple[Operation, ...] = (
         replies={200: _REPLY_TASK},
         errors=(409,),
         handler=cancel_task,
+        command=commands.CANCEL,
     ),
     Operation(
         id="retryTask",
@@ -282,5 +295,6 @@ OPERATIONS: tuple[Operation, ...] = (
         replies={202: _REPLY_ACCEPTED},
         errors=(409,),
         handler=retry_task,
+        command=commands.RETRY,
     ),
 )

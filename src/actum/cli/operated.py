@@ -1,0 +1,480 @@
+"""Commands made from operations: the arguments, the options, their completion, `--json` and the table.
+
+An operation says in its `Command` how it is typed and shown. Its handler works on the journal of `actum.toml`, without
+a server. The user of this machine may do what an administrator may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import typer
+from msgspec import Struct
+from msgspec import inspect as types
+from msgspec.structs import replace
+
+from ..compose.administration import open_application
+from ..core.clock import SystemClock
+from ..core.errors import UnknownName, UsageError
+from ..core.identity import Identity
+from ..core.json import Json, JsonObject, dumps
+from ..features.command import AnswerText, Command, CommandOption, FoundBy, ListColumn
+from ..features.described import attributes_of
+from ..features.operation import ApiReply, ApiRequest, Application, Operation
+from . import options
+from .exit_codes import DONE
+from .language import tr
+from .options import JournalFlag, JsonFlag, TenantFlag
+from .show import moments
+from .show.terminal import Terminal, said, who
+
+ALL = 1_000_000_000
+COMPLETED = 100
+"""So many things at most are offered when a shell completes the name of one."""
+
+ROWS = 20
+"""So many items of a list are shown, where nobody says how many."""
+
+
+def add_commands(app: typer.Typer, operations: Sequence[Operation]) -> Operated:
+    """Add the command of each operation that has one.
+
+    Args:
+        app: the group; where it may be called without a word more, that means its `list`.
+        operations: the operations of a subject; those by which a person names things are among them.
+    """
+    operated, made = Operated(operations), {}
+    for operation in operations:
+        if operation.command is not None:
+            name = operation.command.words[-1]
+            made[name] = _Typed(operation, operation.command, operated).function()
+            app.command(name)(made[name])
+    listing = made.get("list")
+    if listing is not None and app.info.invoke_without_command is True:
+
+        def without_a_word(context: typer.Context) -> None:
+            if context.invoked_subcommand is None:
+                listing()
+
+        app.callback()(without_a_word)
+    return operated
+
+
+def group_of(operations: Sequence[Operation], about: str) -> typer.Typer:
+    """A group of commands that are all made from operations.
+
+    Args:
+        operations: the operations of a subject.
+        about: what `--help` says of the group.
+    """
+    has_list = any(each.command is not None and each.command.words[-1] == "list" for each in operations)
+    app = typer.Typer(help=about, invoke_without_command=has_list, no_args_is_help=not has_list)
+    add_commands(app, operations)
+    return app
+
+
+def say(terminal: Terminal, told: Iterable[AnswerText]) -> None:
+    """Tell a person what an operation has answered."""
+    for each in told:
+        text = tr(each.text, **each.values) if each.values else each.text
+        text = f"{moments.shown(each.at)}{text}" if each.at else text
+        if each.is_note:
+            terminal.note(text)
+        elif each.label:
+            terminal.line(each.label, text)
+        else:
+            terminal.text(text)
+
+
+class Operated:
+    """Operations of a subject, asked by the user of this machine.
+
+    Args:
+        operations: the operations.
+    """
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self._operations = {each.id: each for each in operations}
+
+    async def ask(
+        self,
+        app: Application,
+        operation: str,
+        names: Mapping[str, str],
+        values: Mapping[str, Json] | None = None,
+        tenant: str | None = None,
+    ) -> Struct | JsonObject | None:
+        """The body of the answer of an operation.
+
+        Args:
+            app: what the operation works with.
+            operation: its id.
+            names: what stands in its path.
+            values: the fields of its query and of its body.
+            tenant: the tenant that is meant; None for all.
+
+        Raises:
+            Refusal: the operation refuses.
+            UsageError: a value does not fit.
+        """
+        known = self._operations[operation]
+        asked = ApiRequest(
+            known.id,
+            Identity(principal=who(), tenant=tenant or "", scopes=("admin", *known.scopes)),
+            names,
+            _made(known.query, values or {}),
+            _made(known.body, values or {}),
+            everywhere=tenant is None,
+        )
+        answer = await known.handler(app, asked)
+        assert isinstance(answer, ApiReply), "an operation that answers a stream has no command"
+        return answer.body
+
+    async def parts(
+        self,
+        app: Application,
+        operation: str,
+        names: Mapping[str, str],
+        values: Mapping[str, Json],
+        left: int,
+        tenant: str | None = None,
+    ) -> AsyncIterator[Any]:
+        """The parts of a list, as long as more items are wanted.
+
+        Args:
+            app, operation, names, values, tenant: as for `ask`.
+            left: so many items are wanted.
+        """
+        cursor, most = "", _limit_of(self._operations[operation])
+        while left > 0:
+            wanted: dict[str, Json] = {**values, "limit": min(left, most), "cursor": cursor}
+            page: Any = await self.ask(app, operation, names, wanted, tenant)
+            yield page
+            left -= len(page.items)
+            cursor = page.next or ""
+            if not cursor:
+                return
+
+    async def find(self, app: Application, found_by: FoundBy, named: str, tenant: str | None = None) -> str:
+        """The id of the thing that a person names.
+
+        Args:
+            app, tenant: as for `ask`.
+            found_by: how the person names the thing.
+            named: what the person says.
+
+        Raises:
+            UnknownName: there is none, or several begin so.
+        """
+        ids: list[str] = []
+        async for page in self.parts(app, found_by.operation, {}, {}, 1 if named == "last" else ALL, tenant):
+            ids += [_text(_of(item, found_by.field)) for item in page.items]
+            if named in ids:
+                return named
+        fitting = ids if named == "last" else options.beginning_with(named, ids, str)
+        if len(fitting) == 1:
+            return fitting[0]
+        noun = found_by.noun
+        if fitting:
+            raise UnknownName(f"{len(fitting)} {noun}s begin with {named!r}: write more of the id")
+        raise UnknownName(f"there is no {noun} {named!r}: `actum {noun}s list` shows which there are")
+
+    def completing(self, found_by: FoundBy) -> Callable[[str], list[tuple[str, str]]]:
+        """Completes the id of a thing in a shell."""
+
+        async def found(incomplete: str) -> list[tuple[str, str]]:
+            async with open_application(options.read()) as app:
+                pages = [page async for page in self.parts(app, found_by.operation, {}, {}, COMPLETED)]
+            items = [item for page in pages for item in page.items]
+            rows = [
+                (_text(_of(item, found_by.field)), " ".join(_text(_of(item, name)) for name in found_by.about))
+                for item in items
+            ]
+            return [row for row in rows if row[0].startswith(incomplete)]
+
+        def complete(incomplete: str) -> list[tuple[str, str]]:
+            try:
+                return asyncio.run(found(incomplete))
+            except Exception:  # noqa: BLE001  # a shell that completes a word is told nothing of errors
+                return []
+
+        return complete
+
+
+class _Field(NamedTuple):
+    """A field of the query or of the body.
+
+    Attributes:
+        name: its name.
+        kind: what Typer reads: `str`, `int`, `float`, `bool` or a list of texts.
+        choices: the values that there are; empty where there are others.
+        is_json: whether the text is JSON.
+        is_required: whether something has to be said.
+        help: what the field means.
+        option: how it is said.
+    """
+
+    name: str
+    kind: type[str | int | float | bool | list[str]]
+    choices: tuple[str, ...]
+    is_json: bool
+    is_required: bool
+    help: str
+    option: CommandOption
+
+    @property
+    def flag(self) -> str:
+        """The name of the option, for a person."""
+        return self.option.names[0] if self.option.names else f"--{self.name.replace('_', '-')}"
+
+
+class _Typed:
+    """The command of an operation.
+
+    Args:
+        operation: the operation.
+        command: how it is typed.
+        operated: the operations of its subject.
+    """
+
+    def __init__(self, operation: Operation, command: Command, operated: Operated) -> None:
+        self._operation = operation
+        self._command = command
+        self._operated = operated
+        shape = [each for each in (operation.query, operation.body) if each is not None]
+        self._fields = {field.name: field for kind in shape for field in _fields(kind, command.options)}
+        self._pages = self._fields.pop("cursor", None) is not None
+
+    def function(self) -> Callable[..., int]:
+        """The function that Typer makes the command of."""
+        parameters = [*self._arguments(), *self._options()]
+        defaults = {each.name: each.default for each in parameters}
+
+        def command(**given: Any) -> int:  # noqa: ANN401  # whatever the fields of the operation are
+            return self._carry_out({**defaults, **given})
+
+        command.__name__ = self._command.words[-1]
+        command.__doc__ = self._command.help or self._operation.summary
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": int}
+        return command
+
+    def _arguments(self) -> list[inspect.Parameter]:
+        found_by, made = self._command.found_by, []
+        for name, means in self._operation.names.items():
+            about = typer.Argument(metavar=name.upper(), help=means)
+            if found_by is not None:
+                text = f"The {found_by.noun}: its id, the beginning of it, or `last`."
+                about = typer.Argument(
+                    metavar=found_by.noun.upper(), help=text, autocompletion=self._operated.completing(found_by)
+                )
+            made.append(_parameter(name, str, about, self._command.default or inspect.Parameter.empty))
+        for name in self._command.arguments:
+            field = self._fields[name]
+            metavar = field.option.metavar or name.upper()
+            default = inspect.Parameter.empty if field.is_required else None
+            made.append(_parameter(name, field.kind, typer.Argument(metavar=metavar, help=field.help), default))
+        return made
+
+    def _options(self) -> list[inspect.Parameter]:
+        made = []
+        for field in self._fields.values():
+            if field.option.is_hidden or field.name in self._command.arguments:
+                continue
+            if field.name == "limit" and self._pages:
+                about = typer.Option("--limit", "-n", min=1, help=field.option.help or "How many.")
+                made.append(_parameter("limit", int, about, ROWS))
+                continue
+            about = typer.Option(
+                *(field.option.names or (field.flag,)),
+                metavar=field.option.metavar or ("TIME" if field.option.form == "time" else None),
+                help=field.help,
+                autocompletion=_completing(field.choices) if field.choices else None,
+            )
+            default = inspect.Parameter.empty if field.is_required else False if field.kind is bool else None
+            made.append(_parameter(field.name, field.kind, about, default))
+        for name, kind, default in (("tenant", TenantFlag, None), ("as_json", JsonFlag, False)):
+            made.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+        made.append(inspect.Parameter("journal", inspect.Parameter.KEYWORD_ONLY, default="", annotation=JournalFlag))
+        return made
+
+    # What is typed ----------------------------------------------------------------------------------------------------
+
+    def _carry_out(self, given: Mapping[str, Any]) -> int:
+        terminal, settings = Terminal(), options.read(journal=given["journal"])
+        tenant = None if given["tenant"] is None else said(given["tenant"])
+        names = {name: said(given[name]) for name in self._operation.names}
+        values = {name: self._value(field, given.get(name)) for name, field in self._fields.items()}
+
+        async def command() -> tuple[Struct | JsonObject | None, Mapping[str, str]]:
+            async with open_application(settings) as app:
+                found = {name: await self._found(app, named, tenant) for name, named in names.items()}
+                return await self._answer(app, tenant, found, values), found
+
+        body, found = asyncio.run(command())
+        if given["as_json"]:
+            terminal.json({} if body is None else body)
+        else:
+            self._tell(terminal, body, found)
+        return self._command.exit_code(body) if self._command.exit_code is not None else DONE
+
+    def _value(self, field: _Field, text: Any) -> Json:  # noqa: ANN401  # what Typer has read
+        """What the operation is given for a field; None where nothing was said."""
+        if text is None or text == [] or (text is False and field.kind is bool):
+            return None
+        if isinstance(text, list):
+            return [said(each) for each in text]
+        if not isinstance(text, str):
+            value: Json = text
+            return value
+        text = said(text)
+        if field.option.form == "time":
+            return moments.moment(text, SystemClock().now())
+        if field.choices and text not in field.choices:
+            raise UsageError(f"there is no {field.name} {text!r}; there are: {', '.join(field.choices)}")
+        return _json(text) if field.is_json else text
+
+    async def _answer(
+        self, app: Application, tenant: str | None, names: Mapping[str, str], values: Mapping[str, Json]
+    ) -> Struct | JsonObject | None:
+        """The body of the answer; of a list as many items as are wanted."""
+        if not self._pages:
+            return await self._operated.ask(app, self._operation.id, names, values, tenant)
+        left = values["limit"] if isinstance(values["limit"], int) else ROWS
+        whole: Any = None
+        async for page in self._operated.parts(app, self._operation.id, names, values, left, tenant):
+            whole = page if whole is None else replace(page, items=(*whole.items, *page.items))
+        found: Struct = whole
+        return found
+
+    async def _found(self, app: Application, named: str, tenant: str | None) -> str:
+        found_by = self._command.found_by
+        return named if found_by is None else await self._operated.find(app, found_by, named, tenant)
+
+    # What a person reads ----------------------------------------------------------------------------------------------
+
+    def _tell(self, terminal: Terminal, body: Struct | JsonObject | None, names: Mapping[str, str]) -> None:
+        items = _of(body, "items")
+        if self._command.show is not None:
+            say(terminal, self._command.show(body, names))
+        elif isinstance(items, tuple | list):
+            self._table(terminal, items, names)
+        elif body is not None:
+            for name, value in msgspec.to_builtins(body).items():
+                terminal.line(name, _text(value))
+
+    def _table(self, terminal: Terminal, items: Sequence[object], names: Mapping[str, str]) -> None:
+        if not items:
+            terminal.note(tr(self._command.empty or "There is nothing.", **names))
+            return
+        columns = self._command.columns or [ListColumn(name, name) for name in msgspec.to_builtins(items[0])]
+        rows = [tuple(_cell(terminal, item, column) for column in columns) for item in items]
+        terminal.table(*(column.head for column in columns), rows=rows, folds=self._command.folds)
+
+
+def _parameter(name: str, kind: Any, about: Any, default: object) -> inspect.Parameter:  # noqa: ANN401  # Typer's own
+    is_optional = default is None
+    kind = kind | None if is_optional else kind
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
+
+
+def _fields(kind: type[Struct], said_as: Mapping[str, CommandOption]) -> Iterable[_Field]:
+    about = attributes_of(kind)
+    shape = types.type_info(kind)
+    assert isinstance(shape, types.StructType)
+    for field in shape.fields:
+        option = said_as.get(field.name, CommandOption())
+        read, choices, is_json = _read_as(field.type)
+        if option.form == "time":
+            read, is_json = str, False
+        means = option.help or about.get(field.name, "")
+        yield _Field(field.name, read, choices, is_json, field.required, means, option)
+
+
+def _read_as(
+    kind: types.Type,
+) -> tuple[type[str | int | float | bool | list[str]], tuple[str, ...], bool]:
+    """What Typer reads for a type, the values that there are, and whether the text is JSON."""
+    match kind:
+        case types.UnionType(types=members):
+            members = tuple(each for each in members if not isinstance(each, types.NoneType))
+            if all(isinstance(each, types.LiteralType) for each in members):
+                return str, tuple(choice for each in members for choice in _read_as(each)[1]), False
+            return _read_as(members[0]) if len(members) == 1 else (str, (), True)
+        case types.LiteralType(values=values):
+            return str, tuple(str(value) for value in values if value), False
+        case types.StrType():
+            return str, (), False
+        case types.BoolType():
+            return bool, (), False
+        case types.IntType():
+            return int, (), False
+        case types.FloatType():
+            return float, (), False
+        case types.ListType(item_type=types.StrType()) | types.VarTupleType(item_type=types.StrType()):
+            return list[str], (), False
+        case _:
+            return str, (), True
+
+
+def _limit_of(operation: Operation) -> int:
+    """How many items one part of a list may have."""
+    assert operation.query is not None
+    shape = types.type_info(operation.query)
+    assert isinstance(shape, types.StructType)
+    kind = next(field.type for field in shape.fields if field.name == "limit")
+    return kind.le if isinstance(kind, types.IntType) and kind.le is not None else ROWS
+
+
+def _made(kind: type[Struct] | None, values: Mapping[str, Json]) -> Struct | None:
+    """The query or the body out of what was said.
+
+    Raises:
+        UsageError: a value does not fit.
+    """
+    if kind is None:
+        return None
+    names = kind.__struct_fields__
+    try:
+        return msgspec.convert({name: values[name] for name in names if values.get(name) is not None}, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"a value does not fit: {error}") from None
+
+
+def _completing(choices: Sequence[str]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
+
+
+def _json(text: str) -> Json:
+    """A value as JSON; a text that is none stands for itself."""
+    try:
+        value: Json = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    return value
+
+
+def _of(thing: object, name: str) -> object:
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple | list) and not any(isinstance(each, tuple | list | dict | Struct) for each in value):
+        return " ".join(map(_text, value))
+    return value if isinstance(value, str) else dumps(msgspec.to_builtins(value))
+
+
+def _cell(terminal: Terminal, item: object, column: ListColumn) -> str:
+    value = _of(item, column.field) or (_of(item, column.other) if column.other else _of(item, column.field))
+    if column.form == "moment":
+        return moments.shown(value) if isinstance(value, int | float) and value else ""
+    return terminal.title(_text(value)) if column.form == "title" else _text(value)

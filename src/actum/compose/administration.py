@@ -1,0 +1,33 @@
+"""What operations work with where no server runs: the journal of the settings, and what follows from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ..core.clock import SystemClock
+from ..runs.runner import Runner
+from ..server.api.api import Api, GivenAgents, Tasking
+from .journals import open_journal
+from .settings import Settings
+from .task_queue import open_queue
+
+
+@asynccontextmanager
+async def open_application(settings: Settings) -> AsyncIterator[Api]:
+    """What the operations of this machine's own commands work with: no tools, no agents, and nothing that carries a
+    task out in this process. Loads no web server.
+
+    Args:
+        settings: name the journal.
+
+    Raises:
+        JournalError: the journal can not be opened.
+    """
+    journal = open_journal(settings, os.environ)
+    try:
+        runner = Runner(journal=journal)
+        yield Api(runner, GivenAgents({}), SystemClock(), Tasking(open_queue(settings, journal)))
+    finally:
+        await journal.close()

@@ -1,0 +1,114 @@
+"""A `Command`: how an operation is typed on the command line, and how its answer is shown to a person.
+
+A command is a value: the command line makes its arguments, its options, their completion, `--json` and the table from
+it and from the operation. Nothing here knows the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+Form = Literal["text", "moment", "title"]
+"""How a value is shown: as it is, as a local time (of seconds since 1970), or as one line that may be cut."""
+
+
+class ListColumn(Struct, frozen=True):
+    """A column of a list, as a person reads it.
+
+    Attributes:
+        head: the heading.
+        field: the field of an item that the column shows. Several values are shown with blanks between them.
+        form: how the value is shown.
+        other: the field that is shown where the first one says nothing.
+    """
+
+    head: str
+    field: str
+    form: Form = "text"
+    other: str = ""
+
+
+class CommandOption(Struct, frozen=True, kw_only=True):
+    """How a field of the query or of the body is said on the command line.
+
+    Attributes:
+        names: the names of the option, such as `("--limit", "-n")`; empty for `--field-name`.
+        metavar: what stands for the value in `--help`.
+        help: what the option means; empty for what the docstring of the field's type says of the field.
+        form: `time` for seconds since 1970 that a person says as `24h` or `2026-11-01`.
+        is_hidden: the command line does not offer the field.
+    """
+
+    names: tuple[str, ...] = ()
+    metavar: str = ""
+    help: str = ""
+    form: Literal["", "time"] = ""
+    is_hidden: bool = False
+
+
+class FoundBy(Struct, frozen=True, kw_only=True):
+    """How a person names one of several things: by its id, by the beginning of the id, or by `last` for the latest.
+
+    Attributes:
+        operation: the id of the operation that lists the things, the latest first.
+        field: the field of an item that is the id.
+        about: the fields of an item that a shell shows beside the id when it completes one.
+        noun: what a thing is called, such as `task`.
+    """
+
+    operation: str
+    field: str = "id"
+    about: tuple[str, ...] = ()
+    noun: str
+
+
+class AnswerText(Struct, frozen=True):
+    """A piece of what a person is told of an answer.
+
+    Attributes:
+        text: the words.
+        label: what stands in front of them; empty for a text alone, on stdout.
+        at: a time in front of the words, in seconds since 1970; 0 for none.
+        is_note: whether this is a remark, on stderr, such as what to do next.
+        values: what is put into `{...}` of the words. Words with values are translated.
+    """
+
+    text: str
+    label: str = ""
+    at: float = 0.0
+    is_note: bool = False
+    values: Mapping[str, str | int] = {}
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """The command of an operation.
+
+    Attributes:
+        words: what is typed, such as `("bookmarks", "list")`.
+        help: what `--help` says, more than the operation's summary; a blank line parts its paragraphs.
+        arguments: fields of the query or of the body that are said without an option, behind the names of the path.
+        options: how other fields are said; a field that is left out here is an option of its name.
+        found_by: how a person names what the path names; None for the name as it is.
+        default: what the path names where a person says nothing, such as `last`; empty where something has to be said.
+        columns: of an answer with `items`, the columns of the table.
+        folds: the heading of the column that is folded on a narrow terminal; the last one where it is empty.
+        empty: what is said of a list without items; `{name}` stands for what the path names.
+        show: what a person is told of any other answer, from its body and from what the path names; where it is
+            None, each field of the answer is told.
+        exit_code: of an answer; None for 0. 1 says that something has failed, 3 that a person is waited for.
+    """
+
+    words: tuple[str, str]
+    help: str = ""
+    arguments: tuple[str, ...] = ()
+    options: Mapping[str, CommandOption] = {}
+    found_by: FoundBy | None = None
+    default: str = ""
+    columns: tuple[ListColumn, ...] = ()
+    folds: str = ""
+    empty: str = ""
+    show: Callable[[Any, Mapping[str, str]], Sequence[AnswerText]] | None = None
+    exit_code: Callable[[Any], int] | None = None
