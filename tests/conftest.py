@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from tests.cost import Costs
 from tests.endurance import CHANGED_S, Endurance, Volume
+from tests.packages import Installing, installing
 from tests.postgres import PostgresServer, postgres_server
 
 OF_THE_PERSON = re.compile(r"ACTUM_.*|.*_API_KEY|.*_BASE_URL|.*_PROXY|NO_COLOR|FORCE_COLOR|COLUMNS", re.IGNORECASE)
@@ -83,3 +84,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "journal.db")
     address: str = request.getfixturevalue("postgres").new_database()
     return address
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installing]:
+    """Packages that a test installs."""
+    with installing(tmp_path / "packages", monkeypatch) as found:
+        yield found

@@ -79,6 +79,7 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.serve": {"actum.compose.serving", "actum.compose.tasks", "actum.server.metrics"},
     "actum.cli.trigger": {"actum.compose.triggers", "actum.triggers.desk"},
     "actum.compose.serving": {"actum.compose.a2a"},
+    "actum.compose.settings": {"actum.core.installed"},
     "actum.compose.task_worker": {"actum.tasks.celery"},
     "actum.dialects.api.rows": {
         "actum.dialects.api.anthropic.dialect",

@@ -228,6 +228,17 @@ WORDS = {
     "warn": "注意",
     "bad": "错误",
     "terminal": "终端",
+    "feature": "功能",
+    "features": "功能",
+    "package": "包",
+    "packages": "包",
+    "is": "状态",
+    "rows": "行数",
+    "what it is for": "用途",
+    "on": "已启用",
+    "off": "未启用",
+    "refused": "无法使用",
+    "missing": "缺少",
     "keys": "密钥",
     "settings": "设置",
     "journal": "日志",
@@ -245,6 +256,10 @@ WORDS = {
     "(shared)": "（共享）",
     "The value of {name} (it is not shown): ": "请输入 {name} 的值（不会显示）：",
     "The secret {name} is set, in {path}. Its key: {key}.": "机密 {name} 已设置，保存在 {path}。密钥来自：{key}。",
+    "No installed package brings a feature.": "已安装的包没有提供任何功能。",
+    "Delete {rows} of {name} for good?": "要永久删除 {name} 的 {rows} 吗？",
+    "Nothing was deleted.": "没有删除任何数据。",
+    "{rows} of {name} deleted.": "已删除 {name} 的 {rows}。",
     "There are no secrets yet. Try: actum secrets set crm_key": "还没有机密。试试：actum secrets set crm_key",
     "The secret {name} is removed.": "机密 {name} 已删除。",
     "There is no secret {name} of this owner: `actum secrets list` tells which there are.": (
@@ -859,6 +874,20 @@ HELP = {
     ),
     "So many of the latest turns stay as they are. Default: 2, or none where all is too long.": (
         "最近的这么多轮保持原样。默认 2，全部太长时为 0。"
+    ),
+    "Features: list what packages bring, and delete what one keeps.": (
+        "功能：列出各个包提供的功能，删除某个功能保存的数据。"
+    ),
+    "The feature.": "功能的名字。",
+    (
+        "List the features that there are, which of them are on, and how much each keeps. A feature of an installed "
+        "package is switched on by the table of its name in actum.toml, even an empty one."
+    ): (
+        "列出现有的功能、哪些已启用、各自保存了多少数据。已安装的包所提供的功能，在 actum.toml 里写上同名的表就会启用，"
+        "空表也可以。"
+    ),
+    "Delete for good what a feature keeps beside the runs. What stands on the record of runs stays.": (
+        "永久删除一个功能在运行记录之外保存的数据。运行记录里的内容保持不变。"
     ),
     "Secrets for tools: set one, list them, remove one.": "供工具使用的机密：设置、列出、删除。",
     "Set a secret. The value is asked for and not shown; without a terminal it is read from stdin. For instance: actum "

@@ -133,6 +133,22 @@ REASONS = {
 """Why something failed: stands behind a colon in other messages, and alone."""
 
 MESSAGES = {
+    # features
+    "nobody can be asked here: give --yes": "这里没有人可以询问：请加 --yes",
+    "there is no feature {name}, and nothing is kept for one: `actum features` lists them": (
+        "没有名为 {name} 的功能，也没有为它保存的数据：用 `actum features` 查看全部功能"
+    ),
+    (
+        "[{name}] in the settings: no setting is called so, and no installed package brings a feature of this name: "
+        "install the package, or take the table out"
+    ): "设置里的 [{name}]：没有这个设置项，已安装的包也没有提供这个名字的功能：请安装对应的包，或者删去这个表",
+    "[{name}]: this feature has no settings, so its table is to be empty": "[{name}]：这个功能没有设置项，表里应为空",
+    "the feature {name} of {package} calls itself {other}": "{package} 的功能 {name} 自称 {other}",
+    "the feature {name} of {package} is no Feature of actum.features": (
+        "{package} 的功能 {name} 不是 actum.features 的 Feature"
+    ),
+    "the feature {name} can not make its tools: {kind}: {why}": "功能 {name} 无法创建它的工具：{kind}：{why}",
+    "the feature {name} is left out: {why}": "功能 {name} 没有启用：{why}",
     # workflows
     "--pin goes with --only NODE": "--pin 要与 --only NODE 一起用",
     "--pin {path} holds no JSON object; write the names of nodes, and what each has given": (
@@ -944,6 +960,15 @@ FINDINGS = {
     "none is set yet; the key: {place}": "还没有设置；密钥：{place}",
     "logins lie in plain text in {path}": "登录信息以明文保存在 {path}",
     "there is no keyring and no key, so only variables hold some": "没有钥匙串也没有密钥，机密只能来自环境变量",
+    "{name} is on": "{name} 已启用",
+    "{name} is found, and off": "找到 {name}，未启用",
+    "to switch it on: the table {table} in actum.toml": "要启用它，请在 actum.toml 里写上 {table} 表",
+    "{name} keeps {rows} rows, and no installed package brings it": "{name} 存有 {rows} 行数据，但没有已安装的包提供它",
+    "{name} keeps {rows} row, and no installed package brings it": "{name} 存有 {rows} 行数据，但没有已安装的包提供它",
+    "install its package, or: actum features drop {name}": "请安装它的包，或者：actum features drop {name}",
+    "mend or remove {table} in actum.toml": "请改正或删去 actum.toml 里的 {table}",
+    "none brings anything": "没有包提供额外的部分",
+    "install the package anew, or uninstall it": "请重新安装这个包，或者卸载它",
     "see `actum secrets --help`": "见 `actum secrets --help`",
     "set ACTUM_SECRETS_KEY_FILE, or pip install 'actum[keyring]' on a desktop, to have them encrypted": (
         "请设置 ACTUM_SECRETS_KEY_FILE，或在桌面系统上 pip install 'actum[keyring]'，以便加密保存"

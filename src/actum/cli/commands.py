@@ -256,6 +256,14 @@ COMMANDS: Mapping[str, KnownCommand] = {
             ),
         },
     ),
+    "features": KnownCommand(
+        "features:app",
+        "Features: list what packages bring, and delete what one keeps.",
+        {
+            "list": "List the features that there are, which of them are on, and how much each keeps.",
+            "drop": "Delete for good what a feature keeps beside the runs. What stands on the record of runs stays.",
+        },
+    ),
     "dialects": KnownCommand("dialects:dialects", "List the ways a model can say a call."),
     "transcode": KnownCommand(
         "transcode:transcode",

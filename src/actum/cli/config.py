@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from ..compose.features import features_of
 from ..compose.settings import SETTINGS_FILE, find_mistakes, shown_settings
 from ..compose.template import TEMPLATE
 from ..core.errors import ActumError, UsageError
@@ -53,7 +54,10 @@ def check(as_json: JsonFlag = False) -> int:
     ]
     if not mistakes:
         try:
-            options.read()
+            told += [
+                {"file": "", "line": 0, "problem": problem, "hint": ""}
+                for problem in features_of(options.read()).problems.values()
+            ]
         except ActumError as error:  # what several files say together
             told.append({"file": "", "line": 0, "problem": str(error), "hint": ""})
     if as_json:
@@ -81,7 +85,8 @@ def show(as_json: JsonFlag = False) -> None:
     told: list[Json] = []
     for name, value in shown_settings(settings).items():
         head, dot, _ = name.partition(".")
-        source = settings.sources.get(places.get(head, head) if dot else name, "default")
+        known = "features" if name in settings.features else places.get(head, head) if dot else name
+        source = settings.sources.get(known, "default")
         rows.append((name, value if isinstance(value, str) else dumps(value), source))
         told.append({"name": name, "value": value, "source": source})
     if as_json:

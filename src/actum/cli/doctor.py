@@ -17,6 +17,7 @@ from rich.cells import set_cell_size
 
 from ..compose.agents import list_tools, open_agents
 from ..compose.apis import api_store
+from ..compose.features import FoundFeature, found_features
 from ..compose.journals import journal_place
 from ..compose.mcp import find_servers, mcp_tokens
 from ..compose.models import make_model
@@ -27,6 +28,7 @@ from ..compose.tools import load_tools, problems_of
 from ..compose.workflows import open_workflows
 from ..core.errors import ActumError, ModelError, ModelRejected, UsageError
 from ..core.given_secrets import GIVEN
+from ..core.installed import GROUPS, installed
 from ..core.interfaces import Model, Request, default_max_tokens
 from ..core.json import JsonObject
 from ..core.message import UserMessage
@@ -111,7 +113,7 @@ def doctor(
         if not as_json:
             _show(terminal, finding)
 
-    for look in (_python, _parts, _text, lambda: _screen(terminal), _keys, _secrets):
+    for look in (_python, _parts, _packages, _text, lambda: _screen(terminal), _keys, _secrets):
         take(look())
     settings = _settings(
         take, lambda: options.read(model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal)
@@ -125,6 +127,8 @@ def doctor(
 
 async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[CheckFinding], None]) -> None:
     """Look at everything that settings decide."""
+    for finding in await _features(settings):
+        take(finding)
     take(await _sandbox(settings.sandbox.backend))
     take(await _journal(settings))
     take(await _record(settings))
@@ -159,6 +163,41 @@ def _parts() -> CheckFinding:
     return CheckFinding(
         "ok", "actum", ", ".join([version_of("actum"), *(f"{part} {version_of(part)}" for part in PARTS)])
     )
+
+
+def _packages() -> CheckFinding:
+    """What installed packages bring, features aside. None of it is imported."""
+    try:
+        brought = [each for group in GROUPS if group != "actum.features" for each in installed(group)]
+    except UsageError as error:
+        return CheckFinding("bad", "packages", str(error), "install the package anew, or uninstall it")
+    told = [f"{GROUPS[each.group]} {each.name} ({each.package})" for each in brought if each.package != "actum"]
+    return CheckFinding("ok", "packages", ", ".join(told) or "none brings anything")
+
+
+async def _features(settings: Settings) -> list[CheckFinding]:
+    """Each feature that there is. Of one that is off, no code is run."""
+    try:
+        async with options.journal(settings) as opened:
+            found = await found_features(settings, opened)
+    except ActumError as error:
+        return [CheckFinding("bad", "features", str(error))]
+    return [_feature(each) for each in found]
+
+
+def _feature(found: FoundFeature) -> CheckFinding:
+    whole = f"{found.name} ({found.package})" if found.package else found.name
+    match found.state:
+        case "on":
+            return CheckFinding("ok", "feature", f"{whole} is on")
+        case "off":
+            advice = f"to switch it on: the table [{found.name}] in {SETTINGS_FILE}"
+            return CheckFinding("ok", "feature", f"{whole} is found, and off", advice)
+        case "missing":
+            told = f"{whole} keeps {counted(found.rows, 'row')}, and no installed package brings it"
+            return CheckFinding("warn", "feature", told, f"install its package, or: actum features drop {found.name}")
+        case _:
+            return CheckFinding("bad", "feature", found.problem, f"mend or remove [{found.name}] in {SETTINGS_FILE}")
 
 
 def _text() -> CheckFinding:

@@ -14,6 +14,7 @@ import msgspec
 import typer
 
 from ..compose import journals
+from ..compose.features import features_of, take_into_use
 from ..compose.settings import Settings, choose_agent, read_settings
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
@@ -257,6 +258,8 @@ async def journal(settings: Settings, *, older: bool = False) -> AsyncIterator[J
     """
     opened = open_journal(settings, older=older)
     try:
+        if not older:
+            await take_into_use(features_of(settings), opened)
         yield opened
     finally:
         await opened.close()

@@ -12,6 +12,7 @@ from ..core.private_paths import keep_private
 from ..journal.memory import MemoryJournal
 from ..storage.place import SCHEMES, state_folder
 from ..storage.place import open_journal as open_at
+from .features import features_of
 from .settings import MEMORY, Settings, shown_journal
 
 KEY_BYTES_MIN = 16
@@ -55,15 +56,16 @@ def open_journal(settings: Settings, environment: Mapping[str, str], *, older: b
         UsageError: there is no key in the file that was named for it, or psycopg is missing.
     """
     key = read_journal_key(settings.journal_key) if settings.journal_key else None
+    kinds = features_of(settings).record_kinds
     if settings.journal == MEMORY:
-        return MemoryJournal(key=key)
+        return MemoryJournal(key=key, record_kinds=kinds)
     if settings.journal.startswith(SCHEMES):
-        return open_at(settings.journal, key=key, older=older)
+        return open_at(settings.journal, key=key, older=older, record_kinds=kinds)
     path = journal_path(settings, environment)
     if not settings.journal:
         with contextlib.suppress(OSError):  # the journal says better what is wrong
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return open_at(path, key=key, older=older)
+    return open_at(path, key=key, older=older, record_kinds=kinds)
 
 
 def read_journal_key(file: str) -> bytes:

@@ -414,6 +414,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         models: the models that clients of `actum serve` may ask for, by their names; see `ModelTable`.
         a2a: remote agents by their names here, for `tools = ["a2a:NAME"]`; see `RemoteAgent`.
         triggers: what begins runs by itself, by name; see `TriggerTable`.
+        features: the tables of features, such as `[bookmarks]`, by the names of the features; see `compose.features`.
     """
 
     model: str = ""
@@ -442,6 +443,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     models: dict[str, ModelTable] = {}
     a2a: dict[str, RemoteAgent] = {}
     triggers: dict[str, TriggerTable] = {}
+    features: dict[str, JsonObject] = {}
 
 
 class SettingsOrigin(Struct, frozen=True, kw_only=True):
@@ -609,17 +611,19 @@ def _told(settings: Settings, name: str) -> object:
         return settings.workflows.get(rest)
     if head == "tools" and rest:
         return settings.tool_labels.get(json.loads(rest))
-    return getattr(settings, name)
+    return settings.features[name] if name in settings.features else getattr(settings, name, None)
 
 
 def shown_settings(settings: Settings) -> dict[str, Json]:
     """Each setting by its name, as it may be shown: no password, no header, nothing that is called as keys are."""
     plain: dict[str, Json] = msgspec.to_builtins(settings, order="deterministic", enc_hook=str)
     labels, agents, workflows = plain.pop("tool_labels"), plain.pop("agents"), plain.pop("workflows")
+    features = plain.pop("features")
     shown = {name: _hidden(name, plain[name]) for name in SettingsFile.__struct_fields__ if name in plain}
     shown |= {f"tools.{_toml_text(pattern)}": table for pattern, table in _items(labels)}
     shown |= {f"agents.{name}": _hidden("", table) for name, table in _items(agents)}
-    return shown | {f"workflows.{name}": _hidden("", table) for name, table in _items(workflows)}
+    shown |= {f"workflows.{name}": _hidden("", table) for name, table in _items(workflows)}
+    return shown | {name: _hidden("", table) for name, table in _items(features)}
 
 
 def _items(value: Json) -> list[tuple[str, Json]]:
@@ -674,7 +678,8 @@ def _look(path: Path) -> tuple[dict[str, object], list[Mistake]]:
 def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
     """What is wrong with a file of settings, as TOML reads it."""
     plain = {name: value for name, value in found.items() if name != "tools" or not isinstance(value, dict)}
-    for internal in ("tool_labels", "sources"):
+    plain = {name: value for name, value in plain.items() if not _is_feature(name, value)}
+    for internal in ("tool_labels", "sources", "features"):
         if plain.pop(internal, None) is not None:
             yield Fault((internal,), f"unknown field `{internal}`", 'What tools do is said by [tools."name"]')
     yield from faults_in(SettingsFile, plain, "settings")
@@ -707,12 +712,31 @@ def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
             yield Fault(("workflows", name), f"{name!r} is an agent, and a workflow", told)
 
 
+def _is_feature(name: str, table: object) -> bool:
+    """Whether a table of a file is that of a feature: no setting is called so, nor nearly so. Nobody looks here whether
+    there is such a feature, since that takes a search through all installed packages.
+    """
+    known = Settings.__struct_fields__
+    if name in known or not isinstance(table, dict) or not _FEATURE_NAME.fullmatch(name):
+        return False
+    if not meant(name, known):
+        return True
+    from ..core.installed import installed  # noqa: PLC0415  # a search that other settings need not wait for
+
+    return any(each.name == name for each in installed("actum.features"))
+
+
+_FEATURE_NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
+
+
 USE = "use"
 """In `[tools]`: the list of places, where tables stand beside it."""
 
 
 def _sorted_out(found: dict[str, object]) -> dict[str, object]:
-    """What a file sets, with the tables of `[tools]` apart from the list of places."""
+    """What a file sets, with the tables of `[tools]` apart from the list of places, and those of features together."""
+    features = {name: found.pop(name) for name in list(found) if _is_feature(name, found[name])}
+    found |= {"features": features} if features else {}
     tools = found.pop("tools", None)
     if not isinstance(tools, dict):
         return found if tools is None else found | {"tools": tools}

@@ -21,6 +21,8 @@ TEMPLATE = """\
 # Seconds for which a run waits for MCP servers of which nothing is known yet.
 #mcp_wait = 5.0
 
+# A feature of an installed package is switched on by the table of its name; see `actum features` and docs/features.md.
+
 # The record of runs: a file, postgresql://..., or memory; and the file with the key that signs the record.
 #journal = "runs.db"
 #journal_key = "journal.key"

@@ -9,17 +9,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeGuard
 
-from ..core.errors import UsageError
+from msgspec import structs
+
+from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Toolset
 from ..core.tool import Tool
+from ..features.feature import FeatureOn
 from ..runs.given_tools import Toolish, sort_out
 from ..toolsets.code import code_tools
 from ..toolsets.everyday import everyday_tools
 from ..toolsets.function.function import FunctionTool
 from ..toolsets.scripts import ScriptToolset
-from ..toolsets.wrappers import ToolLabels, combined, filtered, labelled, labels_of, prefixed, renamed
+from ..toolsets.wrappers import ToolLabels, combined, filtered, foreign, labelled, labels_of, prefixed, renamed
 from ..transport.egress import Egress
 from .apis import open_api
+from .features import features_of
 from .remote_agents import A2A_SOURCE, open_remote_agent
 from .settings import CODE, EVERYDAY, FINDER, SandboxTable, Settings, ToolSource
 from .settings_watch import open_egress
@@ -34,7 +38,8 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     A name is `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
     decorated), `file.py:name`, `module` or `module:name`; `code`, or `folder/` for the scripts of a folder;
     `openapi:NAME` or `http:NAME` for an API that was added with `actum tools add`; `a2a:NAME` for a remote agent of
-    the settings, `a2a:https://...` for one at an address; or a `ToolSource` around such a name.
+    the settings, `a2a:https://...` for one at an address; the name of a feature that is on; or a `ToolSource` around
+    such a name. Where no setting names tools, those of the features that are on stand beside the everyday ones.
 
     Args:
         settings: the names, what code and scripts may do, and the rules for outgoing calls.
@@ -44,13 +49,20 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     Raises:
         UsageError: there is no such file, module or name, or it could not be loaded.
     """
-    return _load(settings.tools, settings, folder, egress or open_egress(settings, os.environ))
+    features = features_of(settings).checked()
+    names = settings.tools
+    if "tools" not in settings.sources:  # nobody chose among them
+        names = (*names, *(each.feature.name for each in features.on if each.feature.tools is not None))
+    return _load(names, settings, folder, egress or open_egress(settings, os.environ))
 
 
 def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, egress: Egress) -> list[Toolish]:
     found: list[Toolish] = []
+    features = features_of(settings)
     for name in names:
-        if isinstance(name, ToolSource):
+        if isinstance(name, str) and (feature := features.get(name)) is not None:
+            found += _tools_of(feature)
+        elif isinstance(name, ToolSource):
             found.append(_wrapped(name, _load([name.source], settings, folder, egress)))
         elif name == EVERYDAY:
             found += everyday_tools(folder)
@@ -65,6 +77,21 @@ def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, e
         elif name not in ("none", FINDER):
             found += _tools_in(name)
     return found
+
+
+def _tools_of(on: FeatureOn) -> list[Toolish]:
+    """The tools of a feature; those of somebody else's are foreign."""
+    name = on.feature.name
+    try:
+        made = [_toolish(f"a tool of the feature {name}", item) for item in on.tools()]
+    except ActumError:
+        raise
+    except Exception as error:  # the package's own code
+        raise UsageError(f"the feature {name} can not make its tools: {type(error).__name__}: {error}") from error
+    if not on.is_foreign:
+        return made
+    toolsets, bare = sort_out(made)
+    return [*map(foreign, toolsets), *(structs.replace(tool, foreign=True) for tool in bare)]
 
 
 def _scripts(name: str, sandbox: SandboxTable, folder: Path, egress: Egress) -> ScriptToolset:
@@ -114,14 +141,20 @@ def _tools_in(spec: str) -> list[Toolish]:
     """The tools that a file, a module, or one name of it holds."""
     if not names_one_object(spec):
         return _all_tools(load_module(spec), spec)
-    tools: list[Toolish] = []
-    for item in load_objects(spec):
-        if not _is_toolish(item):
-            raise UsageError(
-                f"{spec} is {kind_of(item)}; needed is a function, a tool, a toolset, an agent, or a list of them"
-            )
-        tools.append(FunctionTool(item) if inspect.isfunction(item) else item)
-    return tools
+    return [_toolish(spec, item) for item in load_objects(spec)]
+
+
+def _toolish(where: str, item: object) -> Toolish:
+    """Something that stands for a tool, if it does.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if not _is_toolish(item):
+        raise UsageError(
+            f"{where} is {kind_of(item)}; needed is a function, a tool, a toolset, an agent, or a list of them"
+        )
+    return FunctionTool(item) if inspect.isfunction(item) else item
 
 
 def _all_tools(module: ModuleType, spec: str) -> list[Toolish]:

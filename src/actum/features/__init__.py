@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from ..core.identity import Identity
+from ..core.stores import AddColumn, AddIndex, AddTable, Stores, Table, Transaction
 from .command import AnswerText, Command, CommandOption, FoundBy, ListColumn
+from .feature import Feature
 from .operation import AnswerKind, ApiReply, ApiRequest, Application, Events, Handler, Operation, StreamEvent
 from .refusal import Refusal, not_found
 
 __all__ = [
+    "AddColumn",
+    "AddIndex",
+    "AddTable",
     "AnswerKind",
     "AnswerText",
     "ApiReply",
@@ -16,12 +21,16 @@ __all__ = [
     "Command",
     "CommandOption",
     "Events",
+    "Feature",
     "FoundBy",
     "Handler",
     "Identity",
     "ListColumn",
     "Operation",
     "Refusal",
+    "Stores",
     "StreamEvent",
+    "Table",
+    "Transaction",
     "not_found",
 ]

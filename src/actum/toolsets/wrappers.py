@@ -234,6 +234,15 @@ def labelled(labels: Mapping[str, ToolLabels], toolset: Toolset) -> Toolset:
     return _Wrapper(toolset, lambda tool: labels_of(tool.name, labels).on(tool))
 
 
+def foreign(toolset: Toolset) -> Toolset:
+    """The toolset with its tools declared foreign: another party says what they do.
+
+    Args:
+        toolset: the toolset.
+    """
+    return _Wrapper(toolset, lambda tool: msgspec.structs.replace(tool, foreign=True))
+
+
 def combined(*toolsets: Toolset) -> Toolset:
     """Several toolsets as one, to be wrapped together."""
     return _Combined(toolsets)

@@ -1,0 +1,149 @@
+"""Which features there are, and which of them the settings switch on.
+
+Features of actum itself stand in one tuple and are always on. A feature of somebody else is an entry point of the group
+`actum.features` of an installed package. It is imported where its table stands in the settings, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct, structs
+
+from ..core.errors import ActumError, UsageError
+from ..core.installed import Installed, installed, installed_one
+from ..core.interfaces import Journal
+from ..core.json import JsonObject
+from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
+from .mistakes import faults_in
+from .settings import Settings
+
+log = logging.getLogger("actum")
+
+GROUP = "actum.features"
+BUILT_IN: tuple[Feature, ...] = ()
+"""The features of actum itself."""
+
+
+class FoundFeature(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A feature that there is, that the settings name, or that has rows in the journal.
+
+    Attributes:
+        name: its name.
+        package: the package that brings it; empty where none is installed, or where actum itself does.
+        state: `on`; `off`, so that none of its code has run; `refused` where the settings name it and it can not be
+            used; `missing` where the journal has its rows and no installed package brings it.
+        title: what it is for; empty where it is not on.
+        problem: why it can not be used.
+        rows: how many rows the journal keeps for it.
+    """
+
+    name: str
+    package: str = ""
+    state: str = "off"
+    title: str = ""
+    problem: str = ""
+    rows: int = 0
+
+
+def features_of(settings: Settings) -> FeatureSet:
+    """The features that the settings switch on. A feature that can not be used is left out and told as a problem.
+
+    Args:
+        settings: with the tables of features.
+    """
+    on = [FeatureOn(feature=each, settings=each.settings() if each.settings else None) for each in BUILT_IN]
+    problems: dict[str, str] = {}
+    for name, table in settings.features.items():
+        try:
+            each = _switched_on(name, table)
+            feature_set([*on, each])  # beside those before it
+        except ActumError as error:
+            problems[name] = str(error)
+        else:
+            on.append(each)
+    return feature_set(on, problems)
+
+
+def _switched_on(name: str, table: JsonObject) -> FeatureOn:
+    """The feature of a table of the settings.
+
+    Raises:
+        UsageError: no package brings it, or it can not be used.
+    """
+    brought = installed_one(GROUP, name)
+    if brought is None:
+        raise UsageError(
+            f"[{name}] in the settings: no setting is called so, and no installed package brings a feature of this "
+            "name: install the package, or take the table out"
+        )
+    feature = _loaded(brought)
+    settings = None
+    if feature.settings is not None:
+        for fault in faults_in(feature.settings, table, f"settings of [{name}]", (name,)):
+            raise UsageError(f"[{name}]: {fault.problem}{f'. {fault.hint}' if fault.hint else ''}")
+        settings = msgspec.convert(table, feature.settings)
+    elif table:
+        raise UsageError(f"[{name}]: this feature has no settings, so its table is to be empty")
+    return FeatureOn(feature=feature, settings=settings, package=brought.package or "unknown")
+
+
+def _loaded(brought: Installed) -> Feature:
+    found = brought.load()
+    if not isinstance(found, Feature):
+        raise UsageError(f"the feature {brought.name!r} of {brought.origin} is no Feature of actum.features")
+    if found.name != brought.name:
+        raise UsageError(f"the feature {brought.name!r} of {brought.origin} calls itself {found.name!r}")
+    return found
+
+
+async def take_into_use(features: FeatureSet, journal: Journal) -> FeatureSet:
+    """Bring the tables of the features to their latest form. The log tells which features are left out, and why.
+
+    Args:
+        features: those that are switched on.
+        journal: keeps the tables.
+
+    Returns:
+        The features, without those whose tables can not be used.
+    """
+    for each in features.on:
+        migrations = each.feature.all_migrations
+        if not migrations:
+            continue
+        try:
+            await journal.stores.migrate(each.feature.name, migrations)
+        except ActumError as error:
+            features = features.without(each.feature.name, str(error))
+    for name, problem in features.problems.items():
+        log.warning("the feature %s is left out: %s", name, problem)
+    return features
+
+
+async def found_features(settings: Settings, journal: Journal) -> Sequence[FoundFeature]:
+    """Every feature that there is, by name: those of actum, of installed packages, of the settings, and those of which
+    the journal keeps rows. Only features that the settings name are imported.
+
+    Args:
+        settings: with the tables of features.
+        journal: keeps the rows.
+    """
+    features = features_of(settings)
+    brought = {each.name: each.package for each in installed(GROUP)}
+    rows = {each.feature: each.rows for each in await journal.stores.kept()}
+    names = {*(each.feature.name for each in features.on), *features.problems, *brought, *rows}
+    return [structs.replace(_found(name, features, brought), rows=rows.get(name, 0)) for name in sorted(names)]
+
+
+def _found(name: str, features: FeatureSet, brought: Mapping[str, str]) -> FoundFeature:
+    on = features.get(name)
+    if on is not None:
+        return FoundFeature(name=name, package=on.package, state="on", title=on.feature.title)
+    if name in features.problems:
+        package = brought.get(name, "")
+        return FoundFeature(name=name, package=package, state="refused", problem=features.problems[name])
+    if name in brought:
+        return FoundFeature(name=name, package=brought[name])
+    return FoundFeature(name=name, state="missing")

@@ -1,0 +1,161 @@
+"""A `Feature`: what a room, or a package of somebody else, brings to actum, as one value.
+
+    FEATURE = Feature(name="bookmarks", title="Bookmarks.", settings=Settings, records=(Saved,), operations=(LIST,))
+
+Nothing here looks for features or switches one on: see `compose.features`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from msgspec import Struct
+
+from ..core.errors import UsageError
+from ..core.noted import NO_KINDS, RecordKind, RecordKinds
+from ..core.stores import AddTable, Migrations, Table, checked_name
+from .operation import Operation
+
+API = 1
+"""The version of what a feature is made of."""
+
+SettingsOf = TypeVar("SettingsOf", bound=Struct)
+
+
+class Feature(Struct, frozen=True, kw_only=True):
+    """What a room, or a package of somebody else, brings to actum.
+
+    Attributes:
+        name: 1 to 24 small letters, digits and `_`. The table `[name]` in `actum.toml` switches the feature on.
+        title: what it is for, in a line.
+        api: the version of features that it was written for.
+        version: the version of its records, which grows when an older version of the feature can not read them any
+            more. A feature reads its older records.
+        records: the structs that its tools put on the record of a run (`Context.note`), each with a tag.
+        tables: what it keeps beside the runs.
+        migrations: how its tables came to be; by default the tables as they are now.
+        settings: what can be set in its table in `actum.toml`; None for nothing.
+        operations: what callers of a server, and persons at a command line, can ask for.
+        tools: makes its tools out of its settings, or out of nothing where it has no settings; None for no tools.
+
+    Raises:
+        UsageError: it was written for another version of features, or its name can not be used.
+    """
+
+    name: str
+    title: str
+    api: int = API
+    version: int = 1
+    records: tuple[type[Struct], ...] = ()
+    tables: tuple[Table[Struct], ...] = ()
+    migrations: Migrations = ()
+    settings: type[Struct] | None = None
+    operations: tuple[Operation, ...] = ()
+    tools: Callable[..., Sequence[object]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.api != API:
+            raise UsageError(
+                f"the feature {self.name!r} was written for api = {self.api} of features, and this version of actum "
+                f"has api = {API}: install another version of the one or the other"
+            )
+        checked_name("feature", self.name)
+
+    @property
+    def all_migrations(self) -> Migrations:
+        """How its tables came to be."""
+        if self.migrations or not self.tables:
+            return self.migrations
+        return (tuple(AddTable(table) for table in self.tables),)
+
+
+class FeatureOn(Struct, frozen=True, kw_only=True):
+    """A feature that is switched on.
+
+    Attributes:
+        feature: the feature.
+        settings: what is set for it; None where nothing can be set.
+        package: the package that brings it; empty for a feature of actum itself.
+    """
+
+    feature: Feature
+    settings: Struct | None = None
+    package: str = ""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether somebody else brings it: its tools are foreign, and its operations need a scope of their own."""
+        return bool(self.package)
+
+    def tools(self) -> Sequence[object]:
+        """Its tools, made anew."""
+        if self.feature.tools is None:
+            return ()
+        return self.feature.tools() if self.settings is None else self.feature.tools(self.settings)
+
+
+class FeatureSet(Struct, frozen=True):
+    """The features that are switched on in a process.
+
+    Attributes:
+        on: the features.
+        problems: by their names, why other features are left out that the settings name.
+        record_kinds: the kinds of records that they bring.
+    """
+
+    on: tuple[FeatureOn, ...] = ()
+    problems: dict[str, str] = {}
+    record_kinds: RecordKinds = NO_KINDS
+
+    def get(self, name: str) -> FeatureOn | None:
+        """The feature of a name; None where it is not on."""
+        return next((each for each in self.on if each.feature.name == name), None)
+
+    def settings(self, kind: type[SettingsOf]) -> SettingsOf:
+        """What is set for the feature that declares its settings by this type.
+
+        Raises:
+            UsageError: no such feature is on.
+        """
+        found = next((each.settings for each in self.on if isinstance(each.settings, kind)), None)
+        if found is None:
+            raise UsageError(f"{kind.__name__} are the settings of no feature that is on")
+        return found
+
+    def checked(self) -> FeatureSet:
+        """The same features, if none is left out.
+
+        Raises:
+            UsageError: one is.
+        """
+        for problem in self.problems.values():
+            raise UsageError(problem)
+        return self
+
+    def without(self, name: str, problem: str) -> FeatureSet:
+        """The other features.
+
+        Args:
+            name: the feature that is left out.
+            problem: why.
+        """
+        on = tuple(each for each in self.on if each.feature.name != name)
+        return feature_set(on, {**self.problems, name: problem})
+
+
+def feature_set(on: Sequence[FeatureOn], problems: dict[str, str] | None = None) -> FeatureSet:
+    """Features that are switched on.
+
+    Raises:
+        UsageError: two of them can not be on together.
+    """
+    kinds = [
+        RecordKind(each.feature.name, record, each.feature.version, each.package)
+        for each in on
+        for record in each.feature.records
+    ]
+    return FeatureSet(tuple(on), problems or {}, RecordKinds(kinds))
+
+
+NO_FEATURES = FeatureSet()

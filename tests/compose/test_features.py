@@ -1,0 +1,149 @@
+"""Features of installed packages: found without being imported, on by their table, and refused each for itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from actum.compose.features import features_of, found_features, take_into_use
+from actum.compose.journals import open_journal
+from actum.compose.settings import Settings, find_mistakes, read_anew, read_settings, shown_settings
+from actum.compose.tools import load_tools
+from actum.core.errors import UsageError
+from actum.features import Feature
+from actum.runs.given_tools import sort_out
+from actum.storage.place import open_journal as open_at
+from tests.packages import BOOKMARKS, Installing
+
+
+def settings(folder: Path, text: str) -> Settings:
+    (folder / "actum.toml").write_text(text, encoding="utf-8")
+    return read_settings(folder, {}, {})
+
+
+async def test_a_feature_is_found_and_off_until_its_table_stands_in_the_settings(
+    packages: Installing, tmp_path: Path
+) -> None:
+    packages.install("acme-bookmarks", BOOKMARKS, bookmarks="FEATURE")
+    off = settings(tmp_path, "")
+    assert features_of(off).on == ()
+    journal = open_journal(Settings(journal=str(tmp_path / "j.db")), {})
+    (found,) = await found_features(off, journal)
+    assert (found.name, found.package, found.state) == ("bookmarks", "acme-bookmarks", "off")
+    assert "acme_bookmarks" not in sys.modules
+    (on,) = features_of(settings(tmp_path, "[bookmarks]")).on
+    assert (on.feature.name, on.package, on.is_foreign) == ("bookmarks", "acme-bookmarks", True)
+    await journal.close()
+
+
+async def test_the_tools_of_a_feature_are_foreign_and_there_where_nobody_chose_others(
+    packages: Installing, tmp_path: Path
+) -> None:
+    packages.install("acme-bookmarks", BOOKMARKS, bookmarks="FEATURE")
+
+    async def names(text: str) -> dict[str, bool]:
+        toolsets, _ = sort_out(load_tools(settings(tmp_path, text), tmp_path))
+        return {tool.name: tool.foreign for toolset in toolsets for tool in await toolset.list_tools()}
+
+    both = await names("[bookmarks]")
+    assert both["save_bookmark"] is True
+    assert list(both.values()).count(True) == 1
+    assert len(both) > 1
+    assert await names('tools = ["bookmarks"]\n[bookmarks]\nlimit = 7') == {"save_bookmark": True}
+    assert "save_bookmark" not in await names('tools = ["everyday"]\n[bookmarks]')
+
+
+@pytest.mark.parametrize(
+    ("code", "table", "told"),
+    [
+        ("import no_such_module", "[bookmarks]", "can not be loaded: ModuleNotFoundError: No module named 'no_such"),
+        ("raise SystemExit(3)", "[bookmarks]", "can not be loaded: SystemExit: 3"),
+        ("FEATURE = 3", "[bookmarks]", "is no Feature of actum.features"),
+        (BOOKMARKS.replace("name=", "api=2, name="), "[bookmarks]", "written for api = 2 of features"),
+        (BOOKMARKS.replace('name="bookmarks"', 'name="others"'), "[bookmarks]", "calls itself 'others'"),
+        (BOOKMARKS.replace('name="bookmarks"', 'name="Book marks"'), "[bookmarks]", "can not be loaded: UsageError"),
+        (BOOKMARKS, "[bookmarks]\nlimits = 3", "unknown field `limits`.* Did you mean `limit`"),
+        (BOOKMARKS, '[bookmarks]\nlimit = "x"', "Expected `int`, got `str`"),
+        (BOOKMARKS.replace("(Saved,)", "(Saved, Saved)"), "[bookmarks]", "two kinds of records called 'saved'"),
+    ],
+)
+async def test_a_feature_that_can_not_be_used_is_told_and_keeps_no_run_from_being_read(
+    packages: Installing, tmp_path: Path, code: str, table: str, told: str
+) -> None:
+    packages.install("acme-bookmarks", code, bookmarks="FEATURE")
+    read = settings(tmp_path, f'journal = "{tmp_path}/j.db"\n{table}')
+    features = features_of(read)
+    assert features.on == ()
+    with pytest.raises(UsageError, match=told):
+        features.checked()
+    with pytest.raises(UsageError, match=told):
+        load_tools(read, tmp_path)
+    journal = open_journal(read, {})
+    (found,) = await found_features(read, journal)
+    assert found.state == "refused"
+    assert await journal.runs() == []
+    await journal.close()
+
+
+async def test_a_table_that_no_package_knows_is_told_as_such_and_a_slip_of_the_pen_as_before(tmp_path: Path) -> None:
+    read = settings(tmp_path, "[bookmarks]")
+    with pytest.raises(UsageError, match=r"\[bookmarks\] in the settings: no setting is called so, and no installed"):
+        features_of(read).checked()
+    for slip in ("[serv]", "[agent.desk]", "[sources]", "[features.x]", "[Bookmarks]", "bookmarks = 3"):
+        with pytest.raises(UsageError, match="unknown field"):
+            settings(tmp_path, slip)
+
+
+def test_a_feature_may_be_called_nearly_as_a_setting_is(packages: Installing, tmp_path: Path) -> None:
+    assert find_mistakes(tmp_path / "none") == []
+    packages.install("acme-tools", BOOKMARKS.replace('name="bookmarks"', 'name="task"'), task="FEATURE")
+    assert [each.feature.name for each in features_of(settings(tmp_path, "[task]")).on] == ["task"]
+
+
+def test_two_packages_that_bring_one_feature_are_told(packages: Installing, tmp_path: Path) -> None:
+    packages.install("acme-bookmarks", BOOKMARKS, bookmarks="FEATURE")
+    packages.install("other-bookmarks", BOOKMARKS, bookmarks="FEATURE")
+    with pytest.raises(UsageError, match="more than one installed package brings a feature called 'bookmarks'"):
+        features_of(settings(tmp_path, "[bookmarks]")).checked()
+
+
+def test_the_table_of_a_feature_is_shown_without_secrets_and_a_change_is_told(
+    packages: Installing, tmp_path: Path
+) -> None:
+    packages.install("acme-bookmarks", BOOKMARKS, bookmarks="FEATURE")
+    before = settings(tmp_path, '[bookmarks]\napi_key = "hush"')
+    assert shown_settings(before)["bookmarks"] == {"api_key": "[hidden]"}
+    (tmp_path / "actum.toml").write_text("[bookmarks]\nlimit = 9", encoding="utf-8")
+    now, changes = read_anew(before, tmp_path, {}, {})
+    assert features_of(now).on[0].settings is not None
+    assert [change.name for change in changes] == ["bookmarks"]
+
+
+async def test_tables_of_a_newer_version_are_refused_for_this_feature_alone(
+    packages: Installing, tmp_path: Path, place: str
+) -> None:
+    newer = BOOKMARKS.replace(
+        "tables=(BOOKMARKS,)", "tables=(BOOKMARKS,), migrations=((AddTable(BOOKMARKS),), ())"
+    ).replace("Feature, Table", "AddTable, Feature, Table")
+    packages.install("acme-bookmarks", newer, bookmarks="FEATURE")
+    packages.install("acme-notes", BOOKMARKS.replace('"bookmarks"', '"notes"'), notes="FEATURE")
+    read = settings(tmp_path, "[bookmarks]\n[notes]")
+    journal = open_at(place)
+    whole = await take_into_use(features_of(read), journal)
+    assert [each.feature.name for each in whole.on] == ["bookmarks", "notes"]
+    await journal.close()
+    older = [
+        each if each.feature.name != "bookmarks" else type(each)(feature=older_of(each.feature), package=each.package)
+        for each in whole.on
+    ]
+    journal = open_at(place)
+    left = await take_into_use(type(whole)(tuple(older)), journal)
+    assert [each.feature.name for each in left.on] == ["notes"]
+    assert "newer" in left.problems["bookmarks"]
+    await journal.close()
+
+
+def older_of(feature: Feature) -> Feature:
+    return Feature(name=feature.name, title=feature.title, tables=feature.tables)
