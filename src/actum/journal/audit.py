@@ -27,7 +27,7 @@ nobody knows whose it is, what it did, or when.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
@@ -48,8 +48,6 @@ from ..core.record import (
     InputGiven,
     InputRequested,
     Intended,
-    ModelReplied,
-    NodeBegan,
     Noted,
     PrecheckDone,
     Record,
@@ -58,6 +56,7 @@ from ..core.record import (
 )
 from .export import deleted_before, run_ids
 from .recording import CallRef
+from .timeline import NAMELESS, Timeline
 
 AuditDecision = Literal[
     "asked",
@@ -214,17 +213,14 @@ class _Fold:
         self._record_kinds = record_kinds
         self._deleted_before = deleted_before
         self._chain = Chain()
-        self._started: Started | None = None
-        self._calls: dict[CallRef, ToolCall] = {}
-        self._intents: dict[CallRef, Intended] = {}
-        self._asked: dict[str, tuple[InputRequested, float]] = {}
-        self._approved_by: dict[CallRef, str] = {}
+        self._timeline = Timeline()
         self._deleting = False
         self._by_administrator = False
 
     def take(self, entry: Entry, record: Record | None) -> Iterator[AuditLine]:
         """The lines of this entry: what is wrong with it, and what it says."""
         problems = self._chain.take(entry)
+        self._timeline.take(entry, record)
         if not entry.payload and entry.number < self._deleted_before:
             if not self._deleting:
                 yield self._line(entry, "deleted", text="from here on, what was on record")
@@ -237,7 +233,8 @@ class _Fold:
                 problems = [f"entry {entry.number}: its payload was deleted or is not a record"]
         if problems:
             yield self._line(entry, "damaged", text="; ".join(problems))
-        taken_over = self._started is not None and self._started.forked and 0 < entry.number <= self._started.fork_at
+        started = self._timeline.started
+        taken_over = started is not None and started.forked and 0 < entry.number <= started.fork_at
         if line is not None and not taken_over:
             yield line
             if isinstance(record, CallCompleted) and record.opened_outside:
@@ -247,17 +244,15 @@ class _Fold:
     def _tell(self, entry: Entry, record: Record) -> AuditLine | None:
         match record:
             case Started():
-                self._started = record
                 whole = f"{record.forked} up to entry {record.fork_at}"
                 return self._line(entry, "forked", text=whole) if record.forked else None
-            case ModelReplied() | CallsRequested() | NodeBegan():
-                self._note_calls(entry.number, record)
+            case CallsRequested():
+                self._by_administrator = record.by == "administrator"
                 return None
             case PrecheckDone():
                 line = self._line(entry, "checked", ToolCall("", record.tool, record.arguments), rule=record.rule)
                 return structs.replace(line, outcome=record.fault or "ok", effect="none", text=record.result.text)
             case InputRequested():
-                self._asked[record.id] = (record, entry.at)
                 return self._line(entry, "asked", record.pending.call, rule=record.rule, text=record.pending.message)
             case InputGiven():
                 return self._answered(entry, record)
@@ -269,31 +264,21 @@ class _Fold:
                 changed = ", ".join(record.changed)
                 return self._line(entry, "agent_changed", by=record.by, text=f"{record.agent}: {changed}")
             case Noted():
-                call = self._calls.get(CallRef(record.cause, record.index))
-                return self._line(entry, "noted", call, text=self._record_kinds.shown(record))
+                said = self._said(CallRef(record.cause, record.index))
+                return self._line(entry, "noted", said, text=self._record_kinds.shown(record))
             case Forgotten():
                 return self._line(entry, "forgotten", by=record.by, text=record.reason)
             case _:
                 return None
 
-    def _note_calls(self, number: int, record: ModelReplied | CallsRequested | NodeBegan) -> None:
-        """Note the calls that an entry asks for."""
-        calls: Sequence[ToolCall]
-        match record:
-            case ModelReplied():
-                calls = record.reply.calls
-            case CallsRequested():
-                calls = record.calls
-                self._by_administrator = record.by == "administrator"
-            case NodeBegan():
-                calls = () if record.call is None else (record.call,)
-        self._calls |= {CallRef(number, index): call for index, call in enumerate(calls)}
+    def _said(self, place: CallRef) -> ToolCall | None:
+        """The call at a place, as it was asked for; None where that was deleted."""
+        call = self._timeline.call(place)
+        return call.call if call is not None and call.call is not NAMELESS else None
 
     def _answered(self, entry: Entry, record: InputGiven) -> AuditLine:
-        asked, at = self._asked.get(record.id, (None, entry.at))
-        if asked is not None and record.verdict == "approve":
-            place = CallRef(asked.cause, asked.index)
-            self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.answered_by]))
+        question = self._timeline.question(record.id)
+        asked, at = (None, entry.at) if question is None else (question.asked, question.at)
         decision = _BY_VERDICT.get(record.verdict, "resolved")
         call = asked.pending.call if asked is not None else None
         if call is not None and record.arguments is not None and record.verdict == "approve":  # to be made with others
@@ -308,16 +293,16 @@ class _Fold:
 
     def _intended(self, entry: Entry, record: Intended) -> AuditLine:
         place = CallRef(record.cause, record.index)
-        self._intents[place] = record
         made = ToolCall("", record.tool, record.arguments)
-        line = self._line(entry, "allowed", made, rule=record.rule, by=self._approved_by.get(place, ""))
+        line = self._line(entry, "allowed", made, rule=record.rule, by=self._approved_by(place))
         text = UNJAILED if record.unjailed else ""
         return structs.replace(line, attempt=record.attempt, key=record.key, text=text)
 
     def _ended(self, entry: Entry, record: CallCompleted | CallRefused) -> AuditLine:
         place, error = CallRef(record.cause, record.index), record.result.error
-        intent = self._intents.get(place)
-        call = ToolCall("", intent.tool, intent.arguments) if intent is not None else self._calls.get(place)
+        span = self._timeline.call(place)
+        intent = span.attempts[-1].intended if span is not None and span.attempts else None
+        call = ToolCall("", intent.tool, intent.arguments) if intent is not None else self._said(place)
         if isinstance(record, CallRefused):
             code = error.code if error is not None else ""
             line = self._line(entry, _TURNED_AWAY.get(code, "refused"), call, rule=record.rule)
@@ -333,6 +318,12 @@ class _Fold:
             text=record.result.text,
         )
 
+    def _approved_by(self, place: CallRef) -> str:
+        """Who has agreed to a call."""
+        call = self._timeline.call(place)
+        said = [answer for asked in call.questions for answer, _ in asked.answers] if call is not None else []
+        return ", ".join([answer.answered_by for answer in said if answer.verdict == "approve" and answer.answered_by])
+
     def _line(
         self,
         entry: Entry,
@@ -343,7 +334,7 @@ class _Fold:
         by: str = "",
         text: str = "",
     ) -> AuditLine:
-        started = self._started
+        started = self._timeline.started
         return AuditLine(
             at=entry.at,
             run=self._run_id,

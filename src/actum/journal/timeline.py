@@ -1,7 +1,8 @@
-"""A run as it went in time: steps, calls, attempts, and what was waited for. A fold of its entries.
+"""A run as it went in time: steps, calls, attempts, and what was waited for. The one fold of what is shown of a run.
 
-What a tree in a terminal, a page with a waterfall, and spans for telemetry are drawn from. Times are those of the
-entries, in seconds since 1970. Knows nothing of how it is drawn, and judges nothing: `evidence.py` checks the chain.
+The tree in a terminal, the page with a waterfall, the audit and the views of other APIs are made of it. What a run goes
+on with is `RunState` (`recording.py`). Times are those of the entries, in seconds since 1970. Knows nothing of how it
+is drawn, and judges nothing: `export.py` checks the chain.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ from ..core.record import (
     ToolsChanged,
 )
 from .recording import CallRef
+
+NAMELESS = ToolCall("", "", {})
+"""Stands for a call of which nothing but its attempts and its outcome is on record."""
 
 
 class InputAsked(Struct):
@@ -192,7 +196,7 @@ class Timeline:
         rows: steps, questions to the user and notes, in order.
     """
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.started: Started | None = None
         self.began = 0.0
         self.latest = 0.0
@@ -200,11 +204,9 @@ class Timeline:
         self._calls: dict[CallRef, CallSpan] = {}
         self._asked: dict[str, InputAsked] = {}
         self._nodes: dict[int, NodeSpan] = {}
-        for count, entry in enumerate(entries):
-            self.latest = max(self.latest, entry.at)
-            if not count:
-                self.began = self.latest = entry.at
-            self._take(entry)
+        self._is_empty = True
+        for entry in entries:
+            self.take(entry, _read(entry))
 
     def steps(self) -> Iterator[ModelTurn]:
         """The model's turns."""
@@ -213,6 +215,14 @@ class Timeline:
     def calls(self) -> Iterator[CallSpan]:
         """Every call, whoever asked for it."""
         return (call for row in self.rows if isinstance(row, ModelTurn | DirectCalls | NodeSpan) for call in row.calls)
+
+    def call(self, place: CallRef) -> CallSpan | None:
+        """The call at a place; None where nothing is on record of one."""
+        return self._calls.get(place)
+
+    def question(self, ask_id: str) -> InputAsked | None:
+        """What somebody was asked under an id."""
+        return self._asked.get(ask_id)
 
     def questions(self) -> Iterator[InputAsked]:
         """Everything that somebody was asked."""
@@ -235,15 +245,24 @@ class Timeline:
             spans += [(each.at - each.waited_s, each.ended) for each in call.attempts if each.ended is not None]
         return union(spans)
 
-    def _take(self, entry: Entry) -> None:
-        record = _read(entry)
+    def take(self, entry: Entry, record: Record | None) -> None:
+        """Take the next entry.
+
+        Args:
+            entry: the entry, the first one first.
+            record: its record; None where it was deleted or can not be read.
+        """
+        self.began = entry.at if self._is_empty else self.began
+        self.latest = entry.at if self._is_empty else max(self.latest, entry.at)
+        self._is_empty = False
+        spans = self._spans(entry, calls_in(record))
         match record:
             case Started():
                 self.started = record
             case ModelReplied():
-                self.rows.append(ModelTurn(entry.number, entry.at, record, self._spans(entry, record.reply.calls)))
+                self.rows.append(ModelTurn(entry.number, entry.at, record, spans))
             case CallsRequested():
-                self.rows.append(DirectCalls(entry.number, entry.at, record, self._spans(entry, record.calls)))
+                self.rows.append(DirectCalls(entry.number, entry.at, record, spans))
             case Intended():
                 self._begin(record, entry.at)
             case CallCompleted() | CallRefused():
@@ -257,7 +276,7 @@ class Timeline:
                 if question is not None:
                     question.answers.append((record, max(question.at, entry.at)))
             case NodeBegan() | NodeLeft():
-                self._take_node(record, entry)
+                self._take_node(record, entry, spans)
             case CallParked() | Sampled():
                 self._midway(record, entry.at)
             case other:
@@ -267,12 +286,11 @@ class Timeline:
         if not isinstance(record, ConversationRead):  # which nobody looks for in a run
             self.rows.append(OtherEvent(entry.number, entry.at, record))
 
-    def _take_node(self, record: NodeBegan | NodeLeft, entry: Entry) -> None:
+    def _take_node(self, record: NodeBegan | NodeLeft, entry: Entry, spans: list[CallSpan]) -> None:
         node = self._nodes.get(record.began) if isinstance(record, NodeLeft) else None
         if node is None:
             began = record if isinstance(record, NodeBegan) else None
-            calls = () if began is None or began.call is None else (began.call,)
-            node = NodeSpan(entry.number, entry.at, record.path, began, self._spans(entry, calls))
+            node = NodeSpan(entry.number, entry.at, record.path, began, spans)
             self._nodes[entry.number] = node
             self.rows.append(node)
         if isinstance(record, NodeLeft):
@@ -286,7 +304,7 @@ class Timeline:
 
     def _call(self, place: CallRef) -> CallSpan:
         """The call at a place; a nameless one where the entry that asked for it was deleted."""
-        return self._calls.setdefault(place, CallSpan(ToolCall("", "", {})))
+        return self._calls.setdefault(place, CallSpan(NAMELESS))
 
     def _begin(self, record: Intended, at: float) -> None:
         call = self._call(CallRef(record.cause, record.index))
@@ -339,6 +357,19 @@ def union(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
         else:
             whole.append((begin, end))
     return whole
+
+
+def calls_in(record: Record | None) -> Sequence[ToolCall]:
+    """The calls that a record asks for; their places are the number of its entry and their index."""
+    match record:
+        case ModelReplied():
+            return record.reply.calls
+        case CallsRequested():
+            return record.calls
+        case NodeBegan() if record.call is not None:
+            return (record.call,)
+        case _:
+            return ()
 
 
 def _read(entry: Entry) -> Record | None:

@@ -8,13 +8,17 @@ import pytest
 from starlette.types import Message
 
 from actum.core.call import ToolCall
+from actum.core.json import JsonObject, dumps
 from actum.journal.memory import MemoryJournal
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.server.api.events import COMMENT_S, EventStream, Streams
 from actum.server.api.records import Records
 from actum.server.api.runs.operations import run_events
+from actum.server.api.runs.views import EventFold
 from actum.testing import FakeClock
+from actum.workflow.load import read_definition
+from actum.workflow.workflow import Workflow
 
 from .house import Bank, NoDrop
 
@@ -108,3 +112,19 @@ async def test_a_stream_that_the_server_ends_says_so(paused: tuple[MemoryJournal
     late = Client()
     await streams.opened(stream_of(journal, run_id))(SCOPE, late.receive, late.send)
     assert late.text.endswith("retry: 1000\n\n")
+
+
+async def test_each_event_of_a_call_names_its_tool_also_where_a_node_of_a_workflow_makes_the_call() -> None:
+    def look() -> str:
+        return "seen"
+
+    nodes: JsonObject = {"a": {"type": "tool", "tool": "look"}}
+    text = dumps({"actum": "workflow/1", "name": "w", "nodes": nodes}).encode()
+    flow = Workflow(read_definition(text), [look])
+    done = await flow.run()
+    fold = EventFold(done.run_id)
+    events = [fold.take(entry) for entry in await flow.journal.read(done.run_id)]
+    assert [(event.type, event.tool) for event in events if event.call] == [
+        ("intended", "look"),
+        ("call_completed", "look"),
+    ]

@@ -38,6 +38,7 @@ from ....core.record import (
     Started,
 )
 from ....journal.recording import CallRef, RunState
+from ....journal.timeline import calls_in
 from ....models.catalog import PROVIDERS
 from ...scopes import allows
 from ..approvals.bodies import waiting_in
@@ -172,14 +173,13 @@ class EventFold:
             record = entry.record
         except JournalError:
             return self._event(entry, "deleted")
+        self._tools |= {CallRef(entry.number, index): call.name for index, call in enumerate(calls_in(record))}
         match record:
             case ModelReplied(reply=reply):
-                self._note(entry.number, reply.calls)
                 return self._event(
                     entry, "model_replied", text=reply.text, calls=said_calls(reply.calls), usage=reply.usage
                 )
             case CallsRequested(calls=calls):
-                self._note(entry.number, calls)
                 return self._event(entry, "calls_requested", calls=said_calls(calls))
             case Intended() | CallCompleted() | CallRefused() | PrecheckDone() | CallParked() | Sampled():
                 return self._of_call(entry, record)
@@ -238,9 +238,6 @@ class EventFold:
             return event
         place = CallRef(record.cause, record.index)
         return structs.replace(event, call=place.name, tool=pending.call.name, arguments=pending.call.arguments)
-
-    def _note(self, number: int, calls: tuple[ToolCall, ...]) -> None:
-        self._tools |= {CallRef(number, index): call.name for index, call in enumerate(calls)}
 
     def _event(
         self,

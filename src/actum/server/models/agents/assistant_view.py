@@ -19,8 +19,9 @@ import msgspec
 from ....core.call import ToolCall
 from ....core.json import Json, JsonObject, dumps
 from ....core.message import Usage
-from ....core.record import CallCompleted, CallRefused, Ended, Entry, InputRequested, ModelReplied
+from ....core.record import CallRefused, Ended, Entry
 from ....journal.recording import CallRef, RunState
+from ....journal.timeline import Timeline
 from .answer import AnswerFold, Ending, Piece, Said, ServerCall, words_of
 from .failure import failure
 from .ids import approval_id, call_id, server_call_id
@@ -54,7 +55,7 @@ class AssistantRun:
         fold = AnswerFold(run_id, until="end")
         for entry in entries:
             fold.take(entry)
-        self._fold = fold
+        self._timeline = Timeline(entries)
         self.ending: Ending = fold.ending()
         self.state: RunState = fold.state
         self.door: JsonObject = self.state.beginning().door
@@ -136,13 +137,11 @@ class AssistantRun:
         """What the run did, the oldest first."""
         found: list[JsonObject] = []
         number = 0
-        for entry in self._entries:
-            if not isinstance(entry.record, ModelReplied):
-                continue
-            if words_of(entry.record.reply):
-                found.append(self.message_step(number, int(entry.at), is_over=True))
+        for turn in self._timeline.steps():
+            if words_of(turn.replied.reply):
+                found.append(self.message_step(number, int(turn.at), is_over=True))
                 number += 1
-            found += [self.call_step(CallRef(entry.number, index)) for index in range(len(entry.record.reply.calls))]
+            found += [self.call_step(CallRef(turn.number, index)) for index in range(len(turn.calls))]
         return found
 
     def message_step(self, number: int, at: int, *, is_over: bool) -> JsonObject:
@@ -155,22 +154,16 @@ class AssistantRun:
 
     def call_step(self, ref: CallRef) -> JsonObject:
         """The step that one call is."""
-        began, ended, is_failed, output = self._last, None, False, None
-        for entry in self._entries:
-            match entry.record:
-                case ModelReplied() if entry.number == ref.cause:
-                    began = int(entry.at)
-                case CallCompleted(cause, index, result, final=True) | CallRefused(cause, index, result) if (
-                    cause,
-                    index,
-                ) == (ref.cause, ref.index):
-                    ended, is_failed, output = int(entry.at), isinstance(entry.record, CallRefused), result.text
-        call = self.state.calls[ref.cause][ref.index]
+        said_at = next((int(turn.at) for turn in self._timeline.steps() if turn.number == ref.cause), self._last)
+        call, made = self.state.calls[ref.cause][ref.index], self._timeline.call(ref)
+        ended = int(made.ended) if made is not None and made.ended is not None else None
+        outcome = made.outcome if made is not None else None
+        output = outcome.result.text if outcome is not None else None
         function: Json = {"name": call.name, "arguments": dumps(call.arguments), "output": output}
         calls: list[Json] = [{"id": self._call_id(ref), "type": "function", "function": function}]
         details: Json = {"type": "tool_calls", "tool_calls": calls}
         id_ = f"step_{self._hex}_{ref.cause}_{ref.index}"
-        return self._step(id_, details, began, ended, "failed" if is_failed else "completed")
+        return self._step(id_, details, said_at, ended, "failed" if isinstance(outcome, CallRefused) else "completed")
 
     def _step(self, id_: str, details: Json, began: int, ended: int | None, how: str) -> JsonObject:
         if ended is None and self.status not in IS_ACTIVE:
@@ -196,21 +189,14 @@ class AssistantRun:
         }
 
     def _call_id(self, ref: CallRef) -> str:
-        for entry in self._entries:
-            match entry.record:
-                case InputRequested(pending, cause, index) if pending.kind == "result" and (cause, index) == (
-                    ref.cause,
-                    ref.index,
-                ):
-                    return call_id(self._id, pending.id)
+        made = self._timeline.call(ref)
+        for question in made.questions if made is not None else ():
+            if question.asked.kind == "result":
+                return call_id(self._id, question.asked.pending.id)
         return server_call_id(self._id, ref.name)
 
     def _said(self) -> list[tuple[str, int]]:
-        said = [
-            (words, int(entry.at))
-            for entry in self._entries
-            if isinstance(entry.record, ModelReplied) and (words := words_of(entry.record.reply))
-        ]
+        said = [(words, int(turn.at)) for turn in self._timeline.steps() if (words := words_of(turn.replied.reply))]
         ended = self._entries[-1].record
         if isinstance(ended, Ended) and self.ending.how in ("done", "stopped") and self.ending.text:
             said.append((self.ending.text, self._last))
