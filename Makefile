@@ -18,6 +18,8 @@ PYTEST := $(BIN)/pytest -n 2 --dist worksteal --no-cov
 # Tests that start no server and, but for a few, no process; all of them take less than a minute together.
 QUICK := $(addprefix tests/,core schema policy journal call protocols test_each.py test_layers.py test_public_names.py)
 
+# What one process has compiled, the next one reads: the tests start thousands of processes.
+unexport PYTHONDONTWRITEBYTECODE
 export PYTHONUTF8 := 1
 # The certificates of this machine, not a list that uv brings along.
 export UV_SYSTEM_CERTS := 1

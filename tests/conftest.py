@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import random
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +27,10 @@ OF_THE_PERSON = re.compile(r"ACTUM_.*|.*_API_KEY|.*_BASE_URL|.*_PROXY|NO_COLOR|F
 for name in list(os.environ):
     if OF_THE_PERSON.fullmatch(name):
         del os.environ[name]
+
+# What one process has compiled, the next one reads: compiling the tests alone takes 15 seconds, in each worker anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # What a test approves or logs in to is no state of the person's; processes that a test starts inherit the folder.
 STATE = tempfile.mkdtemp(prefix="actum-state-")
@@ -68,6 +74,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for tests in order:
         chance.shuffle(tests)
     items[:] = [item for tests in order for item in tests]
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the collector of garbage need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

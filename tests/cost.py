@@ -7,7 +7,6 @@ share counts at none of them.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Generator
 from typing import NamedTuple
 
@@ -37,33 +36,31 @@ def _cpu_s() -> float:
 
 
 class Costs:
-    """Gathers what each test of this process costs; a worker of xdist hands its costs to the process that prints."""
+    """Gathers what each test costs: where the test runs, each report gets its CPU; where it is heard, CPU adds up."""
 
     def __init__(self) -> None:
-        self.costs: list[Cost] = []
+        self.costs: dict[str, Cost] = {}
+        self._before_s = 0.0
+
+    def pytest_runtest_logstart(self) -> None:
+        self._before_s = _cpu_s()
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, bool | None, bool | None]:
-        wall, cpu = time.monotonic(), _cpu_s()
-        try:
-            return (yield)
-        finally:
-            self.costs.append(Cost(item.nodeid, time.monotonic() - wall, _cpu_s() - cpu))
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        now_s = _cpu_s()
+        report.cpu_s, self._before_s = now_s - self._before_s, now_s  # type: ignore[attr-defined]  # xdist carries it
+        return report
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: object) -> None:
-        output: dict[str, list[tuple[str, float, float]]] = getattr(node, "workeroutput", None) or {}
-        self.costs += [Cost(*each) for each in output.get("costs", ())]
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        output: dict[str, object] | None = getattr(session.config, "workeroutput", None)
-        if output is not None:
-            output["costs"] = [tuple(each) for each in self.costs]
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        before = self.costs.get(report.nodeid, Cost(report.nodeid, 0.0, 0.0))
+        cpu_s = before.cpu_s + getattr(report, "cpu_s", 0.0)
+        self.costs[report.nodeid] = Cost(report.nodeid, before.wall_s + report.duration, cpu_s)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if len(self.costs) >= FULL:
             terminalreporter.section("cost")
-            terminalreporter.write_line("\n".join(lines(self.costs)))
+            terminalreporter.write_line("\n".join(lines([*self.costs.values()])))
 
 
 def lines(costs: list[Cost]) -> list[str]:

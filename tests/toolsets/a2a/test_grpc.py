@@ -144,7 +144,7 @@ class _Odd(a2a_pb2_grpc.A2AServiceServicer):
     """Answers as no agent should."""
 
     def __init__(self) -> None:
-        self.cancelled = 0
+        self.cancelled = asyncio.Event()
 
     async def SendMessage(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802  # gRPC says no types
         match request.message.parts[0].text:
@@ -152,7 +152,7 @@ class _Odd(a2a_pb2_grpc.A2AServiceServicer):
                 try:
                     await asyncio.sleep(60)
                 except asyncio.CancelledError:
-                    self.cancelled += 1
+                    self.cancelled.set()
                     raise
             case "busy":
                 await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "wait", (("retry-after", "7"),))
@@ -176,12 +176,12 @@ class _Odd(a2a_pb2_grpc.A2AServiceServicer):
 
 
 @asynccontextmanager
-async def odd_agent() -> AsyncIterator[tuple[_Odd, A2AConnection, TaskHandle]]:
+async def odd_agent(silence_s: float) -> AsyncIterator[tuple[_Odd, A2AConnection, TaskHandle]]:
     odd, server = _Odd(), grpc.aio.server()
     a2a_pb2_grpc.add_A2AServiceServicer_to_server(odd, server)  # type: ignore[no-untyped-call]
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    agent = RemoteAgent(url=f"http://127.0.0.1:{port}/", name="odd", silence_s=1.0)
+    agent = RemoteAgent(url=f"http://127.0.0.1:{port}/", name="odd", silence_s=silence_s)
     connection = A2AConnection(agent)
     try:
         yield odd, connection, TaskHandle(url=f"http://127.0.0.1:{port}", binding="GRPC", spoken="1.0")
@@ -190,10 +190,20 @@ async def odd_agent() -> AsyncIterator[tuple[_Odd, A2AConnection, TaskHandle]]:
         await server.stop(None)
 
 
-async def test_an_agent_that_lies_hangs_or_floods_by_grpc_ends_in_an_error_that_says_so() -> None:
-    async with odd_agent() as (odd, connection, handle):
+async def test_an_agent_that_hangs_by_grpc_is_waited_for_as_long_as_was_said() -> None:
+    async with odd_agent(0.2) as (odd, connection, handle):
+        silent = A2AMessage(role="user", parts=(A2AText(text="silent"),), id="m1")
+        with pytest.raises(CallTimeout, match="did not answer in time"):
+            async with connection.send(handle, silent, RequestTerms(), streams=False) as events:
+                async for _ in events:
+                    pass
+        async with asyncio.timeout(30):
+            await odd.cancelled.wait()
+
+
+async def test_an_agent_that_lies_or_floods_by_grpc_ends_in_an_error_that_says_so() -> None:
+    async with odd_agent(60) as (_, connection, handle):
         for text, kind, words in (
-            ("silent", CallTimeout, "did not answer in time"),
             ("busy", RateLimited, "no more requests"),
             ("broken", Unavailable, "the work may be under way"),
             ("huge", InvalidResult, "too long"),
@@ -207,7 +217,6 @@ async def test_an_agent_that_lies_hangs_or_floods_by_grpc_ends_in_an_error_that_
             assert "secret" not in str(refused.value), text
             assert "\x1b" not in str(refused.value), text
             assert "\u202e" not in str(refused.value), text
-        assert odd.cancelled == 1
         wide = A2AMessage(role="user", parts=(A2AText(text="wide"),), id="m1")
         with pytest.raises(InvalidResult, match="its stream is too long"):
             async with connection.send(handle, wide, RequestTerms(), streams=True) as events:
