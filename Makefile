@@ -14,7 +14,8 @@ UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --gen
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
 # Without coverage, which makes in-process tests take three times as long; `make coverage` measures it.
-PYTEST := $(BIN)/pytest -n 2 --dist worksteal --no-cov
+# Four workers on two cores: two thirds of the time of a test that talks to a server is waiting.
+PYTEST := $(BIN)/pytest -n 4 --dist worksteal --no-cov
 # Tests that start no server and, but for a few, no process; all of them take less than a minute together.
 QUICK := $(addprefix tests/,core schema policy journal call protocols test_each.py test_layers.py test_public_names.py)
 
@@ -25,7 +26,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test escape coverage quick test-local conformance a2a-kit check format bench train-embedded promote-embedded workflow-oracle lock clean
+.PHONY: help setup demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format bench train-embedded promote-embedded workflow-oracle lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +45,12 @@ escape: $(READY) ## try to get out of the sandbox: the escape suite alone
 
 coverage: $(READY) ## run the tests and show what they cover
 	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term $(ARGS)
+
+endurance: $(READY) ## prove by volume (kill loops, fuzzing, every cut) and write tests/endurance.toml
+	$(PYTEST) -o faulthandler_timeout=1200 --endurance=whole $(ARGS)
+
+endurance-changed: $(READY) ## the same for eight minutes, of those whose files have changed since they passed
+	$(PYTEST) -o faulthandler_timeout=1200 --endurance=changed $(ARGS)
 
 quick: $(READY) ## run the tests that are pure and in-process: under a minute
 	$(PYTEST) $(QUICK) $(ARGS)

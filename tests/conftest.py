@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 from tests.cost import Costs
-from tests.endurance import CHANGED_S, Endurance, Volume
+from tests.endurance import CHANGED_S, Endurance, Volume, share
 from tests.packages import Installing, installing
 from tests.postgres import PostgresServer, postgres_server
 
@@ -37,10 +37,6 @@ STATE = tempfile.mkdtemp(prefix="actum-state-")
 atexit.register(shutil.rmtree, STATE, ignore_errors=True)
 os.environ["XDG_STATE_HOME"] = os.environ["XDG_CONFIG_HOME"] = STATE
 
-# The same examples each time, so that what passed passes again; `--hypothesis-profile=default` looks for new ones.
-settings.register_profile("steady", deadline=None, derandomize=True)
-settings.load_profile("steady")
-
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Costs(), "costs")
@@ -48,6 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if endurance is not None:
         Volume.whole = True
         config.pluginmanager.register(Endurance(CHANGED_S if endurance == "changed" else None), "endurance")
+    # The same examples each time, so that what passed passes again; `--hypothesis-profile=default` looks for new ones.
+    settings.register_profile("steady", deadline=None, derandomize=True, max_examples=share(100, 25))
+    settings.load_profile("steady")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

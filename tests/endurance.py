@@ -41,6 +41,11 @@ def some(cases: Sequence[T], every: int) -> Sequence[T]:
     return cases if Volume.whole else cases[::every]
 
 
+def places_to_cut(length: int) -> Sequence[int]:
+    """The places at which to cut a text of this length: all; in `make test` each seventh where the text is long."""
+    return range(length + 1) if Volume.whole or length < 100 else [*range(0, length, 7), length]
+
+
 class Row(NamedTuple):
     """What is known of an endurance test: the files it stands for, their digest, and the seconds that it took."""
 
@@ -102,14 +107,13 @@ class Endurance:
     @pytest.hookimpl(tryfirst=True)  # before `-k`, so that a test of which some cases ran is not taken for whole
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         known = rows(self._root)
-        marked = [item for item in items if item.get_closest_marker("endurance") is not None]
+        marked = {item: stood_for for item in items if (stood_for := files_of(item))}
         cases = Counter(name_of(item.nodeid) for item in marked)
         digests: dict[tuple[str, ...], str] = {}
         chosen: list[tuple[str, pytest.Item]] = []
-        for item in marked:
-            name, marker = name_of(item.nodeid), item.get_closest_marker("endurance")
-            assert marker is not None
-            files = tuple(sorted({*marker.args, name.partition("::")[0]}))
+        for item, stood_for in marked.items():
+            name = name_of(item.nodeid)
+            files = tuple(sorted({*stood_for, name.partition("::")[0]}))
             found = digests[files] = digests.get(files) or digest(files, self._root)
             if self._ends is not None and name in known and known[name].digest == found:
                 continue
@@ -145,6 +149,21 @@ class Endurance:
             before = {name: row for name, row in rows(self._root).items() if name not in self._failed}
             table = {name: row for name, row in {**before, **passed}.items() if is_there(name, self._root)}
             (self._root / TABLE).write_text(written(table), "utf-8")
+
+
+def files_of(item: pytest.Item) -> Sequence[str]:
+    """The files that an endurance test stands for; none for another test.
+
+    A test of hypothesis needs no mark: it stands for the room that its folder is named after.
+    """
+    marker = item.get_closest_marker("endurance")
+    if marker is not None:
+        return marker.args
+    if not getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        return ()
+    room = item.nodeid.split("/")[1]
+    rooms = [f"src/actum/{room}", f"src/actum_{room}", "src/actum"]
+    return [next(each for each in rooms if (ROOT / each).is_dir())]
 
 
 def name_of(nodeid: str) -> str:

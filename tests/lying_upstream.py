@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from actum.core.json import Json, JsonObject
+from tests.patience import HANGS_S
 from tests.transport.wire_servers import length_of, listening
 
 KINDS = ("model", "gateway", "api", "mcp", "a2a", "webhook", "login")
@@ -76,7 +77,7 @@ class LyingUpstream:
         if self._lie.late:
             for writer, is_closed in list(self._open[kind].items()):
                 writer.write(self._forged)
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(HANGS_S):
                     await is_closed.wait()
 
     async def serve(self, kind: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -25,6 +25,7 @@ from actum.testing import ScriptedModel
 from actum.toolsets.code import code_tools
 from actum.toolsets.everyday import everyday_tools
 from examples.local_services.serving import serving
+from tests.patience import HANGS_S
 
 from .chat_server import ChatServer
 from .chinese_guides import BLOCK as ANY_BLOCK
@@ -101,7 +102,7 @@ async def test_the_endpoint_of_the_guide_cancels_the_run_when_the_user_closes_th
         async with client.stream("POST", f"{url}/ask", json=question) as response:
             lines = response.aiter_lines()
             assert await anext(lines) == "event: call"
-        await asyncio.wait_for(ended.wait(), timeout=10)
+        await asyncio.wait_for(ended.wait(), timeout=HANGS_S)
 
 
 def test_a_tool_that_a_guide_calls_by_hand_is_there() -> None:

@@ -22,6 +22,7 @@ from actum.core.record import Intended, Record, verify
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
+from tests.endurance import share
 
 Where = Literal["before", "after"]
 How = Literal["killed", "cancelled", "refused", "cut off"]
@@ -286,6 +287,7 @@ class LifeOfCalls(RuleBasedStateMachine):
 
 @pytest.mark.no_cover
 @pytest.mark.row("C7")
+@pytest.mark.endurance("src/actum/agents", "src/actum/call", "src/actum/journal", "src/actum/core")
 def test_the_life_of_a_call_whatever_happens_to_its_process() -> None:
-    LifeOfCalls.TestCase.settings = settings(max_examples=300, stateful_step_count=15, deadline=None)
+    LifeOfCalls.TestCase.settings = settings(max_examples=share(300, 30), stateful_step_count=15, deadline=None)
     LifeOfCalls.TestCase("runTest").runTest()

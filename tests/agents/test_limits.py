@@ -21,6 +21,7 @@ from actum.core.record import CallCompleted, Ended, InputGiven, ModelReplied, To
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("C5")
 
@@ -226,7 +227,7 @@ async def test_a_cancelled_run_gives_its_places_back() -> None:
     await asyncio.sleep(0)
     hang = False
     hanging.cancel()
-    assert (await asyncio.wait_for(waiting, 30)).status == "done"
+    assert (await asyncio.wait_for(waiting, HANGS_S)).status == "done"
 
 
 async def test_a_user_with_as_many_runs_as_may_be_is_told_and_the_run_is_on_record() -> None:
@@ -400,7 +401,7 @@ async def test_a_tool_that_keeps_its_cancellation_to_itself_ends_with_the_time_o
         for _ in range(20):
             clock.advance(1)
             await asyncio.sleep(0)
-        result = await asyncio.wait_for(run, 30)
+        result = await asyncio.wait_for(run, HANGS_S)
         assert (result.status, result.stop_reason, set(ended)) == ("stopped", "seconds", {"heard of it", "closed"})
         assert [each.error.code if each.error else "" for _, each in result.calls] == ["in_doubt"] * calls
 
@@ -484,7 +485,7 @@ async def test_a_tools_time_is_the_shorter_of_what_it_says_and_what_it_may_have(
 
     limits = Limits(attempts=1, tools={"hang": ToolLimits(seconds=5)})
     agent = Agent(ScriptedModel([[ToolCall("1", "hang", {})], "late"]), [hang], limits=limits, clock=clock)
-    result = await asyncio.wait_for(agent.run("go"), 30)
+    result = await asyncio.wait_for(agent.run("go"), HANGS_S)
     assert result.calls[0][1].error is not None
     assert result.calls[0][1].error.code == "timeout"
 
@@ -698,7 +699,7 @@ async def test_what_an_agent_used_counts_for_the_user() -> None:
 @pytest.mark.row("T6")
 async def test_an_agent_has_no_longer_than_the_one_above() -> None:
     child, ran = child_of(Calls())
-    result = await asyncio.wait_for(boss(child, Limits(seconds=100)).run("go", run_id="r"), 30)
+    result = await asyncio.wait_for(boss(child, Limits(seconds=100)).run("go", run_id="r"), HANGS_S)
     assert (result.status, result.stop_reason, len(ran)) == ("stopped", "seconds", 100)
 
 
@@ -737,7 +738,7 @@ async def test_a_child_that_is_gone_on_with_is_not_counted_twice() -> None:
         return n
 
     child = Agent(Calls(calls=10), [tick], limits=Limits(call_seconds=None), prices=PRICES, clock=clock)
-    result = await asyncio.wait_for(boss(child, Limits(call_seconds=120)).run("go", run_id="r"), 30)
+    result = await asyncio.wait_for(boss(child, Limits(call_seconds=120)).run("go", run_id="r"), HANGS_S)
     assert (result.status, result.text, hangs) == ("done", "done", [])
     assert result.calls[0][1].text == "done"
     assert result.cost == 11 * Decimal("0.00001")

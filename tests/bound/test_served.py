@@ -13,6 +13,7 @@ import pytest
 from actum.core.json import JsonObject
 from examples.local_services.serving import serving
 from tests.cli.test_serve import served, until
+from tests.patience import HANGS_S
 
 from .attacks import PLACES, VALUES, Receiver, found_at, node_at
 
@@ -51,7 +52,7 @@ async def house(folder: Path) -> AsyncIterator[tuple[httpx2.AsyncClient, Receive
         (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
         async with (
             served(folder, settings=SETTINGS) as server,
-            httpx2.AsyncClient(base_url=server.origin, timeout=60, trust_env=False) as client,
+            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S, trust_env=False) as client,
         ):
             yield client, receiver
 

@@ -23,6 +23,7 @@ from actum.journal.memory import MemoryJournal
 from actum.policy.file import PolicyFile
 from actum.runs.given_tools import Toolish
 from actum.testing import RecordingToolset, ScriptedApprover, ScriptedModel
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("C3")
 
@@ -456,4 +457,4 @@ async def test_calls_that_wait_for_their_turn_end_with_the_run() -> None:
     await started.wait()
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(run, 30)
+        await asyncio.wait_for(run, HANGS_S)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from tests.patience import HANGS_S
+
 from .person import START, Person
 from .typed import typed
 
@@ -147,7 +149,7 @@ def process(home: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             cwd=home,
             env={"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)} | environment,
             check=False,
-            timeout=60,
+            timeout=HANGS_S,
         )
 
     return command

@@ -14,6 +14,7 @@ from typer.testing import Result
 
 from actum.cli.attachments import ATTACHED_BYTES_MAX, TEXT_BYTES_MAX, GivenFile
 from actum.core.call import MediaPart, TextPart
+from tests.patience import HANGS_S
 
 from .person import START, Person
 
@@ -138,5 +139,5 @@ def test_a_command_without_a_pipe_does_not_wait_for_one(person: Callable[..., Pe
 def test_a_command_whose_stdin_is_closed_answers_all_the_same(home: Path, echo: tuple[str, ...]) -> None:
     words = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-c", START, "run", "Hello", *echo]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    told = subprocess.run(words, capture_output=True, cwd=home, env=environment, check=False, timeout=60)
+    told = subprocess.run(words, capture_output=True, cwd=home, env=environment, check=False, timeout=HANGS_S)
     assert (told.stdout, told.returncode) == (b"Hello\n", 0)

@@ -32,6 +32,7 @@ from actum.journal.mismatch import mismatch
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
+from tests.endurance import share
 from tests.postgres import postgres_server
 
 from .typed import typed
@@ -338,7 +339,9 @@ async def _look(place: str) -> tuple[set[str], set[str]]:
 @pytest.mark.no_cover
 @given(data=st.data())
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=share(150, 20),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_whatever_cell_is_damaged_it_is_told_or_nothing_changes(
     data: st.DataObject, places: dict[str, Callable[[], str]]

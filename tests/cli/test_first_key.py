@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.patience import HANGS_S
 from tests.postgres import PostgresServer
 
 from .test_serve import HEADERS, PATHS, TOOLS, WAIT, command, until
@@ -36,7 +37,7 @@ async def serving(folder: Path, *words: str, journal: str = "runs.db") -> AsyncI
     )
     assert process.stderr is not None
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_S):
             line = (await process.stderr.readline()).decode()
         yield next(word for word in line.split() if "://" in word).rstrip(",").removesuffix("/mcp")
     finally:
@@ -70,7 +71,7 @@ async def test_a_server_wants_keys_from_the_moment_that_another_process_made_the
     began, at = asyncio.Event(), ("--journal", journal)
     async with (
         serving(tmp_path, *words, journal=journal) as origin,
-        httpx2.AsyncClient(trust_env=False, timeout=30) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client,
     ):
         listening = asyncio.create_task(listen(client, f"{origin}/sse", began))
         call = asyncio.create_task(client.post(f"{origin}/mcp", json=WAIT, headers=HEADERS))
@@ -154,7 +155,7 @@ async def test_a_server_whose_journal_is_gone_lets_nobody_in_and_says_so(
     headers = {"authorization": f"Bearer {key}"} if keyed else {}
     async with (
         serving(tmp_path, "serve") as origin,
-        httpx2.AsyncClient(trust_env=False, timeout=30, base_url=origin, headers=headers) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S, base_url=origin, headers=headers) as client,
     ):
         assert (await client.get("/v1/tools")).status_code == 200
         assert (await client.get("/readyz")).text == "yes\n"
@@ -185,7 +186,7 @@ async def test_a_file_that_is_gone_or_broken_opens_nothing_and_is_told(
     (tmp_path / "actum.toml").write_text('policy = "policy.toml"\n')
     async with (
         serving(tmp_path, "serve") as origin,
-        httpx2.AsyncClient(trust_env=False, timeout=30, base_url=origin) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S, base_url=origin) as client,
     ):
 
         async def outcome() -> str:

@@ -23,6 +23,7 @@ from cryptography.x509.oid import NameOID
 from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpServer
 from actum.toolsets.mcp.connection import McpConnection
+from tests.patience import HANGS_S
 
 from .conftest import Run
 
@@ -80,7 +81,7 @@ class Server:
     async def heard(self, word: str) -> str:
         """The next line on stderr with this word in it."""
         assert self.process.stderr is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANGS_S):
             while line := (await self.process.stderr.readline()).decode():
                 self.said.append(line)
                 if word in line:
@@ -89,7 +90,7 @@ class Server:
 
     async def ended(self) -> int:
         """Its exit code."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANGS_S):
             return await self.process.wait()
 
 
@@ -118,7 +119,7 @@ async def served(folder: Path, *flags: str, settings: str = "", **environment: s
 
 async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
     """Wait for something that another process does."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_S):
         while True:
             found = holds()
             if found if isinstance(found, bool) else await found:
@@ -159,12 +160,12 @@ async def test_it_says_where_it_is_and_serves_mcp_old_and_new_beside_its_own_pag
 
 
 async def test_told_to_end_it_takes_nothing_new_ends_streams_and_lets_a_call_finish(tmp_path: Path) -> None:
-    async with served(tmp_path) as server, httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+    async with served(tmp_path) as server, httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
         listening = asyncio.create_task(_listen(client, f"{server.origin}/sse"))
         call = asyncio.create_task(client.post(f"{server.origin}/mcp", json=WAIT, headers=HEADERS))
         await until((tmp_path / "begun").exists)
         server.process.send_signal(signal.SIGTERM)
-        assert "endpoint" in await asyncio.wait_for(listening, 30), "its stream has ended"
+        assert "endpoint" in await asyncio.wait_for(listening, HANGS_S), "its stream has ended"
 
         async def is_refused() -> bool:
             try:
@@ -185,7 +186,7 @@ async def _listen(client: httpx2.AsyncClient, url: str) -> str:
 
 
 async def test_a_second_signal_ends_it_at_once_and_the_call_is_left_on_record(tmp_path: Path) -> None:
-    async with served(tmp_path) as server, httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+    async with served(tmp_path) as server, httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
         call = asyncio.create_task(client.post(f"{server.origin}/mcp", json=WAIT, headers=HEADERS))
         await until((tmp_path / "begun").exists)
         server.process.send_signal(signal.SIGTERM)
@@ -211,7 +212,7 @@ async def test_a_second_signal_ends_it_at_once_and_the_call_is_left_on_record(tm
 async def test_what_is_under_way_for_too_long_is_broken_off(tmp_path: Path) -> None:
     async with (
         served(tmp_path, settings="[serve]\nend_s = 1\n") as server,
-        httpx2.AsyncClient(trust_env=False, timeout=30) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client,
     ):
         call = asyncio.create_task(client.post(f"{server.origin}/mcp", json=WAIT, headers=HEADERS))
         await until((tmp_path / "begun").exists)

@@ -11,6 +11,7 @@ import pytest
 from actum.core.cancellation import GRACE_S, Waiting, begin, cancellable, finish
 from actum.core.clock import SystemClock
 from actum.testing import FakeClock
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("C5")
 
@@ -112,7 +113,7 @@ async def test_work_whose_awaiter_is_closed_ends() -> None:
     outer = cancellable(waits(), SystemClock(), "waits")
     outer.send(None)
     outer.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS_S):
         await closed.wait()
 
 
@@ -143,7 +144,7 @@ async def test_work_hears_of_a_cancellation_that_comes_before_its_task_took_a_st
     for waits_for in (future, pause, task):
         told = list[str]()
         awaiting = asyncio.create_task(cancellable(works(waits_for, told), SystemClock(), "works"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANGS_S):
             await asyncio.wait([awaiting])
         assert awaiting.cancelled(), waits_for
         assert told == ["cancelled", "cleaned up"], waits_for

@@ -17,6 +17,7 @@ from actum.dialects import dialect, names
 from actum.dialects.base import Decoder
 from bench.gold import ONE_CALL, Carry, through, through_pieces
 from tests.each import each
+from tests.endurance import places_to_cut
 
 
 def tool(name: str, **kinds: Json) -> Tool:
@@ -98,6 +99,7 @@ PAY = tool("pay", first="string", second="string")
 
 @pytest.mark.no_cover
 @pytest.mark.row("S6", "C1")
+@pytest.mark.endurance("src/actum/dialects")
 @each({name: (name,) for name in names()})
 def test_a_parameter_with_two_values_makes_no_complete_call_in_any_dialect(name: str) -> None:
     """Whole, and cut anywhere. The same value twice has one meaning."""
@@ -111,7 +113,7 @@ def test_a_parameter_with_two_values_makes_no_complete_call_in_any_dialect(name:
         assert (call.name, call.complete) == ("pay", complete), call
         assert call.arguments == ({"first": "aa"} if complete else {})
         assert "given twice" in call.repairs[-1]
-        for cut in range(len(wire) + 1) if isinstance(wire, str) else ():
+        for cut in places_to_cut(len(wire)) if isinstance(wire, str) else ():
             decoder: Decoder = talk.decoder(tools=(PAY,))
             for piece in (wire[:cut], wire[cut:]):
                 decoder.feed(piece)

@@ -16,6 +16,7 @@ from actum.dialects import dialect
 from actum.dialects.base import ApiDialect
 from tests.dialects.api_corpus import case_of, check_events, check_every_cut, cut, events_of, paths_of, read
 from tests.each import each
+from tests.endurance import share
 
 APIS: dict[str, ApiDialect] = {
     name: dialect(name) for name in ("openai_chat", "openai_responses", "anthropic_messages", "gemini_content")
@@ -33,7 +34,7 @@ def test_an_answer_reads_as_it_should_whole_and_in_any_pieces(api: str) -> None:
 
 
 @pytest.mark.no_cover
-@settings(max_examples=600)
+@settings(max_examples=share(600, 60))
 @given(st.sampled_from(CASES), st.lists(st.integers(0, 9000), max_size=9))
 def test_an_answer_reads_the_same_in_any_number_of_pieces(case: tuple[str, Path], places: list[int]) -> None:
     api, wire = APIS[case[0]], case[1].read_bytes()

@@ -19,6 +19,7 @@ from actum.dialects.base import ApiDialect
 from tests.dialects.api_corpus import CORPUS, case_of, check_events, check_every_cut
 from tests.dialects.text_corpus import expected_of, output_of, pieces_of, read_in, summary, tools_of
 from tests.each import each_path
+from tests.endurance import places_to_cut
 
 WIRES = sorted((CORPUS / "reports").glob("*/*.wire"))
 TEXTS = sorted((CORPUS / "reports").glob("*/*.txt"))
@@ -53,6 +54,7 @@ def test_a_reply_that_was_joined_is_written_and_read_again_without_a_repeat(path
         ]
 
 
+@pytest.mark.endurance("src/actum/dialects", "tests/corpus")
 @each_path(TEXTS)
 def test_a_text_of_a_report_reads_as_it_should_in_any_pieces(path: Path) -> None:
     found, text, tools = dialect(path.parent.name), output_of(path), tools_of("reports")
@@ -60,7 +62,7 @@ def test_a_text_of_a_report_reads_as_it_should_in_any_pieces(path: Path) -> None
     whole = read_in([text], found, tools)
     assert summary(whole[0]) == expected_of(path)
     assert json.loads(path.with_suffix(".json").read_text("utf-8"))["source"]
-    for cut in range(1, len(text)):
+    for cut in places_to_cut(len(text)):
         assert read_in(pieces_of(text, [cut]), found, tools) == whole, cut
     assert read_in(list(text), found, tools) == whole
 

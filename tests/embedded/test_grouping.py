@@ -14,6 +14,7 @@ from actum_embedded.grouping import readings
 from actum_embedded.selection import index
 from actum_embedded.sharing import spread
 from tests.embedded.harness import TODAY
+from tests.endurance import share
 
 pytestmark = pytest.mark.row("L5")
 
@@ -106,7 +107,7 @@ WORDS = st.lists(
 
 
 @given(WORDS, st.sampled_from([AREA, DIVISOR, WEATHER, ROUTE, SAVINGS, CONCERT]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150, 20), deadline=None)
 def test_no_reading_takes_words_twice_and_each_call_has_a_slot_once(words: list[str], offered: Tool) -> None:
     clause = read(" ".join(words), TODAY)
     for reading in readings(fill(index(offered), clause), clause):

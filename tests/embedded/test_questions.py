@@ -20,6 +20,7 @@ from tests.embedded.harness import (
     questions,
     tools,
 )
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("L5")
 
@@ -78,7 +79,7 @@ def test_replies_do_not_depend_on_the_hash_seed() -> None:
             capture_output=True,
             text=True,
             check=True,
-            timeout=120,
+            timeout=HANGS_S,
         )
         digests.add(done.stdout)
     assert len(digests) == 1

@@ -18,6 +18,7 @@ from actum.core.key import new_key
 from actum.storage.sqlite import SQLiteJournal
 from tests.cli.test_serve import served, until
 from tests.lying_upstream import HONEST, KINDS, LIES, Lie, LyingUpstream, lying_upstream
+from tests.patience import HANGS_S
 from tests.transport.wire_servers import key_pair
 
 TENANTS = ("north", "south")
@@ -140,7 +141,7 @@ async def house(folder: Path, lie: Lie, *, tls: bool = False) -> AsyncIterator[H
         variables = {"ACTUM_SECRET_WEBHOOK": "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", **trusted}
         async with (
             served(folder, "--tools", "liars.py:tools", settings=SETTINGS.format(**places), **variables) as server,
-            httpx2.AsyncClient(base_url=server.origin, timeout=40, trust_env=False) as client,
+            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S, trust_env=False) as client,
         ):
             yield House(client, keys, upstream)
 

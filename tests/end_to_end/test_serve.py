@@ -24,6 +24,7 @@ import pytest
 from mcp.client.client import Client, ConnectMode
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.patience import HANGS_S
 from tests.postgres import postgres_server
 
 PATHS = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
@@ -130,7 +131,7 @@ class Machine:
         server = Server(process)
         try:
             server.origin = await server.heard()
-            async with httpx2.AsyncClient(base_url=server.origin, trust_env=False, timeout=30) as client:
+            async with httpx2.AsyncClient(base_url=server.origin, trust_env=False, timeout=HANGS_S) as client:
                 server.client = client
                 yield server
         finally:
@@ -157,7 +158,7 @@ class Server:
     async def heard(self) -> str:
         """Where it is, as soon as it is ready for requests."""
         assert self.process.stderr is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_S):
             while line := (await self.process.stderr.readline()).decode():
                 self.said += line
                 if "comes in" in line:
@@ -174,7 +175,7 @@ class Server:
     async def until(self, run: str, key: str, *statuses: str) -> dict[str, object]:
         """A run, as soon as it stands so."""
         told: dict[str, object] = {}
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANGS_S):
             while told.get("status") not in statuses:
                 told = (await self.ask("GET", f"/v1/runs/{run}", key)).json()
                 await asyncio.sleep(0.05)
@@ -182,7 +183,7 @@ class Server:
 
     async def ended(self) -> int:
         """Its exit code."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANGS_S):
             return await self.process.wait()
 
     async def events(self, run: str, key: str, *, after: int = -1, most: int = 10_000) -> list[int]:
@@ -200,7 +201,7 @@ class Server:
 
 async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
     """Wait for something that another process does."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_S):
         while True:
             found = holds()
             if found if isinstance(found, bool) else await found:
@@ -339,7 +340,7 @@ async def test_what_a_killed_server_left_is_gone_on_with_by_another(machine: Mac
         (machine.folder / "go").touch()
         assert (await two.ask("POST", f"/v1/runs/{run}/resume", ann)).status_code == 202
         assert (await two.until(run, ann, "done"))["text"] == "It is done."
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANGS_S):
             told = await following
         assert told == list(range(len(told)))
 
@@ -365,12 +366,12 @@ async def test_a_run_of_the_command_line_or_of_mcp_is_cancelled_by_a_server(mach
         ):
             called = asyncio.create_task(client.call_tool("wait", {}))
             await cancel_latest()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(HANGS_S):
                 assert (await called).is_error
             assert not (await client.call_tool("add", {"a": 1, "b": 2})).is_error  # the session goes on
         command = await machine.start("run", "--agent", "desk", "wait")
         await cancel_latest()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             out, problems = await command.communicate()
         assert b"Traceback" not in problems, problems
         assert b"cancelled" in out + problems, (out, problems)
@@ -386,7 +387,7 @@ async def test_a_stream_of_an_mcp_session_ends_when_its_key_is_revoked(tmp_path:
             asyncio.create_task(_read(server, keys[name], path, began[name, path], ended[name, path]))
             for name, path in _STREAMS
         ]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             for each in began.values():
                 await each.wait()
         await machine.types("keys", "revoke", "ann")

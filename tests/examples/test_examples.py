@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actum.core.message import Reply
+from tests.patience import HANGS_S
 
 from ..chat_server import ChatServer
 
@@ -24,7 +25,7 @@ def printed(*arguments: str) -> str:
         cwd=ROOT,
         env={**os.environ, **nobody},
         capture_output=True,
-        timeout=60,
+        timeout=HANGS_S,
         check=False,
     )
     assert (done.returncode, done.stderr.decode()) == (0, "")

@@ -19,6 +19,7 @@ from actum.journal.memory import MemoryJournal
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock
+from tests.patience import HANGS_S
 from tests.postgres import postgres_server
 
 pytestmark = pytest.mark.row("C7")
@@ -95,7 +96,7 @@ async def test_a_stream_cut_at_every_entry_goes_on_in_another_process_without_a_
     writer = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
     assert writer.stdin is not None
     assert writer.stdout is not None
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_S):
         while await writer.stdout.readline():
             written = time.monotonic()
             reader = open_()  # whoever followed so far is gone; another process goes on
@@ -131,7 +132,7 @@ async def test_a_reader_that_waits_wakes_within_half_a_second_of_what_another_pr
         writer.append("r", Ended("done"))
         await writer.sync("r")
         written = time.monotonic()
-        await asyncio.wait_for(reading, 5)
+        await asyncio.wait_for(reading, HANGS_S)
     assert arrived[-1] - written < 0.5
     await reader.close()
     await writer.close()

@@ -14,11 +14,12 @@ from actum.journal.memory import MemoryJournal
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.testing import ScriptedModel
+from tests.patience import HANGS_S
 
 
 async def _cancelled(journal: MemoryJournal, run_id: str, begun: asyncio.Event, work: asyncio.Task[RunResult]) -> None:
     """Ask for the cancellation of a run, as another process does, until the run's work is over."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS_S):
         await begun.wait()
         async with journal.claim(claim_of_cancel(run_id)):
             await asyncio.wait([work])
@@ -103,7 +104,7 @@ async def test_the_programs_own_cancellation_stays_a_cancellation_also_where_ano
         work = asyncio.create_task(runner.call([ToolCall("1", "wait", {})], RunOptions(run_id=run_id), by="person"))
         await begun.wait()
         if both:
-            async with asyncio.timeout(10), journal.claim(claim_of_cancel(run_id)):
+            async with asyncio.timeout(HANGS_S), journal.claim(claim_of_cancel(run_id)):
                 await heard.wait()
         else:
             work.cancel()

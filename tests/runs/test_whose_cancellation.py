@@ -23,6 +23,7 @@ from actum.testing import FakeClock
 from actum.toolsets.function.function import FunctionToolset
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("C5")
 
@@ -257,7 +258,7 @@ async def test_what_code_does_to_its_own_task_ends_no_run(place: str) -> None:
     for doing in DOINGS:
 
         async def program(doing: Doing = doing) -> RunResult[object]:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANGS_S):
                 result = await PLACES[place](doing)
                 assert own_task().cancelling() == 0, (place, doing.__name__)
                 await asyncio.sleep(0)  # the program can go on waiting for other things
@@ -315,7 +316,7 @@ async def test_a_cancellation_from_outside_counts_whatever_the_code_did_before_a
                         raise
 
             run = asyncio.ensure_future(PLACES[place](does))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANGS_S):
                 await waits.wait()
                 run.cancel()
                 await asyncio.wait([run])

@@ -25,6 +25,7 @@ from actum.sandbox.macos import SeatbeltJail, held_command, profile
 from actum.sandbox.process import JailedCommand, JailedProcess, JailReport
 from actum.sandbox.work_folder import JailPlace, furnished
 from actum.transport.process import start_child
+from tests.patience import HANGS_S
 from tests.toolsets.mcp.test_stdio import until
 
 held = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: the refusal is tested instead")
@@ -121,7 +122,12 @@ async def test_the_probe_runs_where_the_folder_for_temporary_files_is_deep(tmp_p
     program = "import asyncio; from actum.sandbox.layers import layers; print([e.found for e in asyncio.run(layers())])"
     environment = {**os.environ, "TMPDIR": str(deep)}
     ended = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", program], env=environment, capture_output=True, check=False, timeout=60
+        subprocess.run,
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        check=False,
+        timeout=HANGS_S,
     )
     assert ended.stdout == b"['held', 'held', 'held', 'held']\n", ended
 
@@ -322,7 +328,11 @@ asyncio.run(main())
 
 async def test_a_command_ends_with_an_actum_that_was_killed_on_macos(seatbelt: SeatbeltJail) -> None:
     ended = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", PROGRAM, seatbelt.program], capture_output=True, check=False, timeout=60
+        subprocess.run,
+        [sys.executable, "-c", PROGRAM, seatbelt.program],
+        capture_output=True,
+        check=False,
+        timeout=HANGS_S,
     )
     assert ended.returncode == -9, ended.stderr
     group = int(ended.stdout)

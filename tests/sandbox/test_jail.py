@@ -27,6 +27,7 @@ from actum.storage.secret_file import SecretFile
 from actum.storage.secret_key import KEY_FILE_VARIABLE, EnvironmentKey, KeyringKey
 from actum.storage.sqlite import SQLiteJournal
 from actum.transport.process import descendants, start_of
+from tests.patience import HANGS_S
 from tests.toolsets.mcp.test_stdio import until
 
 HOLDS = landlock_abi() > 0
@@ -290,7 +291,7 @@ def test_where_another_program_listens_to_system_calls_a_jail_holds_and_says_tha
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=HANGS_S,
         )
         assert said.stdout.splitlines() == wanted, how
 

@@ -25,6 +25,7 @@ from google.protobuf.json_format import MessageToJson
 
 from actum.core.json import JsonObject
 from tests.cli.test_serve import HEADERS, META, PATHS, Server
+from tests.patience import HANGS_S
 from tests.peers.programs import free_port
 from tests.server.a2a.serving import said
 
@@ -83,7 +84,7 @@ class Place(NamedTuple):
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if key:
             headers["authorization"] = f"Bearer {key}"
-        async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=HANGS_S, trust_env=False) as client:
             sent = None if body is None else msgspec.json.encode(body)
             headers = {"content-type": "application/json", **headers}
             answer = await client.request(method, f"{self.url}{path}", content=sent, headers=headers)

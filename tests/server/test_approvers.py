@@ -31,6 +31,7 @@ from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from tests.issuer import Issuer as RealIssuer
 from tests.mcp_service import Client
+from tests.patience import HANGS_S
 from tests.till import pays_once
 from tests.web import serving
 
@@ -124,7 +125,10 @@ async def served(folder: Path, approver: str, kind: str) -> AsyncIterator[Served
         agents = GivenAgents({"desk": desk, "asks": workflows.agent("asks")})
         doors = open_doors(settings, [pay], agents, journal, Identity(), verifier=verifier, workflows=workflows)
         house = Serving(doors, ServeSettings(), entered.access, journal=journal, stored=entered.stored).house
-        async with serving(house.app) as url, httpx2.AsyncClient(base_url=url, trust_env=False, timeout=20) as client:
+        async with (
+            serving(house.app) as url,
+            httpx2.AsyncClient(base_url=url, trust_env=False, timeout=HANGS_S) as client,
+        ):
             yield Served(url, client, tokens)
 
 

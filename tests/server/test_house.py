@@ -30,6 +30,7 @@ from actum.server.refusal import HttpRefusal, MissingScope
 from actum.server.verifier import Keys
 from actum.server.web import ConnectionLimits, Connections, PatientProtocol
 from actum.testing import FakeClock
+from tests.patience import HANGS_S
 from tests.web import serving
 
 LIMITS = HouseSettings(body_bytes_max=1_000, body_s=0.3, header_bytes_max=2_000)
@@ -110,7 +111,7 @@ async def opened(house: House, limits: ConnectionLimits | None = None) -> AsyncI
     http = partial(PatientProtocol, counted=Connections(limits or ConnectionLimits(header_bytes_max=2_000)))
     async with (
         serving(house.app, http=http) as origin,
-        httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=20) as client,
+        httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=HANGS_S) as client,
     ):
         yield origin, client
 
@@ -119,7 +120,7 @@ async def raw(origin: str, *parts: bytes) -> bytes:
     """What a server answers to these bytes, until it hangs up or the client has said all and the answer is there."""
     place = urlsplit(origin)
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS_S):
         try:
             for part in parts:
                 writer.write(part)
@@ -201,7 +202,7 @@ async def test_a_body_that_dribbles_is_cut_although_each_byte_comes_soon() -> No
         place = urlsplit(origin)
         reader, writer = await asyncio.open_connection(place.hostname, place.port)
         writer.write(POST + b"content-length: 900\r\n\r\n")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANGS_S):
             answer = asyncio.create_task(reader.readline())
             while not answer.done():
                 writer.write(b"x")
@@ -369,7 +370,7 @@ async def test_connections_are_counted_by_address_and_in_all() -> None:
 
 async def until(ask: Callable[[], object]) -> int:
     """The status when the server answers again."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS_S):
         while True:
             answer = await ask()  # type: ignore[misc]
             if answer.status_code == 200:
@@ -425,7 +426,7 @@ async def test_a_door_that_does_not_end_its_streams_keeps_nobody_waiting() -> No
     draining = asyncio.create_task(house.drain())
     await stubborn.entered.wait()
     clock.advance(5.0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS_S):
         await draining
     assert polite.told.is_set()
 

@@ -24,6 +24,7 @@ from actum.server.api.api import GivenAgents
 from actum.server.api.operations import OPERATIONS
 from actum.server.keys import with_stored_keys
 from actum.server.metrics import Metrics
+from tests.patience import HANGS_S
 from tests.web import serving
 
 from .api.house import Bank, answering
@@ -280,7 +281,7 @@ async def served(folder: Path) -> AsyncIterator[Served]:
         stored=entered.stored,
     )
     app = serving_.house.app
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url, trust_env=False, timeout=20) as client:
+    async with serving(app) as url, httpx2.AsyncClient(base_url=url, trust_env=False, timeout=HANGS_S) as client:
         yield Served(bank, journal, app.routes, client)
 
 
@@ -321,7 +322,7 @@ async def test_every_route_answers_every_caller_as_the_table_says(tmp_path: Path
         await it.add_keys()
         run = json.loads((await it.ask("ann", "POST", "/v1/runs", {"question": "Pay.", "session": "c1"}))[2])["id"]
         told: dict[str, Any] = {}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while told.get("status") != "paused":
                 told = json.loads((await it.ask("ann", "GET", f"/v1/runs/{run}"))[2])
         ids = {"runs": run, "approvals": told["approvals"][0]["id"], "sessions": "c1", "tasks": "run_none"}

@@ -32,6 +32,7 @@ from actum.server.scopes import ALL_SCOPES
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.a2a.toolset import A2AToolset
+from tests.patience import HANGS_S
 from tests.toolsets.a2a.remote_servers import ScriptedAgent, scripted_agent
 from tests.toolsets.a2a.test_toolset import asking
 from tests.web import listening, serving
@@ -83,7 +84,7 @@ class Near:
 
     async def ended(self, run_id: str) -> str:
         """The answer of a run, as soon as it is done."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while True:
                 records = [entry.record for entry in await self.journal.read(run_id)]
                 done = [each.text for each in records if isinstance(each, Ended) and each.status == "done"]
@@ -218,7 +219,7 @@ async def test_news_that_came_before_a_server_was_killed_are_gone_on_with_by_the
         far.is_done = True
         async with near(far, tmp_path / "journal.db") as again:
             assert await again.ended(waits.run_id) == "done"
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANGS_S):
                 while await again.journal.objects.find(OWNER, KIND):  # noqa: ASYNC110  # nobody tells of it
                     await asyncio.sleep(0.02)
 
@@ -295,7 +296,7 @@ async def test_an_agent_that_hangs_when_it_is_told_where_news_go_does_not_hold_t
             for _ in range(60):  # half a minute, and not a second more
                 await asyncio.sleep(0.01)
                 clock.advance(0.5)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_S):
                 assert (await run).status == "paused"
             assert await our.journal.objects.find(OWNER, KIND) == []
             is_over.set()

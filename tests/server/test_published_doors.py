@@ -38,6 +38,7 @@ from actum.server.verifier import Keys
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 from tests.cli.test_serve import command, served, until
+from tests.patience import HANGS_S
 from tests.server.models.desk import until as until_true
 from tests.web import serving
 
@@ -126,7 +127,7 @@ class Town(Struct, frozen=True):
         return {"a2a-version": "1.0"} | ({"authorization": f"Bearer {self.keys[who]}"} if who else {})
 
     async def ask(self, method: str, path: str, body: object = None, *, who: str = "north") -> httpx.Response:
-        async with httpx.AsyncClient(timeout=20) as http:
+        async with httpx.AsyncClient(timeout=HANGS_S) as http:
             more = {} if body is None else {"json": body}
             return await http.request(method, f"{self.url}{path}", headers=self.headers(who), **more)  # type: ignore[arg-type]
 
@@ -142,7 +143,7 @@ class Town(Struct, frozen=True):
     @asynccontextmanager
     async def mcp(self, who: str, mode: ConnectMode = "auto", **more: Any) -> AsyncIterator[Client]:  # noqa: ANN401
         async with (
-            httpx2.AsyncClient(headers=self.headers(who), trust_env=False, timeout=20) as http,
+            httpx2.AsyncClient(headers=self.headers(who), trust_env=False, timeout=HANGS_S) as http,
             Client(streamable_http_client(f"{self.url}/mcp", http_client=http), mode=mode, **more) as client,
         ):
             yield client
@@ -152,7 +153,7 @@ class Town(Struct, frozen=True):
 
     async def a2a(self, who: str, agent: str, text: str, context: str = "", task: str = "") -> pb.Task:
         """What the official client is answered to a message."""
-        async with httpx.AsyncClient(headers=self.headers(who), timeout=20) as http:
+        async with httpx.AsyncClient(headers=self.headers(who), timeout=HANGS_S) as http:
             config = ClientConfig(httpx_client=http, streaming=False)
             client = await create_client(f"{self.url}/a2a/{agent}", client_config=config)
             parts = [pb.Part(text=text)]
@@ -517,7 +518,7 @@ async def test_clients_of_mcp_are_told_of_the_publications_of_their_own_tenant(t
                         told = asyncio.create_task(anext(aiter(ours)))
                         await asyncio.sleep(0)
                         assert (await it.publish("price", price())).status_code == 200
-                        await asyncio.wait_for(told, 10)
+                        await asyncio.wait_for(told, HANGS_S)
                         assert not waits.done()
                         waits.cancel()
                 assert "price" in {each.name for each in (await north.list_tools()).tools}
@@ -638,7 +639,7 @@ async def test_what_is_published_is_a_task_that_another_process_carries_out_with
 
     async with (
         served(tmp_path, settings=settings) as server,
-        httpx.AsyncClient(base_url=server.origin, timeout=40) as client,
+        httpx.AsyncClient(base_url=server.origin, timeout=HANGS_S) as client,
     ):
         for name, text in (("price", price()), ("ask", asking("one")), ("count", COUNTING)):
             publishes(name, text)  # by another process, while the server runs

@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from actum.server.web import ConnectionLimits, Connections, PatientProtocol
+from tests.patience import HANGS_S
 from tests.web import serving
 
 GET = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
@@ -52,7 +53,7 @@ async def dribble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
     dripping = asyncio.create_task(drip())
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANGS_S):
             with contextlib.suppress(ConnectionError):
                 assert await reader.read() == b""
     finally:
@@ -66,14 +67,14 @@ async def test_a_client_that_dribbles_its_headers_is_cut() -> None:
 
 
 async def test_a_client_that_says_nothing_is_cut() -> None:
-    async with serving(APP, http=hasty()) as origin, asyncio.timeout(10):
+    async with serving(APP, http=hasty()) as origin, asyncio.timeout(HANGS_S):
         reader, writer = await connected(origin)
         assert await reader.read() == b""
         writer.close()
 
 
 async def test_a_slow_answer_is_waited_for_and_a_second_request_is_limited_again() -> None:
-    async with serving(APP, http=hasty()) as origin, asyncio.timeout(10):
+    async with serving(APP, http=hasty()) as origin, asyncio.timeout(HANGS_S):
         reader, writer = await connected(origin)
         writer.write(GET)
         assert b"200 OK" in await reader.readuntil(b"done")
@@ -96,7 +97,7 @@ async def test_a_client_that_does_not_read_its_answer_is_cut_and_holds_nothing_f
         return StreamingResponse(parts())
 
     http = partial(PatientProtocol, counted=Connections(ConnectionLimits(send_s=0.2)))
-    async with serving(Starlette(routes=[Route("/", endless)]), http=http) as origin, asyncio.timeout(10):
+    async with serving(Starlette(routes=[Route("/", endless)]), http=http) as origin, asyncio.timeout(HANGS_S):
         place = urlsplit(origin)
         with socket.create_connection((place.hostname, place.port)) as idle:
             idle.sendall(GET)

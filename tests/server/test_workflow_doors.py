@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from tests.cli.test_serve import Server, served, until
+from tests.patience import HANGS_S
 
 WORK = '''
 import time
@@ -104,7 +105,7 @@ class Office:
         environment = {"PYTHONPATH": str(self.folder)}
         async with (
             served(self.folder, "--tools", "work.py", settings=SETTINGS, **environment) as server,
-            httpx2.AsyncClient(base_url=server.origin, timeout=40, trust_env=False) as client,
+            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S, trust_env=False) as client,
         ):
             yield server, client
 

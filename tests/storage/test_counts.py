@@ -20,6 +20,7 @@ from actum.runs.runner import Runner
 from actum.storage.database import Row
 from actum.storage.journal import DatabaseJournal
 from actum.testing import FakeClock, ScriptedModel
+from tests.patience import HANGS_S
 
 from .conftest import Store
 
@@ -96,14 +97,14 @@ async def calls_made(running: asyncio.subprocess.Process) -> int:
 
 @pytest.mark.parametrize("what", ["rate", "user rate"])
 async def test_a_rate_of_ten_a_minute_is_ten_over_two_processes(shared: Store, what: str) -> None:
-    async with asyncio.timeout(60), process(shared, what) as one, process(shared, what) as two:
+    async with asyncio.timeout(HANGS_S), process(shared, what) as one, process(shared, what) as two:
         await asyncio.gather(go(one), go(two))
         assert sum(await asyncio.gather(calls_made(one), calls_made(two))) == 10
 
 
 async def test_the_rate_of_a_user_is_that_of_a_tenants_user(shared: Store) -> None:
     async with (
-        asyncio.timeout(60),
+        asyncio.timeout(HANGS_S),
         process(shared, "user rate", "north") as one,
         process(shared, "user rate", "south") as two,
     ):
@@ -113,7 +114,7 @@ async def test_the_rate_of_a_user_is_that_of_a_tenants_user(shared: Store) -> No
 
 
 async def test_a_place_that_a_killed_process_held_comes_free(shared: Store) -> None:
-    async with asyncio.timeout(60), process(shared, "stay") as one, process(shared, "stay") as two:
+    async with asyncio.timeout(HANGS_S), process(shared, "stay") as one, process(shared, "stay") as two:
         await go(one)
         assert await line(one) == "inside"
         await go(two)

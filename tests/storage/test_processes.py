@@ -21,6 +21,7 @@ from actum.core.message import Reply, ToolMessage
 from actum.core.record import Entry, verify, verify_ledger
 from actum.journal.recording import RunState
 from actum.testing import Said, ScriptedModel
+from tests.patience import HANGS_S
 from tests.till import Till
 
 from .conftest import Store
@@ -204,7 +205,7 @@ async def test_the_claim_of_a_killed_process_is_free(shared: Store) -> None:
         assert await journal.driven(["r"]) == {"r"}
         holder.kill()
         await asyncio.to_thread(holder.wait)
-        async with asyncio.timeout(20):  # a server hears of it a moment later
+        async with asyncio.timeout(HANGS_S):  # a server hears of it a moment later
             while await journal.driven(["r"]):
                 pass
         async with journal.claim("r"):
@@ -224,7 +225,7 @@ AT_THE_GATE = f"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND ob
 
 async def commit_has_begun(gate: psycopg.Connection) -> None:
     """Return when a session waits at the gate in its COMMIT."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_S):
         while (await asyncio.to_thread(gate.execute, AT_THE_GATE)).fetchall() == [(0,)]:
             pass
 
@@ -254,7 +255,7 @@ async def test_the_claim_of_a_killed_process_is_free_only_after_its_last_commit(
             ):  # the thread of the journal has tried to take the claim before it answers the second time
                 await journal.driven(["another"])
             assert not next_process.done()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_S):
         assert await next_process == 2
     assert verify(await journal.read("r")) == []
 
@@ -270,7 +271,7 @@ async def test_a_claim_whose_holder_lives_is_refused_also_when_its_commit_is_slo
             for _ in range(3):
                 await other.driven(["another"])
             assert not second.done()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             with pytest.raises(Busy):
                 await second
         with pytest.raises(Busy):
@@ -391,7 +392,7 @@ async def test_where_the_claim_was_lost_the_second_process_is_stopped_before_its
         await Agent(quick, [till.pay], journal=shared.open()).resume("r")
     lose_claims(shared)
     there = Agent(quick, [till.pay], journal=shared.open())
-    async with asyncio.timeout(20):  # a server needs a moment to end a session
+    async with asyncio.timeout(HANGS_S):  # a server needs a moment to end a session
         while await there.journal.driven(["r"]):
             pass
     assert (await there.resume("r")).status == "done"

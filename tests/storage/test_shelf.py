@@ -28,6 +28,7 @@ from actum.core.shelf import (
     reference,
 )
 from actum.testing import ScriptedModel
+from tests.patience import HANGS_S
 
 from .conftest import Store
 
@@ -260,7 +261,7 @@ async def test_two_processes_lose_no_save_and_number_no_publication_twice(shared
     shelf = shared.open().shelf
     await shelf.save("workflow", "desk", "", 0)
     racing = [await asyncio.create_subprocess_exec(sys.executable, "-c", _RACE, shared.place, mine) for mine in "ab"]
-    assert [await asyncio.wait_for(each.wait(), 60) for each in racing] == [0, 0]
+    assert [await asyncio.wait_for(each.wait(), HANGS_S) for each in racing] == [0, 0]
     draft = await shelf.draft("workflow", "desk")
     assert draft is not None
     assert (sorted(draft.text), draft.revision) == (sorted("a" * 10 + "b" * 10), 21)

@@ -21,9 +21,10 @@ from actum.runs.options import RunOptions
 from actum.tasks.dispatcher import Dispatcher
 from actum.tasks.queue import TaskQueue, TaskView
 from actum.transport.process import start_of
+from tests.patience import HANGS_S
 from tests.tasks.service import DISPATCHERS, environment_of, settings_of
 
-WAIT_S = 60.0
+WAIT_S = HANGS_S
 SOON = Backoff(base=0.1, jitter=0)
 
 

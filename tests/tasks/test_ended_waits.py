@@ -28,6 +28,7 @@ from actum.tasks.queue import TaskQueue
 from actum.testing import FakeClock, ScriptedModel
 from actum.workflow import Workflow
 from actum.workflow.load import read_definition
+from tests.endurance import share
 from tests.storage.conftest import Store
 
 TEXT = b"""
@@ -214,16 +215,17 @@ async def test_who_called_a_workflow_that_waits_goes_on_with_it(store: Store, ki
     assert (view.outputs, view.text) == said
 
 
+@pytest.mark.endurance("src/actum/tasks", "src/actum/workflow", "src/actum/storage")
 async def test_an_answer_at_the_moment_in_which_its_question_expires_counts_or_the_question_has_expired(
     store: Store,
 ) -> None:
-    """Raced 200 times, while nobody drives the run and while somebody does."""
+    """Raced 36 or 200 times, while nobody drives the run and while somebody does."""
     clock = FakeClock(auto=True)
     journal = store.open(clock=clock)
     flow = Workflow(read_definition(CHOICE), [], journal=journal, clock=clock)
     send = Answer("answer", arguments={"choice": "send"}, by="ann")
     came: dict[str, int] = {}
-    for at in range(200):
+    for at in range(share(200, 36)):
         waiting = await flow.run({})
         run_id, asked = waiting.run_id, waiting.pending[0]
         clock.set(asked.expires + (0.0, 1.0, -1.0)[at % 3])
@@ -258,7 +260,7 @@ async def test_an_answer_at_the_moment_in_which_its_question_expires_counts_or_t
         assert result.status == "done"
         assert await journal.posted(run_id) == []
         came[ports[0]] = came.get(ports[0], 0) + 1
-    assert min(came.values()) > 10, came
+    assert min(came.values()) > 4, came
 
 
 async def test_an_answer_to_a_wait_at_the_moment_in_which_its_time_is_over_goes_on_once(store: Store) -> None:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from actum.core.task import STEPS
+from tests.patience import HANGS_S
 
 GUIDE = Path(__file__).parents[2] / "docs" / "tasks.md"
 
@@ -50,7 +51,7 @@ def test_the_first_task_of_the_guide_goes_as_the_guide_says(tmp_path: Path) -> N
                     capture_output=True,
                     text=True,
                     check=False,
-                    timeout=60,
+                    timeout=HANGS_S,
                 )
                 assert done.returncode == 0, (command, done.stderr)
                 pattern = re.escape(shown.strip()).replace(r"\.\.\.", "[^§]*?")

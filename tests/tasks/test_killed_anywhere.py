@@ -6,7 +6,6 @@ settled and gone on with here, as the next server would.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,11 +17,12 @@ import pytest
 
 from actum.core.record import InputRequested, Intended, verify
 from actum.storage.place import open_journal
+from tests.endurance import share
 from tests.recorded.story import MEANT, Ledger
 from tests.tasks.killed import Died, Task, Where
 
-EVERY = 3
-"""One of so many places is tried each time; all of them with `ACTUM_EVERYWHERE=1`."""
+EVERY = share(1, 6)
+"""Each such place is tried."""
 
 
 class Killer:
@@ -80,13 +80,13 @@ async def ended(task: Task) -> None:
 
 @pytest.mark.row("C7")
 @pytest.mark.row("P5")
+@pytest.mark.endurance("src/actum/tasks", "src/actum/workflow", "src/actum/runs", "src/actum/call", "src/actum/storage")
 @pytest.mark.parametrize("where", ["behind a record", "before an effect"])
 async def test_a_task_whose_process_is_killed_anywhere_loses_nothing_and_does_nothing_twice(
     where: Where, place: str, tmp_path: Path, killer: Killer
 ) -> None:
-    everywhere = os.environ.get("ACTUM_EVERYWHERE") == "1"
     for number in range(1, 200):
-        if where == "behind a record" and not everywhere and number % EVERY:
+        if where == "behind a record" and number % EVERY:
             continue
         task = Task(place, str(tmp_path / "ledger"), f"task-{number}", where, number)
         died = killer.kill(task)

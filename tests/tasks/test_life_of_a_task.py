@@ -27,6 +27,7 @@ from actum.core.task_line import attempts_of, line_of
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.attempt import NotNow, next_start, settle
 from actum.testing import FakeClock
+from tests.endurance import share
 
 T = TypeVar("T")
 RUN = "run_1"
@@ -151,7 +152,7 @@ class LifeOfATask(RuleBasedStateMachine):
         assert len(attempts_of(entries)) <= sum(isinstance(entry.record, TaskStarted) for entry in entries)
 
 
-LifeOfATask.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+LifeOfATask.TestCase.settings = settings(max_examples=share(40, 10), stateful_step_count=25, deadline=None)
 TestLifeOfATask = LifeOfATask.TestCase
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from actum.core.json import JsonObject
 from tests.cli.test_serve import Server, served, until
+from tests.patience import HANGS_S
 
 SECRET = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 WORK = '''
@@ -147,7 +148,7 @@ class House:
         environment = {"ACTUM_JOURNAL": self._place, "ACTUM_SECRET_WEBHOOK": SECRET, "PYTHONPATH": str(self.folder)}
         async with (
             served(self.folder, "--tools", "work.py", settings=settings, **environment) as server,
-            httpx2.AsyncClient(base_url=server.origin, timeout=40) as client,
+            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S) as client,
         ):
             yield server, client
 

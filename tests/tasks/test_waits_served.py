@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 
 from tests.cli.test_serve import Server, command, served, until
+from tests.patience import HANGS_S
 
 WORK = '''
 from pathlib import Path
@@ -70,7 +71,7 @@ class Office:
         environment = {"PYTHONPATH": str(self.folder), "ACTUM_JOURNAL": self.place}
         async with (
             served(self.folder, "--tools", "work.py", settings=SETTINGS, **environment) as server,
-            httpx2.AsyncClient(base_url=server.origin, timeout=40, trust_env=False) as client,
+            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S, trust_env=False) as client,
         ):
             yield server, client
 

@@ -22,6 +22,7 @@ from actum.testing import ScriptedModel
 from actum.toolsets.code import CodeRunner, code_tools, find_node
 from actum.toolsets.scripts import ScriptToolset
 from actum.transport.process import descendants, start_of
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")
 
@@ -234,7 +235,7 @@ def test_a_session_is_ended_in_order_where_the_event_loop_ends_with_the_run(tmp_
             env={**os.environ, "TMPDIR": str(tmp_path)},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HANGS_S,
             check=False,
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, "42\n42\n", ""), python

@@ -35,6 +35,7 @@ from actum.transport.egress import Egress
 from actum.triggers.desk import TriggerDesk
 from actum.triggers.settings import TriggerTable
 from tests.cli.test_serve import until
+from tests.patience import HANGS_S
 from tests.server.a2a.serving import a2a_server, spoken
 from tests.server.api.house import answering
 from tests.storage.conftest import Store
@@ -75,7 +76,7 @@ def senders(desk: TriggerDesk, *secrets: str) -> TriggerSenders:
 async def opened(hall: Hall, *secrets: str) -> AsyncIterator[httpx2.AsyncClient]:
     """The triggers behind a house that wants keys."""
     house = House([TriggerDoor(hall.desk, senders(hall.desk, *secrets))], HouseSettings(access=Access(verifier=Keys())))
-    async with serving(house.app) as url, httpx2.AsyncClient(base_url=f"{url}/v1/triggers", timeout=20) as client:
+    async with serving(house.app) as url, httpx2.AsyncClient(base_url=f"{url}/v1/triggers", timeout=HANGS_S) as client:
         yield client
 
 
@@ -380,7 +381,7 @@ async def test_news_that_are_signed_need_a_key_of_the_agent(hall: Callable[..., 
             it.desk, lambda name: [SECRET], {"weather": agent}, NewsSignatures(Egress(), it.desk.clock)
         )
         house = House([TriggerDoor(it.desk, checks)], HouseSettings(access=Access(verifier=Keys())))
-        async with serving(house.app) as url, httpx2.AsyncClient(base_url=url, timeout=20) as client:
+        async with serving(house.app) as url, httpx2.AsyncClient(base_url=url, timeout=HANGS_S) as client:
             for signer, said, status in (
                 (stranger, claims, 401),
                 (key, claims | {"iat": 7}, 401),

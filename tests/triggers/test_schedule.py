@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from actum.core.errors import UsageError
 from actum.triggers.schedule import Schedule
+from tests.endurance import share
 
 pytestmark = pytest.mark.row("A6")
 
@@ -54,7 +55,7 @@ def test_several_times_in_a_missing_hour_are_one_and_a_step_follows_the_time_tha
     assert len(twice.between(at("2026-04-05T00:00", zone), at("2026-04-06T00:00", zone), most=9)) == 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40, 10), deadline=None)
 @given(
     st.sampled_from(["*/7 * * * *", "0 7 * * MON-FRI", "30 2 1 * *", "15 */3 * * *", "30 2 * * *"]),
     st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"]),

@@ -19,6 +19,7 @@ from actum.core.webhook import signature
 from actum.server import Folder, McpService
 from tests.cli.test_serve import Server, command, served, until
 from tests.mcp_service import served as mcp_served
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("A6")
 
@@ -107,7 +108,7 @@ async def hall(folder: Path, place: str, more: str = "") -> AsyncIterator[tuple[
     environment = {"ACTUM_JOURNAL": place, "ACTUM_SECRET_SWITCH": SECRET, "PYTHONPATH": str(folder)}
     async with (
         served(folder, "--tools", "work.py", settings=SETTINGS + more, **environment) as server,
-        httpx2.AsyncClient(base_url=server.origin, timeout=60) as client,
+        httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S) as client,
     ):
         yield server, client
 
@@ -159,7 +160,7 @@ async def test_a_press_is_done_once_though_it_is_told_twice_and_the_server_is_ki
         assert await ended(client, noted) == "succeeded"
 
         (tmp_path / "plan.txt").write_text("cellar", "utf-8")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_S):
             while "cellar" not in lit(tmp_path):
                 await asyncio.sleep(0.1)
                 (tmp_path / "plan.txt").write_text("cellar", "utf-8")
@@ -268,6 +269,6 @@ async def test_a_resource_of_an_mcp_server_begins_runs_as_soon_as_a_person_has_a
                 await asyncio.sleep(0.5)
                 return bool(lit(tmp_path))
 
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_S):
                 await until(changed)
             assert all(room.startswith("note-") for room in lit(tmp_path))

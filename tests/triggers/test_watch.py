@@ -26,6 +26,7 @@ from actum.triggers.settings import TriggerTable
 from actum.triggers.watch import Watcher
 from actum.triggers.watched_file import MOVING_MAX, StillChanging, UnreadableFile, WatchedFile
 from tests.mcp_service import served
+from tests.patience import HANGS_S
 from tests.storage.conftest import Store
 
 from .test_desk import Hall
@@ -234,7 +235,7 @@ async def following(it: Hall, folder: Path, resource: McpResource) -> AsyncItera
 
 async def lit(it: Hall, clock: FakeClock, wanted: Sequence[str]) -> None:
     """Let the time of the MCP server pass until these rooms were lit."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_S):
         while await rooms(it) != wanted:
             clock.advance(1.0)
             it.clock.advance(0.05)  # for a server that waits while the other takes the event
@@ -254,7 +255,7 @@ async def test_a_resource_that_a_server_tells_of_begins_one_run_a_change_with_tw
         resource_at(url) as there,
         following(it, tmp_path, here),
         following(it, tmp_path, there),
-        asyncio.timeout(60),
+        asyncio.timeout(HANGS_S),
     ):
         while not service.changes.watched or await it.desk.positions.find("resource:note") is None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)  # a server in between has no event for it
@@ -293,7 +294,7 @@ async def test_a_server_that_says_all_the_time_that_a_resource_changed_has_it_re
     it.clock.auto = False
     following = asyncio.create_task(Watcher(it.desk, tmp_path, {"note": hasty}).run())
     for second in range(1, 4):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while it.clock.slept.count(1.0) < second:  # noqa: ASYNC110  # the clock has no event for it
                 await asyncio.sleep(0.005)
         assert hasty.read_times == second
@@ -320,7 +321,7 @@ async def test_a_resource_of_a_server_that_tells_nothing_is_read_from_time_to_ti
         served(McpService(resources=[Folder("notes", tmp_path)], clock=FakeClock())) as url,
         resource_at(url) as resource,
         following(it, tmp_path, resource),
-        asyncio.timeout(60),
+        asyncio.timeout(HANGS_S),
     ):
         await comes(lambda: it.clock.slept.count(1.0) > 1)
         note.unlink()

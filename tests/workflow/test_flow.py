@@ -12,6 +12,7 @@ from actum.core.record import NodeError
 from actum.workflow.flow import Due, Flow, NodeOutcome
 from actum.workflow.load import read_definition
 from actum.workflow.pure import compute
+from tests.endurance import share
 
 Tool = Callable[[Due], NodeOutcome]
 
@@ -64,7 +65,7 @@ def naive(graph: Graph) -> dict[int, str]:
     return became
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, 30), deadline=None)
 @given(graphs(), st.integers(0, 1000))
 def test_random_graphs_come_to_what_a_naive_interpreter_says_in_any_order(graph: Graph, seed: int) -> None:
     count, edges, fates = graph

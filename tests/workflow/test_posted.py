@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from actum import Answer, tool
 from actum.call.asking.inbox import answer_in_run
 from actum.core.interfaces import Journal
@@ -11,6 +13,7 @@ from actum.core.record import InputGiven, InputRequested, NodeLeft
 from actum.journal.follow import follow
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
+from tests.endurance import share
 
 from .test_workflow import workflow
 
@@ -64,8 +67,9 @@ async def test_an_answer_goes_on_with_its_branch_while_another_works(tmp_path: P
     await journal.close()
 
 
+@pytest.mark.endurance("src/actum/workflow", "src/actum/journal")
 async def test_an_answer_that_arrives_as_the_driver_ends_is_not_lost() -> None:
-    """Raced 200 times, the answer a little later each time."""
+    """Raced 40 or 200 times, the answer a little later each time."""
 
     @tool(effects={"read"})
     async def work() -> str:
@@ -74,7 +78,7 @@ async def test_an_answer_that_arrives_as_the_driver_ends_is_not_lost() -> None:
             await asyncio.sleep(0)
         return "worked"
 
-    for at in range(200):
+    for at in range(share(200, 40)):
         journal = MemoryJournal()
         flow = workflow(DEFINITION, [work], journal=journal)
         run = asyncio.ensure_future(flow.run(run_id="r"))

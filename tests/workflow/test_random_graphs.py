@@ -19,6 +19,7 @@ from actum.runs.given_tools import Toolish
 from actum.workflow.flow import Due, Flow, NodeOutcome
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
+from tests.endurance import share
 
 from .naive import Expected, definitions, expected
 from .test_flow import carry_out
@@ -39,7 +40,7 @@ def echo(due: Due) -> NodeOutcome:
     return NodeOutcome(value={"output": given["x"]})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, 30), deadline=None)
 @given(definitions(), st.integers(0, 1_000))
 def test_a_random_graph_comes_to_what_a_naive_interpreter_says_in_any_order(definition: JsonObject, seed: int) -> None:
     told = expected(definition, INPUTS)
@@ -125,7 +126,7 @@ async def copy_of(source: MemoryJournal, records: list[Record]) -> MemoryJournal
     return journal
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=share(120, 15), deadline=None)
 @given(definitions(), st.integers(0, 1_000), st.floats(0, 1))
 def test_a_run_of_a_random_graph_cut_after_any_record_comes_to_the_same(
     definition: JsonObject, seed: int, where: float
@@ -148,7 +149,7 @@ def test_a_run_of_a_random_graph_cut_after_any_record_comes_to_the_same(
     asyncio.run(check())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=share(50, 8), deadline=None)
 @given(definitions(), st.integers(0, 1_000), st.floats(0, 1))
 def test_a_run_of_a_random_graph_can_be_forked_at_any_entry_that_lies_in_no_call(
     definition: JsonObject, seed: int, where: float

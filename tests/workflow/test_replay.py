@@ -16,6 +16,7 @@ from actum.journal.memory import MemoryJournal
 from actum.runs.given_tools import Toolish
 from actum.testing import ScriptedModel
 from actum.workflow.workflow import Workflow
+from tests.endurance import share
 
 from .test_workflow import workflow
 
@@ -136,7 +137,7 @@ async def cut(records: list[Record], at: int, seed: int, source: Workflow) -> tu
     return result.output, sorted(world.done.values()), [entry.record for entry in await journal.read("r")]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60, 10), deadline=None)
 @given(st.integers(0, 10_000), st.floats(0, 1), st.integers(0, 10_000))
 def test_a_run_cut_after_any_record_and_resumed_comes_to_the_same(seed: int, where: float, other: int) -> None:
     async def check() -> None:

@@ -13,6 +13,7 @@ from actum.core.errors import ActumError, Busy, ReplayDiverged
 from actum.core.json import JsonObject
 from actum.core.record import NodeBegan, NodeError, NodeLeft, Record
 from actum.journal.memory import MemoryJournal
+from tests.endurance import share
 
 from .naive import definitions
 from .test_random_graphs import Service, copy_of, made, outcome_of
@@ -52,7 +53,7 @@ def changed(records: list[Record], how: int, chance: random.Random) -> list[Reco
             return [*records[:at], structs.replace(record, path=""), *records[at + 1 :]]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200, 25), deadline=None)
 @given(definitions(), st.integers(0, 8), st.integers(0, 10_000))
 def test_a_tampered_record_ends_in_words_of_ours_and_a_call_that_is_on_record_is_never_made_again(
     definition: JsonObject, how: int, seed: int

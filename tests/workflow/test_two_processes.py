@@ -18,11 +18,12 @@ from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.record import InputGiven, NodeLeft
 from actum.runs.given_tools import Toolish
+from tests.endurance import share
 
 from .test_posted import DEFINITION, asked_in
 from .test_workflow import workflow
 
-RACES = 200
+RACES = share(200, 20)
 
 
 @asynccontextmanager
@@ -57,8 +58,9 @@ def working(journal: Journal, run_id: str, behind_s: float) -> Toolish:
 
 
 @pytest.mark.row("F1")
+@pytest.mark.endurance("src/actum/workflow", "src/actum/runs", "src/actum/storage")
 async def test_an_answer_of_another_process_as_the_driver_ends_is_used_once(place: str) -> None:
-    """Raced 200 times: each time the driver ends a little later behind its question."""
+    """Raced 20 or 200 times: each time the driver ends a little later behind its question."""
     journal = open_journal(Settings(journal=place), {})
     paused = 0
     async with answerer(place) as process:
@@ -67,7 +69,7 @@ async def test_an_answer_of_another_process_as_the_driver_ends_is_used_once(plac
         for at in range(RACES):
             run_id = f"r{at}"
 
-            work = working(journal, run_id, at * 0.0001)
+            work = working(journal, run_id, at * 0.02 / RACES)
             flow = workflow(DEFINITION, [work], journal=journal)
             process.stdin.write(f"{run_id}\n".encode())
             result = await flow.run(run_id=run_id)

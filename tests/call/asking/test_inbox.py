@@ -23,6 +23,7 @@ from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.testing import FakeClock, Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
+from tests.endurance import share
 from tests.till import Till, pays_once
 
 pytestmark = pytest.mark.row("C4")
@@ -444,6 +445,7 @@ class Approvals(RuleBasedStateMachine):
 
 
 @pytest.mark.no_cover
+@pytest.mark.endurance("src/actum/call", "src/actum/policy")
 def test_no_effect_without_permission_and_a_live_approval_whatever_the_order() -> None:
-    Approvals.TestCase.settings = settings(max_examples=200, stateful_step_count=14, deadline=None)
+    Approvals.TestCase.settings = settings(max_examples=share(200, 25), stateful_step_count=14, deadline=None)
     Approvals.TestCase("runTest").runTest()

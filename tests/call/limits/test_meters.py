@@ -23,6 +23,7 @@ from actum.core.counts import DAY_S, WINDOW_S
 from actum.core.errors import RateLimited
 from actum.core.user import User
 from actum.testing import FakeClock
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("C5")
 
@@ -107,7 +108,7 @@ async def test_a_place_that_was_handed_to_somebody_cancelled_goes_to_the_next() 
     await asyncio.sleep(0)
     gate.leave()  # to the first, who is cancelled before it hears of it
     first.cancel()
-    await asyncio.wait_for(second, 30)
+    await asyncio.wait_for(second, HANGS_S)
     gate.leave()
     assert first.cancelled()
     assert gate.idle
@@ -136,7 +137,7 @@ async def test_two_that_need_the_same_two_places_do_not_wait_for_each_other() ->
             await asyncio.sleep(0)
             done.append(tool)
 
-    await asyncio.wait_for(asyncio.gather(*[call(tool) for tool in ("a1", "b1", "a2", "b2")]), 30)
+    await asyncio.wait_for(asyncio.gather(*[call(tool) for tool in ("a1", "b1", "a2", "b2")]), HANGS_S)
     assert sorted(done) == ["a1", "a2", "b1", "b2"]
 
 

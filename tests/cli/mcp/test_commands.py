@@ -18,6 +18,7 @@ from actum.cli.show.terminal import Terminal
 from actum.compose.mcp import find_servers, mcp_file, mcp_pins
 from actum.core.json import JsonObject
 from actum.sandbox.linux import landlock_abi
+from tests.patience import HANGS_S
 from tests.toolsets.mcp.package_index import wheel
 
 from ..conftest import Run
@@ -202,7 +203,7 @@ def test_without_the_extra_a_person_is_told_which_one_is_missing(
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_S,
         cwd=home,
     )
     assert (done.returncode, "pip install 'actum[mcp]'" in done.stderr) == (2, True), done.stderr

@@ -16,6 +16,7 @@ import pytest
 
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.toolsets.mcp.connection import McpConnection
+from tests.patience import HANGS_S
 
 from ..conftest import Run
 
@@ -73,7 +74,7 @@ async def test_it_serves_the_prompts_of_a_file(place: str, tools: Path) -> None:
 
 def test_it_ends_with_its_stdin() -> None:
     done = subprocess.run(
-        [sys.executable, *SERVE, "--journal", "memory"], input=b"", capture_output=True, timeout=60, check=False
+        [sys.executable, *SERVE, "--journal", "memory"], input=b"", capture_output=True, timeout=HANGS_S, check=False
     )
     assert (done.returncode, done.stdout) == (0, b"")
 
@@ -108,7 +109,7 @@ async def test_it_is_reached_over_http_with_a_key(tools: Path) -> None:
 async def test_it_ends_although_somebody_listens(era: McpEra, tools: Path) -> None:
     client_info = {"name": "t", "version": "1"}
     accept = {"accept": "application/json, text/event-stream"}
-    async with reached(tools) as (process, url), httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+    async with reached(tools) as (process, url), httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
         if era == "legacy":
             hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info}
             message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
@@ -158,7 +159,11 @@ async def test_it_ends_although_a_request_never_does(tools: Path) -> None:
 )
 def test_what_can_not_be_meant_is_told_in_a_line(flags: list[str], told: str) -> None:
     done = subprocess.run(
-        [sys.executable, *SERVE, "--journal", "memory", *flags], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, *SERVE, "--journal", "memory", *flags],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
     )
     assert done.returncode == 2
     assert told in " ".join(done.stderr.split())
@@ -174,7 +179,7 @@ def approved(tmp_path: Path) -> dict[str, str]:
         ["add", "desk", "--no-jail", "--", sys.executable, "-m", "tests.mcp_servers.desk", "stdio"],
         ["approve", "desk", "--yes"],
     ):
-        subprocess.run([*actum, *words], env={**os.environ, **env}, check=True, capture_output=True, timeout=60)
+        subprocess.run([*actum, *words], env={**os.environ, **env}, check=True, capture_output=True, timeout=HANGS_S)
     return env
 
 
@@ -207,7 +212,7 @@ def test_a_gateway_serves_nothing_of_its_own() -> None:
     done = subprocess.run(
         [sys.executable, *SERVE, "--upstream", "desk", "--runs"],
         capture_output=True,
-        timeout=60,
+        timeout=HANGS_S,
         check=False,
         text=True,
     )

@@ -25,6 +25,7 @@ from tests.dialects.text_corpus import (
     summary,
     tools_of,
 )
+from tests.endurance import places_to_cut, share
 
 HARMONY = Harmony()
 TOOLS = tools_of("harmony")
@@ -59,12 +60,13 @@ def test_each_output_is_read_as_its_source_says(path: Path) -> None:
 
 
 @pytest.mark.row("S6")
+@pytest.mark.endurance("src/actum/dialects", "tests/corpus")
 @cases("harmony")
 def test_a_streamed_output_is_the_same_in_every_cut(path: Path) -> None:
     text = output_of(path)
     whole = read_in([text], HARMONY, TOOLS)
     assert whole[0] == HARMONY.decode(text, tools=TOOLS)
-    for cut in range(len(text) + 1):
+    for cut in places_to_cut(len(text)):
         assert read_in([text[:cut], text[cut:]], HARMONY, TOOLS) == whole, cut
     for size in (1, 2, 3, 7):
         assert read_in([text[at : at + size] for at in range(0, len(text), size)], HARMONY, TOOLS) == whole, size
@@ -78,7 +80,7 @@ def test_the_corpus_says_where_each_case_comes_from() -> None:
     assert all(case["source"] for case in found)
 
 
-@settings(max_examples=300)
+@settings(max_examples=share(300, 30))
 @given(FRAGMENTS, cuts)
 def test_any_text_reads_the_same_in_any_cut(text: str, places: list[int]) -> None:
     whole = read_in([text], HARMONY, TOOLS)

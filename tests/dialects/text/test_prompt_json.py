@@ -28,6 +28,7 @@ from tests.dialects.text_corpus import (
     summary,
     tools_of,
 )
+from tests.endurance import places_to_cut
 
 PROMPT_JSON = PromptJson()
 TOOLS = tools_of("prompt_json")
@@ -64,13 +65,14 @@ def test_calls_are_found_wherever_and_however_a_model_writes_them(path: Path) ->
 
 
 @pytest.mark.row("S1")
+@pytest.mark.endurance("src/actum/dialects", "tests/corpus")
 @cases("prompt_json")
 def test_a_streamed_reply_is_the_same_in_every_cut(path: Path) -> None:
     text = output_of(path)
     whole = read_in([text], PROMPT_JSON, TOOLS)
     assert whole[0] == PROMPT_JSON.decode(text, tools=TOOLS)
     assert read_in(text, PROMPT_JSON, TOOLS) == whole
-    for cut in range(len(text) + 1):
+    for cut in places_to_cut(len(text)):
         assert read_in([text[:cut], text[cut:]], PROMPT_JSON, TOOLS) == whole, cut
 
 

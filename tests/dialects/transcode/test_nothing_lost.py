@@ -21,6 +21,7 @@ from actum.core.json import Json, dumps
 from actum.dialects import dialect
 from actum.dialects.transcode.transcode import Kind, Transcoded, transcode
 from tests.each import each
+from tests.endurance import share
 
 CORPUS = Path(__file__).parents[2] / "corpus/transcode"
 APIS = ("openai_chat", "openai_responses", "anthropic_messages", "gemini_content")
@@ -195,7 +196,7 @@ NEW: list[Json] = [MARK, NUMBER, {"inner": [MARK]}, [{"deep": {"er": NUMBER}}]]
 SUMMED = re.compile(r"usage\.\w+_tokens|usageMetadata\.\w+Count")
 
 
-@settings(max_examples=150)
+@settings(max_examples=share(150, 20))
 @given(data=st.data())
 def test_a_leaf_of_any_name_at_any_place_is_in_the_output_or_in_the_list(data: st.DataObject) -> None:
     source, target, kind = data.draw(st.sampled_from(sorted(PAIRS.values())))
@@ -210,7 +211,7 @@ def test_a_leaf_of_any_name_at_any_place_is_in_the_output_or_in_the_list(data: s
         check(changed(body, path, value), source, target, kind, path)
 
 
-@settings(max_examples=150)
+@settings(max_examples=share(150, 20))
 @given(data=st.data())
 def test_a_leaf_of_any_value_is_in_the_output_or_in_the_list(data: st.DataObject) -> None:
     source, target, kind = data.draw(st.sampled_from(sorted(PAIRS.values())))

@@ -23,6 +23,7 @@ from actum.protocols.openapi.reading import read_api
 from actum.protocols.openapi.request import BuiltRequest, build_request, with_credentials
 from actum.protocols.openapi.text import read_text
 from actum.schema.schema import compile_schema
+from tests.patience import HANGS_S
 from tests.peers.install import node, node_modules, npm_bin
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "openapi"
@@ -157,7 +158,7 @@ def converted(documents: dict[str, JsonObject], folder: Path) -> dict[str, JsonO
             f"{name}-3.json",
             "--patch",
         ]
-        done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=HANGS_S, check=False)
         assert done.returncode == 0, done.stderr[-500:]
         found[name] = read_text((folder / f"{name}-3.json").read_bytes())
     return found

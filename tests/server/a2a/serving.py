@@ -18,6 +18,7 @@ from actum.core.interfaces import Journal, Model
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
 from actum.server.scopes import ALL_SCOPES
+from tests.patience import HANGS_S
 from tests.server.api.house import ANN, BOB, Bank, NoDrop, answering
 from tests.web import serving
 
@@ -77,7 +78,7 @@ class A2AServer:
 
     async def sdk(self, *bindings: str, who: str = "ann", streaming: bool = False) -> Client:
         """The official client."""
-        http = httpx.AsyncClient(headers={"authorization": f"Bearer {who}"}, timeout=20)
+        http = httpx.AsyncClient(headers={"authorization": f"Bearer {who}"}, timeout=HANGS_S)
         self.clients.append(http)
         config = ClientConfig(httpx_client=http, streaming=streaming, supported_protocol_bindings=list(bindings))
         return await create_client(self.url, client_config=config)
@@ -124,7 +125,7 @@ async def a2a_server(
     verifier = KnownCallers()
     doors = open_doors(settings, bank.tools, GivenAgents(named), journal, Identity(), verifier=verifier)  # type: ignore[arg-type]
     house = Serving(doors, serve, Access(verifier=verifier), journal=journal).house
-    async with serving(house.app) as url, httpx.AsyncClient(timeout=20) as client:
+    async with serving(house.app) as url, httpx.AsyncClient(timeout=HANGS_S) as client:
         it = A2AServer(url, client, bank, journal)
         yield it
         for each in it.clients:

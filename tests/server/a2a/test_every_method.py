@@ -19,6 +19,7 @@ from actum import Agent, Context, tool
 from actum.compose.settings import A2ATable
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
+from tests.patience import HANGS_S
 from tests.peers.programs import free_port
 from tests.server.api.house import answering
 from tests.server.api.test_runs import calls
@@ -49,7 +50,7 @@ async def test_every_method_of_1_0_is_answered_on_every_binding(binding: str, tm
     async with (
         receiving() as (_, news),
         a2a_server(model, journal=journal, table=table, private=[news]) as it,
-        httpx.AsyncClient(timeout=20) as http,
+        httpx.AsyncClient(timeout=HANGS_S) as http,
     ):
 
         async def opened(*, streaming: bool) -> Client:

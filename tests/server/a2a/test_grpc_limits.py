@@ -35,6 +35,7 @@ from actum.server.open_streams import OpenStreams
 from actum.server.stored_keys import KeysOnceMade, StoredKeys
 from actum.server.verifier import Verifier
 from actum.testing import FakeClock, ScriptedModel
+from tests.patience import HANGS_S
 from tests.server.api.house import answering
 from tests.server.memory_keys import MemoryKeys
 from tests.web import serving
@@ -177,11 +178,11 @@ async def test_a_caller_who_opens_1000_streams_takes_nothing_from_another_caller
             assert await refused(stub_of(other).GetTask(nothing, metadata=BOB)) == grpc.StatusCode.NOT_FOUND
             for each in (*streams, first):
                 each.cancel()
-            async with asyncio.timeout(10):  # the places come back as the server hears of it
+            async with asyncio.timeout(HANGS_S):  # the places come back as the server hears of it
                 while await refused(stub_of(other).GetTask(nothing, metadata=ANN)) != grpc.StatusCode.NOT_FOUND:
                     pass
         model.go_on.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANGS_S):
             while (job := tasks.api.work.get(task.id)) is not None:
                 await asyncio.wait([job.task])
 
@@ -230,7 +231,7 @@ async def test_a_client_that_reads_slowly_holds_up_neither_the_task_nor_others()
         task = (await stream.read()).task
         await model.began.wait()
         model.go_on.set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while (job := tasks.api.work.get(task.id)) is not None:
                 await asyncio.wait([job.task])
         done = await stub_of(other).GetTask(pb.GetTaskRequest(id=task.id), metadata=ANN)
@@ -287,7 +288,7 @@ async def test_http_and_grpc_count_requests_failed_keys_and_scopes_together() ->
     )
     async with (
         serving(house.app) as url,
-        httpx.AsyncClient(timeout=20) as http,
+        httpx.AsyncClient(timeout=HANGS_S) as http,
         grpc.aio.insecure_channel(f"127.0.0.1:{ports[0]}") as channel,
     ):
         stub, asked = stub_of(channel), pb.GetTaskRequest(id="run_none")

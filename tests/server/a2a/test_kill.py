@@ -11,6 +11,7 @@ import pytest
 
 from actum.core.record import CallCompleted
 from actum.storage.sqlite import SQLiteJournal
+from tests.patience import HANGS_S
 from tests.server_process import running
 
 from .serving import NEW, spoken
@@ -29,7 +30,7 @@ async def noted_on_disk(here: Path, run_id: str) -> None:
 @pytest.mark.row("P3")
 async def test_a_task_goes_on_after_kill_9_and_nothing_is_done_twice(tmp_path: Path) -> None:
     here = Path(str(tmp_path))
-    async with httpx.AsyncClient(timeout=60) as client:
+    async with httpx.AsyncClient(timeout=HANGS_S) as client:
 
         async def events(url: str, method: str, params: object, until: str) -> list[dict[str, object]]:
             found = []
@@ -46,7 +47,7 @@ async def test_a_task_goes_on_after_kill_9_and_nothing_is_done_twice(tmp_path: P
             (first,) = await events(url, "SendStreamingMessage", spoken("Go"), until='"task"')
             task = first["task"]
             assert isinstance(task, dict)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_S):
                 while not await asyncio.to_thread((here / "waits").exists):  # noqa: ASYNC110  # another process makes it
                     await asyncio.sleep(0.02)
                 await noted_on_disk(here, str(task["id"]))
@@ -54,7 +55,7 @@ async def test_a_task_goes_on_after_kill_9_and_nothing_is_done_twice(tmp_path: P
         await asyncio.to_thread((here / "open").touch)
         with running("tests.server.a2a.killable", str(here), path="/a2a/desk") as url:
             try:
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(HANGS_S):
                     rest = await events(url, "SubscribeToTask", {"id": task["id"]}, until="TASK_STATE_COMPLETED")
             except KeyError:  # it was over before anybody could subscribe
                 rest = []

@@ -22,6 +22,7 @@ from actum.server.api.api import GivenAgents
 from actum.server.scopes import ALL_SCOPES
 from tests.a2a_kit import run
 from tests.a2a_kit.agent import make_kit_agent
+from tests.patience import HANGS_S
 from tests.web import serving
 
 from .serving import NEW, a2a_server, spoken
@@ -55,7 +56,7 @@ async def kit() -> Any:  # noqa: ANN401 - a generator
     agent, serve = make_kit_agent(journal), ServeSettings(a2a=A2ATable(strict_card=True))
     doors = open_doors(Settings(serve=serve), [], GivenAgents({"kit": agent}), journal, ME)
     house = Serving(doors, serve, Access(), who=ME, journal=journal).house
-    async with serving(house.app) as url, httpx.AsyncClient(timeout=20) as client:
+    async with serving(house.app) as url, httpx.AsyncClient(timeout=HANGS_S) as client:
         yield KitServer(url, client)
 
 
@@ -94,7 +95,7 @@ async def test_a_subscription_to_a_task_that_waits_ends_with_the_task(kit: KitSe
                     subscribed.set()
         return heard
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_S):
         listening = asyncio.create_task(subscription())
         await subscribed.wait()
         await kit.ask("SendMessage", spoken("Complete", "tck-complete-task-1a2b", taskId=task["id"]))

@@ -40,6 +40,7 @@ from actum.server.api.api import Api, GivenAgents
 from actum.server.scopes import ALL_SCOPES
 from actum.toolsets.a2a.connection import A2AConnection, RequestTerms
 from actum.toolsets.a2a.toolset import A2AToolset
+from tests.patience import HANGS_S
 from tests.peers import install
 from tests.peers.programs import listening as program_listening
 from tests.server.api.house import answering
@@ -81,7 +82,7 @@ def _given(journal: MemoryJournal) -> GivenAgents:
 
 
 async def official(binding: str) -> Did:
-    async with our_server() as url, httpx.AsyncClient(timeout=20) as http:
+    async with our_server() as url, httpx.AsyncClient(timeout=HANGS_S) as http:
 
         async def client(streaming: bool) -> Any:  # noqa: ANN401  # the SDK says no more
             config = ClientConfig(httpx_client=http, streaming=streaming, supported_protocol_bindings=[binding])
@@ -117,7 +118,7 @@ async def javascript() -> Did:
 
 def older(environment: str) -> Callable[[], Awaitable[Did]]:
     async def ask() -> Did:
-        async with our_server() as url, httpx.AsyncClient(timeout=20) as http:
+        async with our_server() as url, httpx.AsyncClient(timeout=HANGS_S) as http:
             told = await told_by(str(install.py_bin(environment, "python")), str(CLIENTS / "a2a_old_client.py"), url)
             sent = told["sent"]["result"]
             body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": sent["id"]}}
@@ -158,7 +159,7 @@ async def a2a_cli() -> Did:
 
 
 async def original() -> Did:
-    async with our_server() as url, httpx.AsyncClient(timeout=20) as http:
+    async with our_server() as url, httpx.AsyncClient(timeout=HANGS_S) as http:
 
         async def ask(method: str, id_: str, *, says: str = "") -> str:
             message = {"role": "user", "parts": [{"type": "text", "text": says}]}

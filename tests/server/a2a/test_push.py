@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from actum.storage.sqlite import SQLiteJournal
+from tests.patience import HANGS_S
 from tests.server.api.house import answering
 from tests.web import serving
 
@@ -48,7 +49,7 @@ class Receiver:
 
     async def until(self, state: str) -> list[dict[str, Any]]:
         """What came, as soon as it tells of this state."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while not any(state in body.decode() for _, body in self.got):
                 self.came.clear()
                 await self.came.wait()

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from actum.core.record import Ended
+from tests.patience import HANGS_S
 from tests.server_process import running
 
 from .racing import opened
@@ -45,7 +46,7 @@ async def race(client: httpx.AsyncClient, urls: tuple[str, str], folder: Path, n
     cancels = (ask(client, url, "CancelTask", {"id": task["id"]}) for url in urls)
     told = await asyncio.gather(*cancels, open_later())
     answers = [each for each in told if each is not None]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_S):
         while True:
             got = [(await ask(client, url, "GetTask", {"id": task["id"]}))["result"] for url in urls]
             states = {each["status"]["state"] for each in got}
@@ -72,7 +73,7 @@ async def test_a_task_that_two_processes_cancel_as_it_ends_has_one_state_and_kee
         running("tests.server.a2a.racing", *words, path="/a2a/desk") as one,
         running("tests.server.a2a.racing", *words, path="/a2a/desk") as other,
     ):
-        async with httpx.AsyncClient(timeout=60) as client:
+        async with httpx.AsyncClient(timeout=HANGS_S) as client:
             ended = dict([await race(client, (one, other), tmp_path, number) for number in range(ROUNDS)])
             for run_id, state in ended.items():
                 for url in (one, other):

@@ -13,6 +13,7 @@ import pytest
 from actum import Agent, Context, tool
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
+from tests.patience import HANGS_S
 from tests.server.api.house import answering
 from tests.server.api.test_runs import calls
 
@@ -36,7 +37,7 @@ async def test_an_agent_that_is_called_back_while_it_waits_is_refused_and_anothe
             "traceparent": ctx.traceparent,
             "tracestate": ctx.budget.way_down().tracestate,
         }
-        async with httpx.AsyncClient(timeout=20) as client:
+        async with httpx.AsyncClient(timeout=HANGS_S) as client:
             for name in ("chain", "desk"):
                 params = spoken("And you?", f"from-{name}")
                 body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.patience import HANGS_S
 from tests.server_process import running
 
 from .serving import NEW, spoken
@@ -22,7 +23,7 @@ async def test_a_subscriber_in_another_process_hears_within_half_a_second(tmp_pa
         running("tests.server.a2a.killable", str(tmp_path), path="/a2a/desk") as driving,
         running("tests.server.a2a.killable", str(tmp_path), path="/a2a/desk") as telling,
     ):
-        async with httpx.AsyncClient(timeout=60) as client, asyncio.timeout(120):
+        async with httpx.AsyncClient(timeout=HANGS_S) as client, asyncio.timeout(HANGS_S):
 
             async def hear(url: str, method: str, params: object, began: asyncio.Future[str]) -> float:
                 """When the end of the task was heard of."""

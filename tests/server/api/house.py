@@ -33,6 +33,7 @@ from actum.server.scopes import ALL_SCOPES
 from actum.server.workflows import GivenWorkflows
 from actum.testing import ScriptedModel
 from actum.workflow import Workflow
+from tests.patience import HANGS_S
 from tests.web import serving
 
 ANN = Identity(principal="ann", key_id="k-ann", scopes=("tools", "runs"))
@@ -234,5 +235,5 @@ async def house(
         tasking=tasking,
         workflows=GivenWorkflows(workflows or {}),
     )
-    async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=20.0) as client:
+    async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=HANGS_S) as client:
         yield House(bank, journal, door, client, url)

@@ -15,6 +15,7 @@ from actum.core.record import InputRequested, Intended
 from actum.journal.memory import MemoryJournal
 from actum.server.api.audit import AUDIT_RUNS
 from actum.storage.place import open_journal
+from tests.patience import HANGS_S
 
 from .house import Bank, House, answering, house
 
@@ -201,7 +202,7 @@ async def test_a_server_that_stops_ends_its_streams_and_begins_nothing() -> None
                 break
             await asyncio.sleep(0.01)
         await it.door.end_streams()
-        assert len(await asyncio.wait_for(following, 5)) >= 1
+        assert len(await asyncio.wait_for(following, HANGS_S)) >= 1
         refused = await it.ask("POST", "/v1/runs", {"question": "Hello?"})
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert (await it.ask("GET", "/v1/runs")).status_code == 200

@@ -24,6 +24,7 @@ from actum.workflow import Workflow
 from actum.workflow.graph import Definition
 from actum.workflow.load import read_definition
 from actum.workflow.published import PublishedWorkflows
+from tests.patience import HANGS_S
 from tests.web import serving
 
 from .house import CALLERS, Bank, House, NoDrop, app_of
@@ -78,7 +79,7 @@ async def desk(journal: Journal | None = None, bank: Bank | None = None) -> Asyn
     door = ApiDoor(
         runner, GivenAgents({}), drain_s=0.1, workflows=GivenWorkflows(made, shelf, await runner.list_tools())
     )
-    async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=20.0) as client:
+    async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=HANGS_S) as client:
         yield House(bank, journal, door, client, url)
 
 

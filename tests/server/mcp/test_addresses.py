@@ -14,6 +14,7 @@ from actum.protocols.mcp.config import McpEra
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_servers.library import LINKS, PAGE, THOUGHT
+from tests.patience import HANGS_S
 from tests.server_process import running
 
 from ..gateways import (
@@ -174,7 +175,7 @@ async def test_a_change_is_told_by_the_address_that_was_subscribed_to_and_by_its
     async with client(gateways[back], front, changed=hear) as one:
         await one.facts()
         one.listen([wanted])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while heard.empty():
                 for own in (uri, wanted):
                     await one.request("tools/call", call("two_touch", uri=own))

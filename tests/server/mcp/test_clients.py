@@ -25,6 +25,7 @@ from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from actum.toolsets.mcp.toolset import WAIT_S
 from tests.conformance.gateway import Names
+from tests.patience import HANGS_S
 from tests.server_process import running
 from tests.toolsets.mcp.test_stdio import (
     children,
@@ -51,7 +52,7 @@ DEAD = McpServer(name="dead", command="/there/is/no/such/program")
 
 @pytest.fixture
 async def stack() -> AsyncIterator[AsyncExitStack]:
-    async with asyncio.timeout(120), AsyncExitStack() as stack:
+    async with asyncio.timeout(HANGS_S), AsyncExitStack() as stack:
         yield stack
 
 

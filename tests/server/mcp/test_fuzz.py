@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from actum.server.mcp.service import McpService
 from tests.mcp_service import served
+from tests.patience import HANGS_S
 from tests.web import serving
 
 SEED, MESSAGES = 2026_07_28, int(os.environ.get("ACTUM_TEST_MESSAGES", "300"))
@@ -174,7 +175,7 @@ class Target:
         headers = [
             (name.encode(), value.replace("SESSION", self._session).encode()) for name, value in message.headers.items()
         ]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             answer = await self._client.request(message.method, self._url, headers=headers, content=message.body)
         text = answer.text
         if "text/event-stream" in answer.headers.get("content-type", ""):

@@ -18,6 +18,7 @@ from actum.server import Access, Authenticator, Identity, McpService, Resource, 
 from actum.server.mcp.exchange import decode
 from actum.server.mcp.sessions import HELLO_BYTES_MAX, SESSIONS_MAX, Sessions
 from tests.mcp_service import served
+from tests.patience import HANGS_S
 
 from .test_answer import Line
 
@@ -75,7 +76,7 @@ async def session(service: McpService, access: Access | None = None, key: str = 
     headers = {**ACCEPT, "authorization": f"Bearer {key}"} if key else ACCEPT
     async with (
         served(service, access or Access()) as url,
-        httpx2.AsyncClient(trust_env=False, timeout=10) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client,
     ):
         opened = await client.post(url, json=HELLO, headers=headers)
         way = Way(client, url, {**headers, "mcp-session-id": opened.headers["mcp-session-id"]})

@@ -24,6 +24,7 @@ from actum.server.models.names import ModelNames
 from actum.server.models.passing import PassingThrough
 from actum.server.models.upstream import ModelRoute, ModelUpstream
 from actum.transport.upstream_client import UpstreamClient
+from tests.patience import HANGS_S
 from tests.web import serving
 
 KEY = "upstream-secret-1234567890"
@@ -96,7 +97,7 @@ async def gateway(
     house = House([door], HouseSettings(access=access or Access()))
     async with (
         serving(house.app) as origin,
-        httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=20) as client,
+        httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=HANGS_S) as client,
     ):
         yield Gateway(origin, client, lines)
 

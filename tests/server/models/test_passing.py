@@ -22,6 +22,7 @@ from actum.server.models.upstream import ModelRoute, ModelUpstream
 from actum.server.verifier import Keys
 from actum.testing import FakeClock
 from tests.chat_server import ChatServer, Raw
+from tests.patience import HANGS_S
 from tests.server.models.gateway import DIALECTS, KEY, STREAM, RawServer, gateway, http, upstream
 
 REPLY = structs.replace(Reply.of("It is 5.", calls=[ToolCall("call_1", "add", {"a": 2, "b": 3})]), usage=Usage(11, 7))
@@ -265,13 +266,13 @@ async def test_a_client_that_hangs_up_ends_the_request_upstream_before_and_in_th
             async with httpx2.AsyncClient(base_url=origin, trust_env=False) as leaving:
                 body = {**CHAT_BODY, "stream": len(answers) > 1}
                 asking = asyncio.create_task(_read_a_piece(leaving, body, until_first=len(answers) > 1))
-                await asyncio.wait_for(server.came.wait(), 5)
+                await asyncio.wait_for(server.came.wait(), HANGS_S)
                 if len(answers) > 1:
-                    await asyncio.wait_for(asking, 5)
+                    await asyncio.wait_for(asking, HANGS_S)
                 asking.cancel()
                 await asyncio.wait([asking])
-            await asyncio.wait_for(server.gone.wait(), 5)
-            await asyncio.wait_for(lines.came.wait(), 5)
+            await asyncio.wait_for(server.gone.wait(), HANGS_S)
+            await asyncio.wait_for(lines.came.wait(), HANGS_S)
         assert lines.kept[0].end == "client_left"
 
 
@@ -293,7 +294,7 @@ async def test_a_client_that_reads_nothing_holds_a_bounded_buffer() -> None:
     ):
         chunks = answer.aiter_raw()
         await anext(chunks)
-        await asyncio.wait_for(server.waits.wait(), 10)  # all buffers on the way are full
+        await asyncio.wait_for(server.waits.wait(), HANGS_S)  # all buffers on the way are full
         assert server.sent < 20_000_000  # of 36 MB: what the sockets' own buffers hold
         assert [chunk async for chunk in chunks]
     assert server.sent > 36_000_000

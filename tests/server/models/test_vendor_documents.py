@@ -26,6 +26,7 @@ from actum.core.message import Reply, ToolMessage, Usage
 from actum.policy.rules import Rule, Rules
 from actum.protocols.sse import SseReader
 from tests.chat_server import ChatServer
+from tests.patience import HANGS_S
 from tests.server.models.desk import desk
 from tests.server.models.gateway import gateway, upstream
 from tests.server.models.test_passing import BODIES, asked_for
@@ -190,7 +191,9 @@ async def test_answers_of_agents_are_those_of_the_vendors_documents_as_well() ->
     for name, script in scripts.items():
         async with desk(script, [total, pay], policy=Rules(Rule("ask", ["pay"]))) as server:
             auth = {"authorization": f"Bearer {server.keys['ann']}"}
-            async with httpx2.AsyncClient(base_url=server.url, headers=auth, trust_env=False, timeout=20) as client:
+            async with httpx2.AsyncClient(
+                base_url=server.url, headers=auth, trust_env=False, timeout=HANGS_S
+            ) as client:
                 for api in BODIES:
                     for stream in (False, True):
                         path, body = asked_for(api, stream=stream)
@@ -215,7 +218,9 @@ async def test_objects_of_the_assistants_api_are_those_of_the_vendors_document()
 
     async with desk(says, []) as server:
         auth = {"authorization": f"Bearer {server.keys['ann']}"}
-        async with httpx2.AsyncClient(base_url=f"{server.url}/v1", headers=auth, trust_env=False, timeout=20) as client:
+        async with httpx2.AsyncClient(
+            base_url=f"{server.url}/v1", headers=auth, trust_env=False, timeout=HANGS_S
+        ) as client:
 
             async def told(schema: str, path: str, body: JsonObject | None = None) -> dict[str, Any]:
                 answer = await (client.get(path) if body is None else client.post(path, json=body))

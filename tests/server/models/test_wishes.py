@@ -7,6 +7,7 @@ import json
 import httpx2
 import pytest
 
+from tests.patience import HANGS_S
 from tests.server.models.desk import Desk, desk
 
 SAID = {"messages": [{"role": "user", "content": "Hi."}]}
@@ -65,7 +66,7 @@ async def ask(server: Desk, api: str, more: dict[str, object], *, stream: bool =
         path = path.replace(":generateContent", ":streamGenerateContent?alt=sse")
     elif stream:
         more = {**more, "stream": True}
-    async with httpx2.AsyncClient(base_url=server.url, trust_env=False, timeout=20) as http:
+    async with httpx2.AsyncClient(base_url=server.url, trust_env=False, timeout=HANGS_S) as http:
         return await http.post(path, json={**body, **more}, headers=headers)
 
 

@@ -23,6 +23,7 @@ from actum.core.json import Json, JsonObject
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock, ScriptedApprover, ScriptedModel
 from actum.toolsets.a2a.toolset import A2AToolset
+from tests.endurance import places_to_cut, share
 from tests.toolsets.a2a.remote_servers import ScriptedAgent, scripted_agent
 from tests.toolsets.a2a.test_attacks import answer, news, streams, task
 from tests.toolsets.a2a.test_toolset import ALLOWED, asking, configured, last_result, outcome
@@ -87,13 +88,14 @@ async def cut_agent() -> AsyncIterator[tuple[str, list[bytes]]]:
         yield origin, says
 
 
+@pytest.mark.endurance("src/actum/toolsets/a2a", "src/actum/protocols/a2a")
 async def test_a_stream_that_is_cut_anywhere_gives_the_whole_answer_or_an_error() -> None:
     events: list[Json] = [{"task": task()}, answer("Sunny "), answer("in Oslo."), news(state="COMPLETED")]
     whole = b"".join(map(line_of, events)).replace(b'"artifact": {', b'"append": true, "artifact": {')
     told_of_task = whole.index(b"\n\n")
     wrong: list[str] = []
-    cuts = [("clean", b"\r\n", cut) for cut in range(len(whole) + 1)]
-    cuts += [("abrupt", b"content-length: 100000\r\n\r\n", cut) for cut in range(0, len(whole) + 1, 5)]
+    cuts = [("clean", b"\r\n", cut) for cut in places_to_cut(len(whole))]
+    cuts += [("abrupt", b"content-length: 100000\r\n\r\n", cut) for cut in range(0, len(whole) + 1, share(5, 25))]
     async with cut_agent() as (origin, says), A2AToolset(configured(origin), clock=FakeClock(auto=True)) as toolset:
         for kind, head, cut in cuts:
             says[:] = [head + whole[:cut]]

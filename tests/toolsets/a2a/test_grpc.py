@@ -36,6 +36,7 @@ from actum.toolsets.a2a.connection import A2AConnection, RequestTerms, TaskHandl
 from actum.toolsets.a2a.toolset import A2AToolset
 from actum.transport.egress import Egress, EgressRules
 from tests.cli.test_serve import certificate
+from tests.patience import HANGS_S
 from tests.server.a2a.serving import KnownCallers
 from tests.server.api.house import answering
 from tests.toolsets.a2a.remote_servers import sdk_agent
@@ -197,7 +198,7 @@ async def test_an_agent_that_hangs_by_grpc_is_waited_for_as_long_as_was_said() -
             async with connection.send(handle, silent, RequestTerms(), streams=False) as events:
                 async for _ in events:
                     pass
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANGS_S):
             await odd.cancelled.wait()
 
 

@@ -22,6 +22,7 @@ from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.storage.remote_tasks import RemoteTaskFiles
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.a2a.toolset import A2AToolset
+from tests.patience import HANGS_S
 from tests.toolsets.a2a.remote_servers import Seen, april_agent, scripted_agent, sdk_agent
 
 ALLOWED = Rules(Rule("allow"))
@@ -219,7 +220,7 @@ async def test_a_call_whose_process_was_killed_joins_its_task_and_sends_nothing_
         folder.mkdir()
         async with AGENTS[case]() as (origin, seen):
             asker = await asyncio.create_subprocess_exec(sys.executable, "-c", ASKER, origin, str(folder))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_S):
                 while not [*folder.glob("tasks/*.json")] or not seen.texts:  # noqa: ASYNC110 - another process makes it
                     await asyncio.sleep(0.02)
             asker.kill()

@@ -25,6 +25,7 @@ from actum.toolsets.function.function import (
     tool,
 )
 from tests.effort import effort
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("T1")
 
@@ -292,7 +293,7 @@ async def test_progress_is_told_at_once_and_not_with_the_next_step() -> None:
         yield "ended"
 
     task = asyncio.create_task(run(slow, progress=lambda call, value: told.set()))
-    await asyncio.wait_for(told.wait(), 30)
+    await asyncio.wait_for(told.wait(), HANGS_S)
     gate.set()
     assert (await task).text == "ended"
 
@@ -310,7 +311,7 @@ async def test_a_generator_that_is_cancelled_stops_at_its_next_step_and_cleans_u
             closed.set()
 
     task = asyncio.create_task(run(endless, progress=lambda call, value: told.set()))
-    await asyncio.wait_for(told.wait(), 30)
+    await asyncio.wait_for(told.wait(), HANGS_S)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from actum.toolsets.function.threads import THREADS_MAX, Threads, in_thread
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("T1")
 
@@ -87,5 +88,5 @@ async def main():
 asyncio.run(main())
 print("ended")
 """
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS_S, check=True)
     assert ran.stdout.strip() == "ended"

@@ -27,6 +27,7 @@ from actum.testing import FakeClock, Said, ScriptedModel
 from actum.toolsets.mcp import McpToolset
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.pool import GIVEN_BACK_S
+from tests.patience import HANGS_S
 
 from .test_stdio import children, is_alive, until
 
@@ -262,7 +263,7 @@ async def test_a_server_that_dies_fails_all_its_calls_at_once_and_the_next_is_to
     said: list[Said] = [calls(*["hold"] * 10, "die"), calls("page"), calls("page"), "Done."]
     run = allowed(said, web.toolset(era, clock=clock))
 
-    result = await asyncio.wait_for(run.run("Go"), 60)
+    result = await asyncio.wait_for(run.run("Go"), HANGS_S)
 
     lost, told, after = texts(result)[:11], *texts(result)[11:]
     assert all("lost" in text for text in lost)

@@ -25,6 +25,7 @@ from actum.workflow.load import check_text, read_definition
 from actum.workflow.loose import COZE
 from actum.workflow.text import BadWorkflow, read_text
 from actum.workflow.workflow import Workflow
+from tests.endurance import share
 from tests.workflow.imports.mutation import JUNK, fields_of, places
 
 CORPUS = Path(__file__).parent.parent / "coze"
@@ -582,7 +583,7 @@ MORE_JUNK: list[Json] = [
 ]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(60, 10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_canvas_with_anything_at_any_place_never_breaks_the_import(
     corpus: list[JsonObject], data: st.DataObject

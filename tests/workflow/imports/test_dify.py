@@ -27,6 +27,7 @@ from actum.workflow.load import check_text, read_definition
 from actum.workflow.settings import TemplateNode
 from actum.workflow.text import BadWorkflow, read_text
 from actum.workflow.workflow import Workflow
+from tests.endurance import share
 from tests.workflow.imports.mutation import JUNK, fields_of, places
 
 CORPUS = Path(__file__).parent.parent / "dify"
@@ -94,7 +95,7 @@ def survives(value: JsonObject) -> None:
         assert not check_text(imported.text).problems
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(40, 10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_file_with_anything_at_any_place_never_breaks_the_import(
     corpus: list[JsonObject], data: st.DataObject

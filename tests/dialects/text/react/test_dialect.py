@@ -26,6 +26,7 @@ from tests.dialects.text_corpus import (
     summary,
     tools_of,
 )
+from tests.endurance import places_to_cut
 
 REACT = React()
 TOOLS = tools_of("react")
@@ -53,13 +54,14 @@ def test_steps_are_read_in_all_the_ways_in_which_models_write_them(path: Path) -
 
 
 @pytest.mark.row("S2")
+@pytest.mark.endurance("src/actum/dialects", "tests/corpus")
 @cases("react")
 def test_a_streamed_reply_is_the_same_in_every_cut(path: Path) -> None:
     text = output_of(path)
     whole = read_in([text], REACT, TOOLS)
     assert whole[0] == REACT.decode(text, tools=TOOLS)
     assert read_in(text, REACT, TOOLS) == whole
-    for cut in range(len(text) + 1):
+    for cut in places_to_cut(len(text)):
         assert read_in([text[:cut], text[cut:]], REACT, TOOLS) == whole, cut
 
 

@@ -34,6 +34,7 @@ from tests.dialects.text_corpus import (
 )
 from tests.each import each, each_path
 from tests.effort import effort
+from tests.endurance import places_to_cut, share
 
 DIALECTS = {name: TaggedText(form) for name, form in FORMATS.items()}
 TOOLS = {name: tools_of(name) for name in FORMATS}
@@ -67,13 +68,14 @@ def test_each_output_is_read_as_its_source_says(path: Path) -> None:
 
 @pytest.mark.no_cover
 @pytest.mark.row("S6")
+@pytest.mark.endurance("src/actum/dialects", "tests/corpus")
 @per_dialect
 def test_a_streamed_output_is_the_same_in_every_cut(name: str) -> None:
     for path in sorted((CORPUS / name).glob("*.txt")):
         text, dialect, tools = output_of(path), dialect_of(path), TOOLS[name]
         whole = read_in([text], dialect, tools)
         assert whole[0] == dialect.decode(text, tools=tools), path.stem
-        for cut in range(len(text) + 1):
+        for cut in places_to_cut(len(text)):
             assert read_in([text[:cut], text[cut:]], dialect, tools) == whole, (path.stem, cut)
         for size in (1, 2, 3, 7):
             assert read_in(chunks(text, size), dialect, tools) == whole, (path.stem, size)
@@ -148,7 +150,7 @@ TYPED_CALLS = st.lists(
 
 @pytest.mark.no_cover
 @per_dialect
-@settings(max_examples=40)
+@settings(max_examples=share(40, 10))
 @given(said=TYPED_CALLS, places=cuts)
 def test_a_written_reply_is_read_back_in_any_cut(name: str, said: list[ToolCall], places: list[int]) -> None:
     dialect = DIALECTS[name]
@@ -202,7 +204,7 @@ FRAGMENTS = {
 
 @pytest.mark.no_cover
 @per_dialect
-@settings(max_examples=80)
+@settings(max_examples=share(80, 20))
 @given(data=st.data())
 def test_any_text_reads_the_same_in_any_cut(name: str, data: st.DataObject) -> None:
     text = data.draw(FRAGMENTS[name])
@@ -509,6 +511,7 @@ ONE_MEANING = {
 
 
 @pytest.mark.row("S6", "C1")
+@pytest.mark.endurance("src/actum/dialects")
 def test_a_python_call_with_two_meanings_is_never_complete_and_prose_behind_the_list_stays_prose() -> None:
     for name, (opening, closing) in {
         "lfm2": ("<|tool_call_start|>[", "]<|tool_call_end|>"),
@@ -525,7 +528,7 @@ def test_a_python_call_with_two_meanings_is_never_complete_and_prose_behind_the_
             assert first.arguments == {"cwd": "first"}, (name, call)
             assert second.complete is (call in ONE_MEANING), (name, call)
             assert second.arguments == ONE_MEANING.get(call, {}), (name, call)
-            for cut in range(len(text) + 1):
+            for cut in places_to_cut(len(text)):
                 assert read_in([text[:cut], text[cut:]], DIALECTS[name], [SHELL]) == whole, (name, call, cut)
         prose = DIALECTS[name].decode(f"{opening}bash(command='ls'){closing} I listed it.", tools=[SHELL])
         assert prose.text == "I listed it."

@@ -22,6 +22,7 @@ from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_servers.behind import QUESTIONS, TOOLS, VISIT
 from tests.mcp_service import served
+from tests.patience import HANGS_S
 from tests.server_process import running
 
 from ...gateways import (
@@ -288,7 +289,7 @@ async def test_a_call_that_is_cancelled_in_front_is_cancelled_behind(
         await somebody.news.wait()
         asking.cancel()
         await asyncio.wait([asking])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while (await counted(one)).get("cancelled", 0) == before:
                 continue
 
@@ -321,7 +322,7 @@ async def test_a_client_hears_of_what_changes(front: McpEra, back: McpEra, gatew
             ("notifications/tools/list_changed", None),
             ("notifications/resources/updated", "memo://today"),
         }
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while not wanted <= told:
                 await one.request("tools/call", call("change"))
                 while not heard.empty():
@@ -336,12 +337,12 @@ async def test_a_server_is_told_when_nobody_listens_to_a_resource_any_more(
         async with client(gateways["modern"], front) as one:
             await one.facts()
             one.listen(["memo://later"])
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANGS_S):
                 while ["memo://later"] not in await listened(other):
                     continue
             if front == "legacy":  # of one that goes it is not known before long that it has gone
                 await one.request("resources/unsubscribe", {"uri": "memo://later"})
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while ["memo://later"] in await listened(other):
                 continue
 
@@ -351,10 +352,10 @@ async def test_a_server_with_a_handshake_is_told_too_when_nobody_listens_any_mor
         async with client(gateways["legacy"], "modern") as one:
             await one.facts()
             one.listen(["memo://later"])
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANGS_S):
                 while "resources/subscribe" not in await counted(other):
                     continue
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while "without memo://later" not in await counted(other):
                 continue
 
@@ -366,7 +367,7 @@ async def test_a_server_hears_that_a_client_has_other_directories_and_may_ask_fo
     async with client(gateways["legacy"], "legacy") as one:
         await one.request("tools/call", call("where"), caller=somebody)
         await one.roots_changed(somebody)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while not (told := (await seen(one))["roots"]):
                 continue
 
@@ -386,7 +387,7 @@ async def test_a_client_that_sent_its_user_to_a_page_hears_when_that_is_done_and
         await other.request("tools/call", call("odd", at={"x": 1}), caller=somebody)
         await one.request("tools/call", call("visit"), caller=somebody)
         await other.request("tools/call", call("visited"), caller=somebody)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_S):
             while (told := await heard.get())[0] != VISITED:
                 continue
 
@@ -523,6 +524,6 @@ async def test_what_a_server_logs_outside_of_any_request_is_passed_on_from_the_w
     ):
         assert (await front.facts()).capabilities["prompts"] == {}
         await front.list_all("tools/list")
-        await asyncio.wait_for(enough.wait(), 20)
+        await asyncio.wait_for(enough.wait(), HANGS_S)
     assert heard[0] == {"level": "warning", "logger": "talker", "data": {"heard": "warning"}, "x-more": 1}
     assert all(isinstance(each, dict) and each["level"] == "warning" for each in heard)

@@ -28,6 +28,7 @@ from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.toolset import McpToolset
 from tests.conformance.gateway import Names
+from tests.patience import HANGS_S
 from tests.toolsets.mcp.test_stdio import children, odd, until
 from tests.web import serving
 
@@ -48,7 +49,7 @@ async def front(server: McpServer, era: McpEra) -> AsyncIterator[tuple[McpConnec
     heard: list[str] = []
     app = McpGateway([server], policy=Rules(default="allow")).app()
     async with (
-        asyncio.timeout(60),
+        asyncio.timeout(HANGS_S),
         serving(app) as origin,
         client(f"{origin}/mcp", era, changed=lambda method, params: heard.append(method)) as one,
     ):
@@ -124,7 +125,7 @@ async def test_each_user_reaches_the_server_by_their_own_secret_and_process() ->
         return {"KEY": f"key-of-{user.principal}"}
 
     gateway = McpGateway([server], policy=Rules(default="allow"), secrets=secrets)
-    async with asyncio.timeout(60), serving(gateway.app(access=Access(verifier=Names()))) as origin:
+    async with asyncio.timeout(HANGS_S), serving(gateway.app(access=Access(verifier=Names()))) as origin:
         answers: dict[str, set[str]] = {}
         for user in ("ada", "bob", "ada", "bob"):
             async with client(f"{origin}/mcp", "legacy", token=user * 3) as one:
@@ -155,7 +156,7 @@ async def test_two_tenants_users_of_one_name_have_their_own_secret_process_and_a
             of_tenant.approve(server.identity, by="op")
             await toolset.approve(by="op")
     gateway = McpGateway([server], policy=Rules(default="allow"), secrets=secrets, pins=pins)
-    async with asyncio.timeout(60), serving(gateway.app(access=Access(verifier=TenantsOfAnn()))) as origin:
+    async with asyncio.timeout(HANGS_S), serving(gateway.app(access=Access(verifier=TenantsOfAnn()))) as origin:
         processes: dict[str, set[str]] = {}
         for tenant in ("north", "south", "north", "south"):
             async with client(f"{origin}/mcp", "legacy", token=tenant) as one:
