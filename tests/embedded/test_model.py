@@ -24,6 +24,7 @@ from tests.embedded.harness import (
     named,
     tools,
 )
+from tests.endurance import share
 
 pytestmark = pytest.mark.row("L5")
 
@@ -200,12 +201,13 @@ async def test_two_turns_of_anything_are_answered(first: str, second: str) -> No
 
 
 @pytest.mark.no_cover
+@pytest.mark.endurance("src/actum_embedded")
 @pytest.mark.parametrize(
     ("said", "longest"),
     [
-        ("weather in Paris and ", 10_000),  # these two are the most work for each letter
-        ("北京和", 10_000),
-        *((said, 40_000) for said in ("1+", "(", "a.", "a/", "1,000,", "一百", '"', "@", "Ada ", " ")),
+        ("weather in Paris and ", share(10_000, 2_000)),  # these two are the most work for each letter
+        ("北京和", share(10_000, 2_000)),
+        *((said, share(40_000, 4_000)) for said in ("1+", "(", "a.", "a/", "1,000,", "一百", '"', "@", "Ada ", " ")),
     ],
 )
 async def test_a_message_four_times_as_long_is_at_most_about_four_times_the_work(said: str, longest: int) -> None:
