@@ -342,6 +342,8 @@ HELP = {
     "Only tasks accepted from then on: 24h, 90d, 2026-11-01.": "只列出此后受理的任务：24h、90d、2026-11-01。",
     "Only tasks accepted before then.": "只列出此前受理的任务。",
     "Only tasks on behalf of this user.": "只列出代表这个用户的任务。",
+    "The name of a workflow.": "工作流的名称。",
+    "The tenant that is meant. Default: none.": "针对哪个租户。默认：没有租户。",
     "Print the whole result of a task.": "输出一个任务的完整结果。",
     "Show a task: its state, progress, attempts and result.": "查看一个任务：状态、进度、各次尝试和结果。",
     "Wait so long at most. Default: until the task has ended.": "最多等待这么多秒。默认等到任务结束。",

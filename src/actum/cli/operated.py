@@ -40,6 +40,12 @@ ROWS = 20
 """So many items of a list are shown, where nobody says how many."""
 
 
+MeantTenantFlag = Annotated[
+    str | None, typer.Option("--tenant", metavar="NAME", help="The tenant that is meant. Default: none.")
+]
+"""The tenant of a command that makes or changes something."""
+
+
 def add_commands(app: typer.Typer, operations: Sequence[Operation]) -> Operated:
     """Add the command of each operation that has one.
 
@@ -297,7 +303,8 @@ class _Typed:
             )
             default = inspect.Parameter.empty if field.is_required else False if field.kind is bool else None
             made.append(_parameter(field.name, field.kind, about, default))
-        for name, kind, default in (("tenant", TenantFlag, None), ("as_json", JsonFlag, False)):
+        tenant = TenantFlag if self._pages or self._command.found_by is not None else MeantTenantFlag
+        for name, kind, default in (("tenant", tenant, None), ("as_json", JsonFlag, False)):
             made.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
         made.append(inspect.Parameter("journal", inspect.Parameter.KEYWORD_ONLY, default="", annotation=JournalFlag))
         return made

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -244,27 +244,6 @@ def rollback_workflow(
             return await opened.workflows.rollback(name, number, opened.tools, by=who())
 
     _tell_published(terminal, asyncio.run(command()), as_json=as_json)
-    return DONE
-
-
-def unpublish_workflow(
-    name: NameArgument, tenant: ShelfTenantFlag = "", as_json: JsonFlag = False, journal: JournalFlag = ""
-) -> int:
-    """Take a workflow out of use: nothing new begins with it. Runs under way keep the version they began with."""
-    settings, terminal = options.read(journal=journal), Terminal()
-
-    async def command() -> tuple[Publication, Sequence[str]]:
-        async with open_shelf(settings, terminal, said(tenant)) as opened:
-            return await opened.workflows.unpublish(name, by=who())
-
-    was, used_by = asyncio.run(command())
-    if as_json:
-        terminal.json({"number": was.number, "used_by": list(used_by)})
-        return DONE
-    text = "{name}@{number} is no longer in use; to publish it anew: actum workflow rollback {name} {number}"
-    terminal.text(tr(text, name=was.name, number=was.number))
-    for other in used_by:
-        terminal.note(tr("{other} uses {name}: its nodes that call it fail from now on.", other=other, name=was.name))
     return DONE
 
 

@@ -16,6 +16,7 @@ from ..core.errors import InvalidArguments, UnknownName, UsageError
 from ..core.interfaces import Model
 from ..core.json import JsonObject, JsonProblem, parse
 from ..core.tool import Tool
+from ..server.api.workflows.versions import OPERATIONS as WORKFLOWS
 from ..workflow.drawing import dot, mermaid, svg
 from ..workflow.graph import Definition
 from ..workflow.load import read_definition
@@ -25,6 +26,7 @@ from .approve import TerminalApprover
 from .call import read_arguments
 from .exit_codes import DONE, MISUSED
 from .importing import import_workflow
+from .operated import add_commands
 from .options import ConversationFlag, JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import failure_words, report_workflow, wait_along
 from .shelf import ShelfTenantFlag, SourceArgument
@@ -34,7 +36,7 @@ from .show.trace import Trace
 app = typer.Typer(no_args_is_help=True, help="Carry out workflows, check them, draw them, publish them.")
 app.command("publish")(shelf.publish_workflow)
 app.command("rollback")(shelf.rollback_workflow)
-app.command("unpublish")(shelf.unpublish_workflow)
+add_commands(app, WORKFLOWS)
 app.command("versions")(shelf.list_versions)
 app.command("list")(shelf.list_workflows)
 app.command("show")(shelf.show_workflow)

@@ -9,9 +9,11 @@ from contextlib import asynccontextmanager
 from ..core.clock import SystemClock
 from ..runs.runner import Runner
 from ..server.api.api import Api, GivenAgents, Tasking
+from ..server.workflows import GivenWorkflows
 from .journals import open_journal
 from .settings import Settings
 from .task_queue import open_queue
+from .workflows import WorkflowParts, shelf_of_tenant
 
 
 @asynccontextmanager
@@ -28,6 +30,8 @@ async def open_application(settings: Settings) -> AsyncIterator[Api]:
     journal = open_journal(settings, os.environ)
     try:
         runner = Runner(journal=journal)
-        yield Api(runner, GivenAgents({}), SystemClock(), Tasking(open_queue(settings, journal)))
+        published = WorkflowParts(settings=settings, tools=(), journal=journal)
+        workflows = GivenWorkflows({}, lambda tenant: shelf_of_tenant(published, tenant=tenant))
+        yield Api(runner, GivenAgents({}), SystemClock(), Tasking(open_queue(settings, journal)), workflows)
     finally:
         await journal.close()

@@ -418,12 +418,28 @@ async def published_workflows(parts: WorkflowParts, *, tenant: str = "", name: s
         UsageError: the journal keeps no shelf.
     """
 
+    listed = await list_tools(parts.tools, parts.settings.tool_labels)
+    return shelf_of_tenant(parts, tenant=tenant, name=name, tools=listed)
+
+
+def shelf_of_tenant(
+    parts: WorkflowParts, *, tenant: str, name: str = "", tools: Sequence[Tool] = ()
+) -> PublishedWorkflows:
+    """The same, where the definitions of the tools are known.
+
+    Args:
+        parts, tenant, name: as for `published_workflows`.
+        tools: the tools; none for what only reads or takes out of use.
+
+    Raises:
+        UsageError: the journal keeps no shelf.
+    """
+
     def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
         return parts.workflow(definition, used=used, version=version, uses=uses, name="" if version else name)
 
-    listed = await list_tools(parts.tools, parts.settings.tool_labels)
     means = partial(meaning_of, parts.settings)
-    return PublishedWorkflows(parts.journal, make, tools=listed, tenant=tenant, means=means)
+    return PublishedWorkflows(parts.journal, make, tools=tools, tenant=tenant, means=means)
 
 
 def meaning_of(settings: Settings, name: str) -> str:

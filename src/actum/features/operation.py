@@ -14,6 +14,7 @@ from msgspec import Struct
 from ..core.identity import Identity
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
+from ..core.stores import Stores
 from .command import Command
 
 Body = TypeVar("Body", covariant=True)
@@ -104,6 +105,10 @@ class Application(Protocol):
     @property
     def journal(self) -> Journal:
         """The journal."""
+
+    @property
+    def stores(self) -> Stores:
+        """The tables of features, beside the journal."""
 
     @property
     def clock(self) -> Clock:

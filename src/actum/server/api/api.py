@@ -23,6 +23,7 @@ from ...core.identity import Identity, Usable
 from ...core.interfaces import Clock, Facts
 from ...core.message import UserMessage
 from ...core.record import Started, new_id
+from ...core.stores import Stores
 from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...core.tool import Tool
 from ...core.user import User
@@ -143,6 +144,11 @@ class Api:
         tasking = tasking or Tasking(TaskQueue(runner.journal, clock=clock, can_build=lambda _: False))
         self.tasks = tasking.queue
         self._tasking = tasking
+
+    @property
+    def stores(self) -> Stores:
+        """The tables of features, beside the journal."""
+        return self.journal.stores
 
     # Tasks ------------------------------------------------------------------------------------------------------------
 

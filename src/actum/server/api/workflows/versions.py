@@ -7,11 +7,14 @@ workflows of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ....core.call import Problem
 from ....core.errors import UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.shelf import Publication, ShelfDraft, ShelfStore, ShelfVersion, StaleDraft, checked_name
 from ....core.worker_thread import off_loop
+from ....features.command import AnswerText, Command
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
 from ....workflow.difference import difference
@@ -101,8 +104,18 @@ async def unpublish(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     try:
         was, used_by = await shelf.unpublish(name, by=who.principal, key_id=who.key_id)
     except UnknownName:
-        raise not_found("publication") from None
+        raise Refusal(404, "not_found", f"There is no published workflow {name!r}.") from None
     return ApiReply(UnpublishedWorkflow(number=was.number, used_by=tuple(used_by)))
+
+
+def _unpublished(answer: UnpublishedWorkflow, names: Mapping[str, str]) -> list[AnswerText]:
+    """What a person is told of a workflow that was taken out of use."""
+    again = "{name}@{number} is no longer in use; to publish it anew: actum workflow rollback {name} {number}"
+    fails = "{other} uses {name}: its nodes that call it fail from now on."
+    return [
+        AnswerText(again, values={**names, "number": answer.number}),
+        *(AnswerText(fails, values={**names, "other": other}, is_note=True) for other in answer.used_by),
+    ]
 
 
 async def list_versions(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
@@ -302,6 +315,12 @@ OPERATIONS: tuple[Operation, ...] = (
             )
         },
         handler=unpublish,
+        command=Command(
+            words=("workflow", "unpublish"),
+            help="Take a workflow out of use: nothing new begins with it. Runs under way keep the version they began "
+            "with.",
+            show=_unpublished,
+        ),
     ),
     Operation(
         id="listVersions",
