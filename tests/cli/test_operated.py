@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Annotated, Literal
 import pytest
 import typer
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
 from actum.cli.operated import group_of
@@ -274,6 +276,30 @@ def test_an_answer_is_told_field_by_field_and_may_say_how_the_command_ends(app: 
         ["at", "0.0"],
     ]
     assert isinstance(typed(app, "add", "taken", "--journal", "memory").exception, Refusal)
+
+
+class Odd(Struct, frozen=True, forbid_unknown_fields=True):
+    """A body.
+
+    Attributes:
+        journal: means something else in every command.
+    """
+
+    journal: str = ""
+
+
+def test_an_operation_that_can_not_be_a_command_is_refused_by_its_name() -> None:
+    odd = Command(words=("bookmarks", "odd"))
+    for command, told in (
+        (odd, "the operation addBookmark can not be a command: 'journal' means something else in every command"),
+        (replace(odd, arguments=("nope",), options=HIDDEN), "has a field 'nope'"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(told)):
+            group_of([replace(SHELF[1], body=Odd, command=command)], "Odd.")
+    group_of([replace(SHELF[1], body=Odd, command=replace(odd, options=HIDDEN))], "Odd.")
+
+
+HIDDEN = {"journal": CommandOption(is_hidden=True)}
 
 
 def test_the_user_of_this_machine_asks_as_an_administrator_of_one_tenant_or_of_all(app: typer.Typer) -> None:

@@ -258,6 +258,12 @@ MESSAGES = {
     "there is a run {wanted} already: use resume() to go on with it": (
         "运行 {wanted} 已经存在：继续它请用 `actum resume`"
     ),
+    "the operation {operation} can not be a command: {name} means something else in every command; hide the field": (
+        "操作 {operation} 不能成为命令：{name} 在每个命令中另有含义，请隐藏这个字段"
+    ),
+    "the operation {operation} can not be a command: neither its query nor its body has a field {name}": (
+        "操作 {operation} 不能成为命令：它的查询参数和请求体都没有字段 {name}"
+    ),
     "{count} {noun}s begin with {named}: write more of the id": (
         "有 {count} 个 {noun} 的编号以 {named} 开头：请多写几位"
     ),

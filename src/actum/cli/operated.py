@@ -33,6 +33,9 @@ from .show import moments
 from .show.terminal import Terminal, said, who
 
 ALL = 1_000_000_000
+OWN_OPTIONS = ("tenant", "as_json", "json", "journal", "help")
+"""The options that every command has."""
+
 COMPLETED = 100
 """So many things at most are offered when a shell completes the name of one."""
 
@@ -254,6 +257,25 @@ class _Typed:
         shape = [each for each in (operation.query, operation.body) if each is not None]
         self._fields = {field.name: field for kind in shape for field in _fields(kind, command.options)}
         self._pages = self._fields.pop("cursor", None) is not None
+        self._check()
+
+    def _check(self) -> None:
+        """Raises:
+        UsageError: the command can not be made; the message says why.
+        """
+        operation, shown = self._operation, {name for name, field in self._fields.items() if not field.option.is_hidden}
+        taken = sorted(shown & {*OWN_OPTIONS, *operation.names})
+        unknown = sorted({*self._command.arguments, *self._command.options} - {*self._fields, "cursor"})
+        if taken:
+            raise UsageError(
+                f"the operation {operation.id} can not be a command: {taken[0]!r} means something else in every "
+                "command; hide the field"
+            )
+        if unknown:
+            raise UsageError(
+                f"the operation {operation.id} can not be a command: neither its query nor its body has a field "
+                f"{unknown[0]!r}"
+            )
 
     def function(self) -> Callable[..., int]:
         """The function that Typer makes the command of."""
