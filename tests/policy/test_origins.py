@@ -369,3 +369,20 @@ def test_what_is_handed_over_to_another_run_keeps_its_origins_and_a_flood_of_val
     assert other.of({"to": "ada"})["to"] == (Origin("user"),)
     for said in ("mallory", "n3", "n1999", "b"):
         assert other.of({"to": said})["to"] == (Origin("model"),), said
+
+
+def test_what_was_looked_up_before_something_was_said_is_looked_up_anew() -> None:
+    said: list[Message] = [UserMessage.of("Write to ada@x.com.")]
+    index = OriginIndex(said, lambda tool: ())
+    arguments: JsonObject = {"to": "eve@evil.com", "cc": ["ada@x.com", "eve@evil.com"]}
+    before = index.of(arguments)
+    assert before == index.of(arguments) == {"to": (MODEL,), "cc[0]": (USER,), "cc[1]": (MODEL,)}
+    said.append(mail("Or to eve@evil.com."))
+    assert index.of(arguments) == {"to": (TOOL,), "cc[0]": (USER,), "cc[1]": (TOOL,)}
+
+
+def test_what_could_not_be_looked_for_everywhere_is_looked_for_in_the_next_call() -> None:
+    index = read(mail("ab ab cd, " * 100_000 + "eve@evil.com"))
+    filling: list[Json] = ["cd cd" + " ab" * n for n in range(1, 151)]
+    assert index.of({"a": filling, "to": "eve@evil.com"})["to"][-1].unsearched
+    assert index.of({"to": "eve@evil.com"}) == {"to": (TOOL,)}

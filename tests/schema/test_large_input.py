@@ -205,17 +205,17 @@ def test_in_a_large_list_what_mends_the_first_items_mends_all_and_nothing_else()
 
 
 def test_a_rule_that_reads_origins_denies_a_call_whose_values_could_not_all_be_looked_for() -> None:
-    said = OriginIndex([ToolMessage("fetch", ToolResult("1", (TextPart("ab ab cd, " * 100_000 + "eve@evil.com"),)))],
-                       lambda _: ())  # fmt: skip
+    fetched = ToolMessage("fetch", ToolResult("1", (TextPart("ab ab cd, " * 100_000 + "eve@evil.com"),)))
     policy = Rules(Rule("deny", when="origins.to.exists(o, o.source == 'tool')"), default="allow")
-    facts = Facts(principal="ada", origins=said.of)
     send = Tool(name="send", description="Sends.", parameters={"type": "object"})
-    fillings: tuple[JsonObject, ...] = ({}, {"a": ["cd cd ab"] * 150})  # which stands nowhere
+    fillings: tuple[JsonObject, ...] = ({}, {"a": ["cd cd" + " ab" * n for n in range(1, 151)]})  # which stand nowhere
     for filling in fillings:
+        said = OriginIndex([fetched], lambda _: ())
         arguments: JsonObject = {**filling, "to": "eve@evil.com"}
         call = ToolCall("1", "send", arguments)
-        assert policy.decide(send, call, facts).verdict == "deny", len(filling)
+        assert policy.decide(send, call, Facts(principal="ada", origins=said.of)).verdict == "deny", len(filling)
         assert said.of(arguments)["to"][-1].unsearched is bool(filling)
+    facts = Facts(principal="ada", origins=OriginIndex([fetched], lambda _: ()).of)
     assert policy.decide(send, ToolCall("1", "send", {"to": "nobody@here.com"}), facts).verdict == "allow"
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from ..call.resolve import Catalog
 from ..call.shown import without_secrets
-from ..core.budget import ZERO, Price, Used
+from ..core.budget import ZERO, Price
 from ..core.call import ToolResult
 from ..core.cancellation import apart
 from ..core.errors import ContextOverflow, ReplayDiverged
@@ -141,11 +141,9 @@ class Driver(Struct, kw_only=True, dict=True):
         paths_of = run.path.catalog.secret_paths
         self._reply_number = write_reply(context.journal, context.run_id, run.state, record, paths_of)
         self._show(reply)
-        run.usage += reply.usage
-        tokens = reply.usage.total_tokens
-        context.budget.add(0, tokens, cost)
-        run.count(Used(tokens=tokens, cost=cost))
-        run.tell(ReplyFinished(run.state.shown.get(self._reply_number, reply), seconds, left_out))
+        run.count_reply(reply.usage, cost)
+        if context.emit is not None:
+            context.emit(ReplyFinished(run.state.shown.get(self._reply_number, reply), seconds, left_out))
         return ModelAnswered(reply, record.elapsed, cost)
 
     async def _answered(self, request: Request) -> Reply:
@@ -191,7 +189,7 @@ class Driver(Struct, kw_only=True, dict=True):
 
     def _show(self, reply: Reply) -> None:
         """The reply is going to be part of the conversation: what is written down of that has no secret values."""
-        if self.run.state.shown and (shown := self.run.state.shown.get(self._reply_number)) is not None:
+        if shown := self.run.state.shown.get(self._reply_number):
             self.transcript.show_as(reply, shown)
 
     def _intention(self, tools: str) -> str:
@@ -209,7 +207,8 @@ class Driver(Struct, kw_only=True, dict=True):
     async def _notice_tools(self) -> None:
         """Before the model is asked: tools may have come and gone."""
         catalog = await self.relist()
-        self.run.path.use(catalog)
+        if catalog is not self.run.path.catalog:
+            self.run.path.use(catalog)
         if catalog.digest == self._tools:
             return
         self._tools = catalog.digest

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import msgspec
+from msgspec import Struct
 
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.json import JsonObject
@@ -59,23 +60,20 @@ def outcome_of(result: ToolResult) -> str:
     return f"{error.code}: {error.message.replace(error.reference or chr(0), '')}"
 
 
-class _Steps:
+class _Steps(Struct):
     """In how many steps a call gave a result.
 
     Attributes:
         key: of the call.
         came: the result.
+        last: the latest of the steps.
         count: how many steps.
-        last: the latest of them.
     """
 
-    __slots__ = ("came", "count", "key", "last")
-
-    def __init__(self, key: CallKey, came: str, step: int) -> None:
-        self.key = key
-        self.came = came
-        self.count = 1
-        self.last = step
+    key: CallKey
+    came: str
+    last: int
+    count: int = 1
 
     def add(self, step: int) -> None:
         """The call gave the result in this step, too."""
@@ -159,7 +157,7 @@ class Repeats:
             self._told.add(_loose(key))
 
 
-class _Row:
+class _Row(Struct):
     """Steps in a row in which the calls of a tool all gave the same.
 
     Attributes:
@@ -168,12 +166,9 @@ class _Row:
         calls: how many calls they had.
     """
 
-    __slots__ = ("calls", "came", "steps")
-
-    def __init__(self, came: str, steps: int, calls: int) -> None:
-        self.came: str | None = came
-        self.steps = steps
-        self.calls = calls
+    came: str | None
+    steps: int = 0
+    calls: int = 0
 
 
 class SameResults:
@@ -200,7 +195,7 @@ class SameResults:
         if row is None:
             row = self._rows.get(name)
             if row is None or row.came != came:
-                row = _Row(came, 0, 0)
+                row = _Row(came)
             row.steps += 1
             self._now[name] = row
         elif row.came != came:

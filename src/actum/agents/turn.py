@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Generator, Sequence
 from decimal import Decimal
-from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -151,7 +150,7 @@ def turn(
         waiting = tuple({each.id: each for each in outcome.results if isinstance(each, Pending)}.values())
         if waiting:
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
-        results = cast(Sequence[ToolResult], outcome.results)
+        results: Sequence[ToolResult] = outcome.results  # type: ignore[assignment]  # none waits
         transcript.extend(watch.hear(calls, results, refusals))
         handed = _handed_over(calls, results, answers, check)
         if handed is not None:

@@ -50,21 +50,6 @@ def checked(result: ToolResult, plan: Plan) -> ToolResult:
     return result
 
 
-def size_of(result: ToolResult) -> int:
-    """How much there is to look through in a result, in characters or bytes; 0 where it is no value."""
-    texts = sum([len(part.text) for part in result.content if isinstance(part, TextPart)])
-    if result.error is not None:
-        texts += len(result.error.message)
-    if isinstance(result.structured, str):
-        return texts + len(result.structured)
-    if not isinstance(result.structured, _NESTED):
-        return texts
-    try:
-        return texts + len(msgspec.json.encode(result.structured))
-    except (TypeError, ValueError, RecursionError):
-        return 0
-
-
 def with_note(result: ToolResult, call: ToolCall) -> ToolResult:
     """The model hears with which arguments a person had its call made."""
     if result.error is not None:

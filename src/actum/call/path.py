@@ -25,7 +25,7 @@ import msgspec
 from msgspec import UNSET
 
 from ..core.budget import NOTHING
-from ..core.call import Effect, TextPart, ToolCall, ToolResult
+from ..core.call import TEXTLESS, Effect, TextPart, ToolCall, ToolResult, size_of
 from ..core.cancellation import Waiting, begin, cancellable, finish
 from ..core.errors import (
     CallCancelled,
@@ -65,14 +65,13 @@ from .limits.limits import Limits
 from .limits.meters import RateLimit, RateLimiters, acquire
 from .limits.retry import delay
 from .noting import NoteWriter
-from .outcome import checked, copy_arguments, raise_waiting, size_of, translate, where, with_note
+from .outcome import checked, copy_arguments, raise_waiting, translate, where, with_note
 from .plan import Plan, PolicyInputs, check_of, decide, denied
 from .resolve import Catalog
 from .scope import RunContext
 
 log = logging.getLogger("actum.call")
 
-_SMALL = frozenset({bool, int, float, type(None)})
 _NOT_JAILED = "The tool {} runs in no jail, and the operator limits it by ToolLimits({}), which only a jail can hold."
 _WAS_DONE = "This call was made; what it returned is not known."
 _WAS_NOT_DONE = "The program was interrupted before this call happened. It was not made."
@@ -736,7 +735,7 @@ class CallPath:
         Raises:
             ResourceLimit: it is larger than a result may be.
         """
-        if type(result.structured) in _SMALL and not result.content and result.error is None:
+        if type(result.structured) in TEXTLESS and not result.content and result.error is None:
             return 0
         bound = self.catalog.get(call.name)
         reading = bound is not None and isinstance(bound.toolset, ResultReader)

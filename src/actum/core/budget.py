@@ -232,9 +232,9 @@ class Budget:
 
     def exhausted_above(self) -> str:
         """The limit of a run above that is used up; empty when there is none."""
-        if self.above is None:
-            return "calls" if self._is_used_up_outside() else ""
-        return self.above.exhausted()
+        if self.above is not None:
+            return self.above.exhausted()
+        return "calls" if self.way.calls is not None and self._is_used_up_outside() else ""
 
     def exhausted(self) -> str:
         """The limit of this run, or of one above, that is used up; empty when there is none."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from .json import Json, JsonObject, dumps, same
@@ -155,6 +156,10 @@ def repeats(calls: Sequence[ToolCall]) -> list[int]:
     return [place for place in range(1, len(calls)) if place != one]
 
 
+TEXTLESS = frozenset({int, float, bool, type(None), type(UNSET)})
+"""The types of structured values that hold no text."""
+
+
 class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=False):
     """What a call came to: content for the model, a structured value, or a failure.
 
@@ -188,3 +193,18 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
     def media(self) -> tuple[MediaPart, ...]:
         """The media in the content."""
         return tuple([part for part in self.content if isinstance(part, MediaPart)])
+
+
+def size_of(result: ToolResult) -> int:
+    """How much there is to look through in a result, in characters or bytes; 0 where it is no value."""
+    size = 0 if result.error is None else len(result.error.message)
+    for part in result.content:
+        size += len(part.text) if isinstance(part, TextPart) else 0
+    if type(result.structured) in TEXTLESS:
+        return size
+    if isinstance(result.structured, str):
+        return size + len(result.structured)
+    try:
+        return size + len(msgspec.json.encode(result.structured))
+    except (TypeError, ValueError, RecursionError):
+        return 0

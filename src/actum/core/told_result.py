@@ -14,7 +14,7 @@ import re
 
 from msgspec import UNSET, structs
 
-from .call import TextPart, ToolResult
+from .call import TEXTLESS, TextPart, ToolResult
 from .json import Json, dumps
 from .visible import visible
 
@@ -24,7 +24,6 @@ _MARK = re.compile(
     r"|\[(?=/?(?:INST|TOOL_RESULTS|TOOL_CALLS|AVAILABLE_TOOLS|SYSTEM_PROMPT)\])",
     re.IGNORECASE,
 )
-_PLAIN = frozenset({int, float, bool, type(None), type(UNSET)})
 
 
 def told_text(text: str) -> str:
@@ -39,7 +38,7 @@ def told_text(text: str) -> str:
 
 def told_result(result: ToolResult) -> ToolResult:
     """A result as a model is told it; the same object where that changes nothing."""
-    if type(result.structured) in _PLAIN and not result.content and result.error is None:
+    if type(result.structured) in TEXTLESS and not result.content and result.error is None:
         return result
     content = tuple([TextPart(told_text(part.text)) if isinstance(part, TextPart) else part for part in result.content])
     structured = result.structured

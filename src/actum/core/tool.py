@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -100,17 +101,14 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         if not isinstance(self.parameters, Mapping) or self.parameters.get("type", "object") != "object":
             raise BadTool(f"tool {self.name!r}: parameters must be the JSON Schema of an object")
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the definition, hexadecimal: two tools with this in common are the same to a model and a
         policy.
         """
-        known: str | None = self.__dict__.get("digest_")
-        if known is None:
-            known = self.__dict__["digest_"] = hashlib.sha256(_sorted.encode(self)).hexdigest()
-        return known
+        return hashlib.sha256(_sorted.encode(self)).hexdigest()
 
-    @property
+    @cached_property
     def reads_only(self) -> bool:
         """It is declared to change nothing."""
         return self.effects is not None and self.effects <= {"read"}

@@ -21,7 +21,7 @@ from threading import Lock
 import msgspec
 from msgspec import UNSET
 
-from ..core.call import TextPart
+from ..core.call import TextPart, size_of
 from ..core.errors import ToolError
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
@@ -93,6 +93,7 @@ class OriginIndex:
         self._relied_on = _Said(self._places)  # looked in first: results of tools must not push the user's words out
         self._rest = _Said(self._places)
         self._lookups_left = 0
+        self._known: dict[str, tuple[Origin, ...]] = {}  # of texts looked up since something was said
         self._unread = sum([len(dumps(call.arguments)) for request in requests for call in request.calls])
         self._requests = tuple(requests)  # read when they are first needed, which a refused call never does
 
@@ -102,7 +103,8 @@ class OriginIndex:
         if self._sized != len(self._messages):
             new = self._messages[self._sized :]
             self._sized += len(new)
-            self._unread += sum(map(_size_of, new))
+            for message in new:
+                self._unread += _size_of(message)
         return self._unread
 
     def take_apart(self) -> None:
@@ -116,52 +118,58 @@ class OriginIndex:
                 self._read(message)
             self._seen += len(new)
             self._unread = 0
+            if new or requests:
+                self._known = {}
 
     def of(self, arguments: JsonObject) -> Origins:
         """The origins of each value in the arguments of a call, by its path."""
         self.take_apart()
+        known = self._known
         self._lookups_left = LOOKUPS_MAX
         self._places.left = PLACES_OF_CALL_MAX
         found: Origins = {}
         leaves_left = LEAVES_MAX
         for name, value in arguments.items():
-            if leaves_left <= 0:
-                _add(found, name, _UNSEARCHED)
-            elif isinstance(value, _NESTED):
-                for path, inner in leaves(value, name):
-                    if leaves_left <= 0:
-                        _add(found, name, _UNSEARCHED)
-                        break
-                    _add(found, path, self._looked_for(inner))
-                    leaves_left -= 1
-            else:
-                _add(found, name, self._looked_for(value))
+            for path, leaf in leaves(value, name) if isinstance(value, _NESTED) else ((name, value),):
+                if not leaves_left:
+                    found[name] = (*found.get(name, ()), *_UNSEARCHED)
+                    break
                 leaves_left -= 1
+                origins = self._looked_for(leaf, known)
+                if path in found:
+                    origins = tuple(dict.fromkeys((*found[path], *origins)))  # `{"a.b": 1, "a": {"b": 2}}`
+                found[path] = origins
         return found
 
     def _read(self, message: Message) -> None:
         match message:
-            case SystemMessage(text):
-                self._add_text(text, Origin("developer"))
+            case ToolMessage():
+                self._read_result(message)
+            case Reply():
+                if message.claimed:  # else the model says it, which brings nothing new
+                    self._add_text(message.text, Origin("client"))
             case UserMessage():
                 for part in message.content:
                     if isinstance(part, TextPart):
                         self._add_text(part.text, Origin(message.source))
-            case ToolMessage(name, result):
-                trusted = () if message.given else self.trust(name)
-                if result.structured is not UNSET:
-                    fields = _fields(trusted) if trusted else ()
-                    for path, names, value in _walk(result.structured, "", ()):
-                        self._add_leaf(value, Origin("tool", name, path, _is_trusted(names, fields)))
-                texts = [part.text for part in result.content if isinstance(part, TextPart)]
-                if result.error is not None and result.error.code == ToolError.code:  # other errors are our own words
-                    texts.append(result.error.message)
-                for text in texts:
-                    self._add_text(text, Origin("tool", name, trusted="" in trusted))
-            case Reply(claimed=True):
-                self._add_text(message.text, Origin("client"))
-            case _:  # what the model says brings nothing new
-                pass
+            case SystemMessage(text):
+                self._add_text(text, Origin("developer"))
+
+    def _read_result(self, message: ToolMessage) -> None:
+        name, result = message.name, message.result
+        trusted = () if message.given else self.trust(name)
+        fields = _fields(trusted) if trusted else ()
+        value = result.structured
+        if isinstance(value, _NESTED):
+            for path, names, leaf in _walk(value, "", ()):
+                self._add_leaf(leaf, Origin("tool", name, path, bool(fields) and _is_trusted(names, fields)))
+        elif value is not UNSET:
+            self._add_leaf(value, Origin("tool", name, "", () in fields))
+        for part in result.content:
+            if isinstance(part, TextPart):
+                self._add_text(part.text, Origin("tool", name, trusted="" in trusted))
+        if result.error is not None and result.error.code == ToolError.code:  # other errors are our own words
+            self._add_text(result.error.message, Origin("tool", name, trusted="" in trusted))
 
     def _read_request(self, request: CallsRequested) -> None:
         if request.handed is not None:
@@ -194,18 +202,28 @@ class OriginIndex:
     def _add_text(self, text: str, origin: Origin) -> None:
         (self._relied_on if is_relied_on(origin) else self._rest).add_text(spaced(text), origin)
 
-    def _looked_for(self, value: Json) -> tuple[Origin, ...]:
-        """The origins of a value, and whether it was looked for everywhere."""
-        found = self._of_value(value)
-        return found if self._places.left > 0 else (*(each for each in found if each.source != "model"), *_UNSEARCHED)
+    def _looked_for(self, value: Json, known: dict[str, tuple[Origin, ...]]) -> tuple[Origin, ...]:
+        """The origins of a value, and whether it was looked for everywhere.
 
-    def _of_value(self, value: Json) -> tuple[Origin, ...]:
-        if value is None or isinstance(value, bool):
+        Args:
+            value: the value.
+            known: the origins of texts that were looked for everywhere since something was said; the value's own are
+                added.
+        """
+        if value is None or type(value) is bool:
             return _MODEL  # it stands everywhere and says nothing
-        found = self._of_number(value) if type(value) is int else self._whole(value)
-        if found or not isinstance(value, str):
-            return tuple(found)[:ORIGINS_MAX] or _MODEL
-        return self._of_parts(value)
+        if type(value) is int:
+            origins = tuple(self._of_number(value))[:ORIGINS_MAX] or _MODEL
+        elif type(value) is str and value in known:
+            return known[value]
+        else:
+            whole = tuple(self._whole(value))[:ORIGINS_MAX]
+            origins = whole or (self._of_parts(value) if isinstance(value, str) else _MODEL)
+        if self._places.left <= 0:
+            return (*(each for each in origins if each.source != "model"), *_UNSEARCHED)
+        if type(value) is str and self._lookups_left and len(known) < LEAVES_MAX:
+            known[value] = origins
+        return origins
 
     def _of_number(self, value: int) -> dict[Origin, None]:
         """Where a whole number stands, as `_whole` finds it; most stand nowhere, and that is found out quickly."""
@@ -213,7 +231,7 @@ class OriginIndex:
         text = str(value)
         digits = text.removeprefix("-")
         for said in (self._relied_on, self._rest):
-            if said.has_number(text, digits):
+            if digits in said.by_word or digits in said.numbers or text in said.values:
                 said.find(text, text, found)
                 said.find_number(text, found)
         return found
@@ -299,14 +317,14 @@ class _Said:
 
     def __init__(self, places: _Places) -> None:
         self._places = places
-        self._values: dict[str, list[tuple[str, Origin]]] = {}
+        self.values: dict[str, list[tuple[str, Origin]]] = {}
         self._texts: list[tuple[str, str, Origin]] = []
-        self._by_word: dict[str, list[int]] = {}
-        self._numbers: dict[str, dict[Origin, None]] = {}
+        self.by_word: dict[str, list[int]] = {}
+        self.numbers: dict[str, dict[Origin, None]] = {}
 
     def add_value(self, text: str, origin: Origin) -> None:
         """Take in a plain value: a field of a result."""
-        known = self._values.setdefault(lower(text), [])
+        known = self.values.setdefault(lower(text), [])
         if (text, origin) not in known and len(known) < TEXTS_MAX:
             known.append((text, origin))
 
@@ -316,20 +334,11 @@ class _Said:
         place = len(self._texts)
         self._texts.append((plain, text, origin))
         for word in set(_WORD.findall(plain)):
-            self._by_word.setdefault(word, []).append(place)
+            self.by_word.setdefault(word, []).append(place)
         for found in _GROUPED_NUMBER.finditer(plain):
             number = _number(found[0])
             if number is not None and stands_whole(plain, found.start(), found.end()):
-                self._numbers.setdefault(number, {})[origin] = None
-
-    def has_number(self, number: str, digits: str) -> bool:
-        """Whether a whole number may stand anywhere; the quick answer for most.
-
-        Args:
-            number: the number.
-            digits: the same without its sign.
-        """
-        return digits in self._by_word or digits in self._numbers or number in self._values
+                self.numbers.setdefault(number, {})[origin] = None
 
     def find(self, value: str, plain: str, found: dict[Origin, None]) -> None:
         """Add the origins of all that holds a value as a whole to those that were found.
@@ -339,13 +348,13 @@ class _Said:
             plain: the same in lower case.
             found: the origins that were found.
         """
-        for text, origin in self._values.get(plain, ()):
+        for text, origin in self.values.get(plain, ()):
             if same_but_for_case(value, text):
                 found[origin] = None
         if plain.isascii() and plain.isalnum():
-            places: Sequence[int] = self._by_word.get(plain, ())
+            places: Sequence[int] = self.by_word.get(plain, ())
         else:
-            places = min((self._by_word.get(word, ()) for word in set(_WORD.findall(plain))), key=len, default=())
+            places = min((self.by_word.get(word, ()) for word in set(_WORD.findall(plain))), key=len, default=())
         if not places:
             return
         is_plain_word = is_common(plain)
@@ -382,8 +391,8 @@ class _Said:
 
     def find_number(self, number: str, found: dict[Origin, None]) -> None:
         """Add the origins of all texts that hold a number in another form, such as `1,000.00`."""
-        if self._numbers:
-            found |= self._numbers.get(number, {})
+        if self.numbers:
+            found |= self.numbers.get(number, {})
 
 
 def is_relied_on(origin: Origin) -> bool:
@@ -505,18 +514,14 @@ def _walk(value: Json, path: str, names: tuple[str, ...]) -> Iterator[tuple[str,
 def _size_of(message: Message) -> int:
     """How many characters of a message are taken apart."""
     match message:
-        case SystemMessage(text):
-            return len(text)
+        case ToolMessage():
+            return size_of(message.result)
+        case Reply():
+            return len(message.text) if message.claimed else 0
         case UserMessage():
             return sum([len(part.text) for part in message.content if isinstance(part, TextPart)])
-        case ToolMessage():
-            result = message.result
-            texts = sum([len(part.text) for part in result.content if isinstance(part, TextPart)])
-            return texts + (len(dumps(result.structured)) if result.structured is not UNSET else 0)
-        case Reply(claimed=True):
-            return len(message.text)
-        case _:
-            return 0
+        case SystemMessage(text):
+            return len(text)
 
 
 def _words(text: str) -> tuple[list[str], list[bool]]:
@@ -530,12 +535,6 @@ def _words(text: str) -> tuple[list[str], list[bool]]:
             begins.append(is_first)
             is_first = word.endswith(_SENTENCE_ENDS)
     return words, begins
-
-
-def _add(found: Origins, path: str, origins: tuple[Origin, ...]) -> None:
-    """Note the origins of a value. Two values may have the same path, as in `{"a.b": 1, "a": {"b": 2}}`."""
-    known = found.get(path)
-    found[path] = origins if known is None else tuple(dict.fromkeys((*known, *origins)))
 
 
 def _written(value: Json) -> str:

@@ -341,18 +341,17 @@ def _named(thing: object) -> str:
     return str(getattr(thing, "__qualname__", type(thing).__qualname__))
 
 
-class _Case:
+class _Case(Struct, dict=True):
     """A call to be judged, in the shapes in which rules look at it."""
 
-    def __init__(self, tool: Tool, call: ToolCall, facts: Facts, users: Mapping[str, AbstractSet[str]]) -> None:
-        self.tool = tool
-        self.call = call
-        self.facts = facts
-        self._users = users
+    tool: Tool
+    call: ToolCall
+    facts: Facts
+    users: Mapping[str, AbstractSet[str]]
 
     @cached_property
     def roles(self) -> AbstractSet[str]:
-        return self._users.get(self.facts.principal, frozenset()) | set(self.facts.roles)
+        return self.users.get(self.facts.principal, frozenset()) | set(self.facts.roles)
 
     @cached_property
     def _declared(self) -> frozenset[str]:

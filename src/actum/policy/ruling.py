@@ -101,7 +101,7 @@ def rule_on(
         meant: the tool that the call is for where the called tool stands for others, and the call as that tool would
             get it. Every policy judges both.
     """
-    if meant is None and not any(each.policy is not None for each in ancestors):
+    if meant is None and (not ancestors or not any(each.policy is not None for each in ancestors)):
         alone = _word_of(policy, tool, call, facts)
         required = () if alone.require is None else (Required(alone.rule, alone.require),)
         return Ruling(alone, (), required, len(ancestors) if alone.verdict == "ask" else None)

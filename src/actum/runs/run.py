@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from decimal import Decimal
 from typing import Literal, TypeVar
 
 import msgspec
@@ -93,6 +94,7 @@ class Run:
         stopping: says why the run is cancelled, where it is.
 
     Attributes:
+        state: what is on record of the run.
         calls: each call that was performed, with its result.
         usage: the tokens that the run's model used.
         is_paused: the run waits for somebody, and this process does not carry it out any more.
@@ -112,6 +114,7 @@ class Run:
         stopping: Stopping | None = None,
     ) -> None:
         self.context = context
+        self.state: RunState = context.recording
         self.path = path
         self.phrases = phrases
         self.calls: list[tuple[ToolCall, ToolResult]] = []
@@ -129,11 +132,6 @@ class Run:
         self._under_way = AsyncExitStack()
         self._task = asyncio.current_task()
         self._cancelled_before = cancellations()
-
-    @property
-    def state(self) -> RunState:
-        """What is on record of the run."""
-        return self.context.recording
 
     @property
     def run_id(self) -> str:
@@ -262,10 +260,16 @@ class Run:
         if self._is_cancelled:
             raise asyncio.CancelledError
 
-    def count(self, used: Used) -> None:
-        """Count tokens and money for the run's user."""
+    def count_reply(self, usage: Usage, cost: Decimal) -> None:
+        """Count what a reply of the run's model used, for the run, for the runs above, and for the run's user."""
+        self.usage += usage
+        tokens = usage.total_tokens
+        self.context.budget.add(0, tokens, cost)
         if self._account is not None:
-            self._account.add(used.tokens, used.cost, self.context.clock.monotonic())
+            self._count_for(self._account, Used(tokens=tokens, cost=cost))
+
+    def _count_for(self, account: Account, used: Used) -> None:
+        account.add(used.tokens, used.cost, self.context.clock.monotonic())
 
     async def perform(
         self, calls: Sequence[ToolCall], cause: int, refusals: Mapping[int, CallError]
@@ -286,7 +290,7 @@ class Run:
         """
         if not all(self.state.outcome(CallRef(cause, at)) for at in range(len(calls))):
             await self.check_access()
-        before = self.state.used_in(cause, len(calls))
+        before = self.state.used_in(cause, len(calls)) if self._account is not None else NOTHING
         try:
             results = await self.in_time(self.path.perform_all(calls, cause, refusals))
             await self._ask_about(calls, cause, refusals, results)
@@ -297,7 +301,7 @@ class Run:
             (call, result) for call, result in zip(calls, results, strict=True) if isinstance(result, ToolResult)
         ]
         if self._account is not None:
-            self.count(self.state.used_in(cause, len(calls)).beyond(before))
+            self._count_for(self._account, self.state.used_in(cause, len(calls)).beyond(before))
         return results
 
     async def _ask_about(
@@ -356,7 +360,7 @@ class Run:
         if isinstance(result, ToolResult):
             self.calls.append((call, result))
         if self._account is not None:
-            self.count(self.state.used_by(ref).beyond(before))
+            self._count_for(self._account, self.state.used_by(ref).beyond(before))
         return result
 
     async def ask(self, pending: Pending) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from ..core.budget import ZERO, Used
+from ..core.budget import ZERO
 from ..core.call import MediaPart
 from ..core.cancellation import apart
 from ..core.errors import ModelError
@@ -93,10 +93,7 @@ class ModelAnswers:
         cost = price.of(reply.usage) if price is not None else ZERO
         seconds = context.clock.monotonic() - began
         context.write(ModelReplied(str(number), reply, seconds, context.elapsed(), cost))
-        run.usage += reply.usage
-        tokens = reply.usage.total_tokens
-        context.budget.add(0, tokens, cost)
-        run.count(Used(tokens=tokens, cost=cost))
+        run.count_reply(reply.usage, cost)
         return reply
 
     def _media(self, given: JsonObject) -> list[MediaPart]:
