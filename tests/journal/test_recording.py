@@ -89,11 +89,12 @@ async def test_a_call_is_in_doubt_from_its_intent_to_an_outcome_that_is_known() 
         ("refused", (CallRefused(1, 0, failed("denied", "no")),), False, 0, True),
     ):
         run = await state(*records)
-        assert (run.in_doubt(HERE), run.attempts(HERE)) == (doubtful, attempts), name
-        assert (run.outcome(HERE) is not None) == has_outcome, name
-    assert (await state(ATTEMPT, doubt)).doubt(HERE) == doubt
+        standing = run.standing(HERE)
+        assert (standing.in_doubt, standing.attempts) == (doubtful, attempts), name
+        assert (standing.outcome is not None) == has_outcome, name
+    assert (await state(ATTEMPT, doubt)).standing(HERE).doubt == doubt
     again = Intended(1, 0, 2, "pay", "v", {}, "key")
-    assert (await state(ATTEMPT, doubt, again)).doubt(HERE) is None, "what was asked was about the attempt before"
+    assert (await state(ATTEMPT, doubt, again)).standing(HERE).doubt is None, "it was about the attempt before"
 
 
 async def test_a_finished_call_and_an_answered_question_wait_for_nothing() -> None:
@@ -123,10 +124,14 @@ async def test_a_yes_counts_when_as_many_as_are_needed_said_it_to_the_same_argum
 
 async def test_arguments_that_a_person_put_in_the_place_of_the_models_are_the_calls() -> None:
     changed: JsonObject = {"amount": 1}
-    assert (await state(ASKED)).edited(ASKED) is None
-    assert (await state(ASKED, InputGiven("ask", "approve"))).edited(ASKED) is None
-    assert (await state(ASKED, InputGiven("ask", "approve", arguments=changed))).edited(ASKED) == changed
-    assert (await state(ASKED, InputGiven("ask", "deny", arguments=changed))).edited(ASKED) is None
+    for given, edited in (
+        ((), None),
+        ((InputGiven("ask", "approve"),), None),
+        ((InputGiven("ask", "approve", arguments=changed),), changed),
+        ((InputGiven("ask", "deny", arguments=changed),), None),
+    ):
+        standing = (await state(ASKED, *given)).standing(HERE)
+        assert (standing.asked, standing.answer, standing.edited) == (ASKED, given[0] if given else None, edited)
 
 
 async def test_what_a_run_used_is_counted_once_with_all_that_its_calls_started() -> None:
@@ -143,9 +148,9 @@ async def test_what_a_run_used_is_counted_once_with_all_that_its_calls_started()
 async def test_a_tool_that_stopped_for_an_answer_goes_on_with_its_state_when_the_answer_is_there() -> None:
     asked = InputRequested(Pending("name", "elicitation", "Your name?"), 1, 0)
     parked = await state(ATTEMPT, asked, CallParked(1, 0, "half"))
-    assert (parked.parked(HERE), parked.missing(HERE), parked.midway()) == ("half", asked, [asked])
+    assert (parked.standing(HERE).state, parked.standing(HERE).missing, parked.midway()) == ("half", asked, [asked])
     given = await state(ATTEMPT, asked, CallParked(1, 0, "half"), InputGiven("name", "answer", "Ada"))
-    assert (given.parked(HERE), given.missing(HERE), given.midway()) == ("half", None, [])
+    assert (given.standing(HERE).state, given.standing(HERE).missing, given.midway()) == ("half", None, [])
 
 
 async def test_a_result_that_was_cut_is_shown_in_part_and_kept_whole() -> None:

@@ -21,6 +21,8 @@ from ..core.record import new_id
 from .http_failure import http_failure
 from .plan import Plan
 
+WAS_DONE = "This call was made; what it returned is not known."
+
 _NESTED = (list, dict)
 
 

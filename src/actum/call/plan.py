@@ -16,9 +16,11 @@ from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, PermissionDenied
 from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement, StandsForOthers
 from ..core.pending import Quorum
-from ..core.secret_values import SECRET, is_missing, shown_arguments, shown_call, shown_repairs, taken_out
+from ..core.secret_values import SECRET, is_missing, shown_call, shown_repairs, taken_out
 from ..core.tool import Tool
-from ..journal.recording import CallRef
+from ..journal.grant import APPROVED_FOR_RUN
+from ..journal.recording import CallRef, CallStanding, RunState
+from ..policy.origins import Lookup
 from ..policy.ruling import Required, rule_on
 from ..schema.canonical import Unclear
 from .canonical import written_out
@@ -51,6 +53,15 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
     lets_in: Callable[[], bool] | None = None
     done_elsewhere: frozenset[str] = frozenset()
 
+    def facts_at(self, now: float, origins: Lookup) -> Facts:
+        """What policies may know now.
+
+        Args:
+            now: seconds since 1970.
+            origins: looks up where arguments came from.
+        """
+        return msgspec.structs.replace(self.facts, now=now, origins=origins)
+
 
 class Plan(Struct, frozen=True):
     """A call that may be made, if only a person has to agree.
@@ -65,6 +76,7 @@ class Plan(Struct, frozen=True):
         edited: the arguments are a person's.
         quorums, required, level: as in `ruling.Ruling`.
         meant: the name of the tool that the call is for, where the called tool stands for others; else empty.
+        shown: the call as it is shown and written down: without the secret values in its arguments.
     """
 
     bound: ResolvedTool
@@ -73,6 +85,7 @@ class Plan(Struct, frozen=True):
     repairs: tuple[str, ...]
     decision: Decision
     key: str
+    shown: ToolCall
     edited: bool = False
     quorums: tuple[Quorum, ...] = ()
     required: tuple[Required, ...] = ()
@@ -85,14 +98,40 @@ class Plan(Struct, frozen=True):
         return (self.bound.tool.name, self.meant) if self.meant else (self.bound.tool.name,)
 
     @property
-    def shown(self) -> ToolCall:
-        """The call as it is shown and written down: without the secret values in its arguments."""
-        return shown_call(self.call, self.bound.secrets) if self.bound.secrets else self.call
-
-    @property
     def all_quorums(self) -> tuple[Quorum, ...]:
         """The quorums that have to be met where a person is asked."""
         return self.quorums or (Quorum(self.decision.approvers or (), self.decision.quorum, self.decision.not_by),)
+
+
+def judge(call: ToolCall, standing: CallStanding, catalog: Catalog, terms: PolicyInputs, facts: Facts) -> Plan:
+    """Judge a call as it would be made now: with the arguments that a person put in.
+
+    Raises:
+        CallError: as `decide`.
+    """
+    if standing.edited is None:
+        return decide(call, standing.place, catalog, terms, facts)
+    edited = msgspec.structs.replace(call, arguments=standing.edited, raw="", complete=True, repairs=())
+    plan = decide(edited, standing.place, catalog, terms, facts)
+    return msgspec.structs.replace(plan, said=call, edited=True)
+
+
+def granted(plan: Plan, place: CallRef, state: RunState, now: float) -> Plan:
+    """The plan of a call that a person would have to be asked about; allowed where a person has granted the call
+    before: for the whole run, or in the run that asked for this task.
+    """
+    tool, rule, quorums = plan.bound.tool, plan.decision.rule, plan.all_quorums
+    grant, handed = state.granted(tool, plan.call.arguments, rule, quorums, now), state.handed(place)
+    approval = handed.approval if handed is not None else None
+    if grant is not None:
+        approved = f"{APPROVED_FOR_RUN}{grant.id}"
+    elif approval is not None and approval.covers(tool.digest, rule, quorums, now):
+        approved = f"approved in the run that asked for this task: {approval.id}"
+    else:
+        return plan
+    return msgspec.structs.replace(
+        plan, decision=msgspec.structs.replace(plan.decision, verdict="allow", rule=approved)
+    )
 
 
 def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs, facts: Facts) -> Plan:
@@ -117,13 +156,15 @@ def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs
         why = "The run that this one branched off from used this tool after that point."
         decision = msgspec.structs.replace(decision, verdict="ask", rule="branch", reason=why)
         level = len(terms.ancestors)
+    shown = shown_call(call, bound.secrets) if bound.secrets else call
     return Plan(
         bound=bound,
         said=said,
         call=call,
         repairs=repairs,
         decision=decision,
-        key=idempotency_key(terms.root, place, shown_call(call, bound.secrets) if bound.secrets else call),
+        key=idempotency_key(terms.root, place, shown),
+        shown=shown,
         quorums=ruling.quorums,
         required=ruling.required,
         level=level,
@@ -196,9 +237,9 @@ def check_of(requirement: Requirement, rule: str, key: str, catalog: Catalog, te
     if not bound.tool.reads_only or bound.toolset is None:
         raise PermissionDenied(f"{requirement.tool} is not declared to read only")
     call, repairs = fit(check, bound, terms)
-    arguments = shown_arguments(call.arguments, bound.secrets)
-    own_key = hashlib.sha256(_sorted.encode((key, call.name, arguments))).hexdigest()
-    return Plan(bound, call, call, repairs, Decision("allow", f"required by {rule}"), own_key)
+    shown = shown_call(call, bound.secrets)
+    own_key = hashlib.sha256(_sorted.encode((key, call.name, shown.arguments))).hexdigest()
+    return Plan(bound, call, call, repairs, Decision("allow", f"required by {rule}"), own_key, shown)
 
 
 def idempotency_key(root: str, place: CallRef, call: ToolCall) -> str:

@@ -89,6 +89,41 @@ class CallRef(Struct, frozen=True):
         return f"{self.cause}.{self.index}"
 
 
+class CallStanding(Struct, frozen=True):
+    """What is on record of one call: read once, and handed on.
+
+    Attributes:
+        place: which call it is.
+        outcome: how the call ended; None when it has not.
+        attempts: how many attempts at the call were begun.
+        in_doubt: an attempt was begun and nobody knows how it ended: it may have happened.
+        asked: what a person was asked before the call is made.
+        answer: what the person said.
+        edited: the arguments that a person put in the place of the model's; None where nobody did.
+        doubt: what a person was asked about the latest attempt, of which nobody knows how it ended.
+        verdict: what the person said of that.
+        state: what the tool left when it stopped to wait for an answer; None when it did not.
+        missing: what the tool stopped for and nobody has given yet.
+    """
+
+    place: CallRef
+    outcome: ToolResult | None = None
+    attempts: int = 0
+    in_doubt: bool = False
+    asked: InputRequested | None = None
+    answer: InputGiven | None = None
+    edited: JsonObject | None = None
+    doubt: InputRequested | None = None
+    verdict: InputGiven | None = None
+    state: str | None = None
+    missing: InputRequested | None = None
+
+    @property
+    def was_made(self) -> bool:
+        """The call was counted as one that the run makes, though it may have no outcome yet."""
+        return self.attempts > 0 or self.asked is not None
+
+
 class RunState:
     """A run's records, in the shapes in which the loop and the path ask for them.
 
@@ -268,6 +303,24 @@ class RunState:
         elif record.call is not None:
             self.calls[number] = (record.call,)
 
+    def standing(self, place: CallRef) -> CallStanding:
+        """What is on record of this call."""
+        asked, doubt, answers = self._asked.get(place), self._doubts.get(place), self.answers
+        known = self._outcomes.get(place)
+        return CallStanding(
+            place,
+            None if known is None else known[0],
+            self._attempts.get(place, 0),
+            place in self._open,
+            asked,
+            None if asked is None else answers.get(asked.id),
+            None if asked is None else self._edited(asked),
+            doubt,
+            None if doubt is None else answers.get(doubt.id),
+            self._parked.get(place),
+            self._missing(place) if place in self._parked else None,
+        )
+
     def outcome(self, place: CallRef) -> tuple[ToolResult, float] | None:
         """How this call ended, and when in the run; None when it has not."""
         return self._outcomes.get(place)
@@ -315,10 +368,6 @@ class RunState:
         )
         return sum(self._used.values(), asked)
 
-    def was_made(self, place: CallRef) -> bool:
-        """This call was counted as one that the run makes, though it may have no outcome yet."""
-        return place in self._attempts or place in self._asked
-
     def _made(self) -> set[CallRef]:
         """The calls that the run made, and was not kept from making by a limit."""
         refused = {
@@ -327,10 +376,6 @@ class RunState:
             if result.error is not None and result.error.code in _TURNED_AWAY
         }
         return (self._outcomes.keys() - refused) | self._attempts.keys() | self._asked.keys()
-
-    def attempts(self, place: CallRef) -> int:
-        """How many attempts at this call were begun."""
-        return self._attempts.get(place, 0)
 
     def in_doubt(self, place: CallRef) -> bool:
         """An attempt was begun and nobody knows how it ended: it may have happened."""
@@ -345,10 +390,6 @@ class RunState:
         asked = [*self._children, *self._doubts.values(), *self._midway]
         return any(CallRef(each.cause, each.index) == place for each in asked)
 
-    def doubt(self, place: CallRef) -> InputRequested | None:
-        """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
-        return self._doubts.get(place)
-
     def asked_by_node(self, began: int) -> InputRequested | None:
         """What a node of a workflow asked a person last; `began` is the number of its `NodeBegan`."""
         asked = [each for each in self._midway if each.cause == began]
@@ -362,10 +403,8 @@ class RunState:
         """What the tool of this call left when it stopped to wait for an answer; None when it did not."""
         return self._parked.get(place)
 
-    def missing(self, place: CallRef) -> InputRequested | None:
+    def _missing(self, place: CallRef) -> InputRequested | None:
         """What the tool of this call stopped for and nobody has given yet."""
-        if place not in self._parked:
-            return None
         here = [asked for asked in (*self._midway, *self._children) if CallRef(asked.cause, asked.index) == place]
         return next((asked for asked in here if asked.id not in self.answers), None)
 
@@ -490,10 +529,8 @@ class RunState:
         said = self._agreed.get((ask_id, _sorted.encode(None)), {})
         return tuple(each.voter(self.tenant) for each in said.values())
 
-    def edited(self, asked: InputRequested | None) -> JsonObject | None:
+    def _edited(self, asked: InputRequested) -> JsonObject | None:
         """The arguments that a person put in the place of the model's; None where nobody did."""
-        if asked is None:
-            return None
         answer = self.answers.get(asked.id)
         if answer is not None and answer.verdict == "approve" and answer.arguments is not None:
             return self._filled(asked, answer.arguments)

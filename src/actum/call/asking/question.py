@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ...core.budget import Used
 from ...core.call import ToolCall
 from ...core.errors import ApprovalDenied, ApprovalExpired
-from ...core.interfaces import Decision, InputRequired
+from ...core.interfaces import Decision
 from ...core.json import same
 from ...core.pending import Pending
-from ...core.record import CallParked, InputRequested, new_id
+from ...core.record import InputRequested, new_id
 from ...core.tool import Tool
 from ...journal.grant import told
-from ...journal.recording import CallRef
+from ...journal.recording import CallRef, CallStanding
 from ...policy.origins import Lookup
 from ..limits.limits import Limits
 from ..plan import Plan
@@ -44,7 +43,7 @@ class Approvals:
         self._limits = limits
         self._origins = origins
 
-    def standing(self, plan: Plan, place: CallRef) -> InputRequested | None:
+    def required(self, plan: Plan, standing: CallStanding) -> InputRequested | None:
         """What must be answered before this plan may be carried out: an approval, then the result of a call that the
         program makes itself; None when nothing is in the way.
 
@@ -52,16 +51,15 @@ class Approvals:
             ApprovalDenied: the answer was no.
             ApprovalExpired: there was none in time, or it was given for other arguments.
         """
-        approval = self._approval(plan, place)
+        approval = self._approval(plan, standing)
         if approval is not None or plan.bound.toolset is not None:
             return approval
-        asked = self._scope.recording.asked(place)
-        return self._ask(plan, place, kind="result") if asked is None or asked.kind == "approval" else None
+        asked = standing.asked
+        return self._ask(plan, standing.place, kind="result") if asked is None or asked.kind == "approval" else None
 
-    def _approval(self, plan: Plan, place: CallRef) -> InputRequested | None:
-        """What a person must say of this plan first; see `standing`."""
-        asked = self._scope.recording.asked(place)
-        answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
+    def _approval(self, plan: Plan, standing: CallStanding) -> InputRequested | None:
+        """What a person must say of this plan first; see `required`."""
+        place, asked, answer = standing.place, standing.asked, standing.answer
         if answer is not None and answer.verdict == "deny":
             raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
         seen = answer is not None and answer.expired
@@ -126,17 +124,6 @@ class Approvals:
         asked = InputRequested(pending, place.cause, place.index)
         self._scope.write(asked)
         return asked
-
-    def wait_with(self, waiting: InputRequired, place: CallRef, used: Used, *, repeatable: bool) -> Pending:
-        """The tool can not go on without an answer: its call waits for it, on record with what it used. A call that may
-        be repeated, and waits for the run that it began, is simply made again.
-        """
-        pending = waiting.pending
-        if not (waiting.run_id and repeatable):
-            self._scope.write(CallParked(place.cause, place.index, waiting.state, used))
-        if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
-            self._scope.write(InputRequested(pending, place.cause, place.index, run=waiting.run_id))
-        return pending
 
 
 def _own_words(tool: Tool) -> str:
