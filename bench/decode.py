@@ -26,7 +26,7 @@ import httpx2
 import msgspec
 
 from actum import Tool, ToolCall
-from actum.core.event import TextDelta
+from actum.core.event import TextDelta, joined
 from actum.core.message import Reply
 from actum.dialects import dialect
 
@@ -112,7 +112,7 @@ def actum_prompted(name: str, chunks: list[bytes]) -> Reply:
     def pieces() -> Iterator[str]:
         outer = dialect("openai_chat").decoder()
         for chunk in chunks:
-            for delta in outer.feed(chunk):
+            for delta in joined(outer.feed(chunk)):
                 if isinstance(delta, TextDelta):
                     yield delta.text
 

@@ -120,6 +120,14 @@ async def test_each_piece_is_told_as_it_comes() -> None:
     assert reply.text == "Hello."
 
 
+async def test_pieces_that_come_at_once_are_told_as_one() -> None:
+    heard: list[Delta] = []
+    with ChatServer([Raw((PIECE + REST,))]) as server:
+        reply = await endpoint(server).reply(asking(), heard.append)
+    assert heard == [TextDelta("Hello.")]
+    assert reply.text == "Hello."
+
+
 async def test_an_endpoint_may_stream_or_not_as_it_likes() -> None:
     heard: list[Delta] = []
     with ChatServer([Raw((TEXT_WIRE,)), Raw((PIECE, REST))]) as server:

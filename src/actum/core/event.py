@@ -6,6 +6,7 @@ A decoder emits the first five (`Delta`); the agent adds the rest. Events are fo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Generic, Literal, cast
 
@@ -92,6 +93,30 @@ class ThoughtEnded(Struct, frozen=True, tag="thought_ended"):
 
 
 Delta = TextDelta | ReasoningDelta | CallDelta | CallSaid | ThoughtEnded
+
+
+def joined(deltas: Iterable[Delta]) -> list[Delta]:
+    """The same deltas with neighbouring pieces of the answer's text as one: each hearer has a cost for each delta.
+
+    Args:
+        deltas: those that came at once. No piece of text waits for another that is still to come.
+
+    >>> [delta.text for delta in joined([TextDelta("4"), TextDelta("2"), ReasoningDelta("so"), TextDelta(".")])]
+    ['42', 'so', '.']
+    """
+    told: list[Delta] = []
+    pieces: list[str] = []
+    for delta in deltas:
+        if type(delta) is TextDelta and not delta.refusal:
+            pieces.append(delta.text)
+            continue
+        if pieces:
+            told.append(TextDelta("".join(pieces)))
+            pieces = []
+        told.append(delta)
+    if pieces:
+        told.append(TextDelta("".join(pieces)))
+    return told
 
 
 class RunStarted(Struct, frozen=True, tag="run_started"):

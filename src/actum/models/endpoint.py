@@ -26,7 +26,7 @@ from msgspec import Struct, structs
 
 from ..core.clock import SystemClock
 from ..core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
-from ..core.event import Delta
+from ..core.event import Delta, joined
 from ..core.interfaces import Clock, Request
 from ..core.json import JsonObject
 from ..core.message import Reply, UserMessage
@@ -490,7 +490,7 @@ class _Ear:
         self.heard = False
 
     def tell(self, deltas: Sequence[Delta]) -> None:
-        for delta in deltas:
+        for delta in joined(deltas):
             self.heard = True
             self._emit(delta)
 
