@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,13 +50,21 @@ class Installing:
         self.folder = folder
 
     def install(self, package: str, code: str, **features: str) -> None:
+        """Install a package that brings these features."""
+        self.bring(package, code, {"actum.features": features})
+
+    def bring(self, package: str, code: str, groups: Mapping[str, Mapping[str, str]]) -> None:
+        """Install a package that brings things of several groups: the name of an object in its code by each name."""
         module = package.replace("-", "_")
         (self.folder / f"{module}.py").write_text(code, encoding="utf-8")
         metadata = self.folder / f"{module}-1.0.dist-info"
         metadata.mkdir()
         (metadata / "METADATA").write_text(f"Metadata-Version: 2.4\nName: {package}\nVersion: 1.0\n", encoding="utf-8")
-        entries = "".join(f"{name} = {module}:{attribute}\n" for name, attribute in features.items())
-        (metadata / "entry_points.txt").write_text(f"[actum.features]\n{entries}", encoding="utf-8")
+        entries = "".join(
+            f"[{group}]\n" + "".join(f"{name} = {module}:{attribute}\n" for name, attribute in names.items())
+            for group, names in groups.items()
+        )
+        (metadata / "entry_points.txt").write_text(entries, encoding="utf-8")
 
     def uninstall(self, package: str) -> None:
         module = package.replace("-", "_")

@@ -81,8 +81,8 @@ def test_names_of_actums_own_are_never_taken_from_another_package(packages: Path
 @pytest.mark.parametrize(
     ("place", "fault"),
     [
-        ("actum_test_nowhere:Model", "can not be loaded: No module named"),
-        ("actum_test_models:Nothing", "can not be loaded: .* has no attribute 'Nothing'"),
+        ("actum_test_nowhere:Model", "can not be loaded: ModuleNotFoundError: No module named"),
+        ("actum_test_models:Nothing", "can not be loaded: AttributeError: .* has no attribute 'Nothing'"),
         ("actum_test_models:NO_MODEL", "is no Model: name and async reply"),
     ],
 )

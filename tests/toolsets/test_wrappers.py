@@ -19,7 +19,7 @@ from actum.core.tool import Effects
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import CAREFUL
 from actum.testing import ScriptedModel
-from actum.toolsets.function.function import FunctionToolset
+from actum.toolsets import FunctionToolset, Wrapper
 from actum.toolsets.wrappers import (
     ToolLabels,
     combined,
@@ -276,3 +276,33 @@ async def test_started_records_the_labelled_definitions() -> None:
         assert isinstance(started, Started)
         digests.append(started.tools)
     assert digests[0] != digests[1]
+
+
+class Loud(Wrapper):
+    """Overrides what is done with a call, and nothing else."""
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        result = await super().execute(call, context)
+        return ToolResult(result.call_id, (TextPart(result.text.upper()),))
+
+
+class Vouched(Wrapper):
+    """Overrides the list, and nothing else."""
+
+    async def list_tools(self) -> Sequence[Tool]:
+        tools = await super().list_tools()
+        return [msgspec.structs.replace(each, effects=frozenset({"read"})) for each in tools if each.name != "drop"]
+
+
+async def test_a_wrapper_of_ones_own_overrides_one_method_and_leaves_all_else_to_the_toolset_inside() -> None:
+    crm = Crm(definition("get", foreign=True), definition("drop", foreign=True))
+    async with Vouched(Loud(crm)) as toolset:
+        agent = Agent(ScriptedModel([call("get"), call("drop"), "Done."]), [toolset])
+        result = await agent.run("go")
+    assert [each.text for _, each in result.calls[:1]] == ["GET WAS CALLED"]
+    assert result.calls[1][1].error is not None  # it is not in the list
+    assert [each.name for each in crm.called] == ["get"]
+    assert crm.life == ["opened", "closed"]
+    crm.generation = 7
+    assert toolset.generation == 7
+    assert await names(renamed({"fetch": "get"}, toolset)) == ["fetch"]

@@ -10,6 +10,7 @@ import typer
 
 from ..compose.workflows import workflow_text
 from ..core.errors import UsageError
+from ..core.installed import installed, installed_one
 from ..core.json import Json, JsonObject
 from ..workflow.imports.coze import import_coze
 from ..workflow.imports.dify import import_dify
@@ -37,9 +38,7 @@ def import_workflow(
     The exit code is 0 where all came over, 3 where a tool or a model has to be chosen, 4 where something is lost.
     For instance: actum workflow import app.yml --from dify -o app.workflow.yaml
     """
-    read = IMPORTS.get(said(source))
-    if read is None:
-        raise UsageError(f"--from {source}: give {' or '.join(IMPORTS)}")
+    read = _importer(said(source))
     terminal = Terminal()
     imported = read(workflow_text(file), Path(file).name.partition(".")[0])
     text, ending = (imported.text, "workflow.yaml") if imported.text else (imported.report.settings, "toml")
@@ -55,6 +54,31 @@ def import_workflow(
     else:
         _tell(terminal, imported.report, str(path))
     return imported.report.exit_code
+
+
+def _importer(name: str) -> Callable[[bytes, str], ImportedApp]:
+    """What reads the files of a program: our own, or an entry point `actum.importers` of an installed package.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
+    if name in IMPORTS:
+        return IMPORTS[name]
+    brought = installed_one("actum.importers", name)
+    if brought is None:
+        known = [*IMPORTS, *(each.name for each in installed("actum.importers"))]
+        raise UsageError(f"--from {name}: give {' or '.join(known)}")
+    read = brought.load()
+    if not callable(read):
+        raise UsageError(f"the importer {name!r} of {brought.origin} is no function")
+
+    def imported(text: bytes, title: str) -> ImportedApp:
+        app = read(text, title)
+        if not isinstance(app, ImportedApp):
+            raise UsageError(f"the importer {name!r} of {brought.origin} returns no ImportedApp")
+        return app
+
+    return imported
 
 
 def _tell(terminal: Terminal, report: ImportReport, path: str) -> None:

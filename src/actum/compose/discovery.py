@@ -11,7 +11,6 @@ import ast
 import os
 import re
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -19,6 +18,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.errors import ActumError, UsageError
+from ..core.installed import installed
 from ..protocols.openapi.reading import read_api
 from ..protocols.openapi.text import BYTES_MAX, read_text
 from ..protocols.plain_text import plain
@@ -69,7 +69,7 @@ def discover(place: str) -> list[FoundTools]:
     Raises:
         UsageError: there is no such folder, file or module.
     """
-    found = [_of_entry_point(each.name, each.value) for each in entry_points(group=ENTRY_POINTS)]
+    found = [_of_entry_point(each.name, each.value) for each in installed(ENTRY_POINTS)]
     path = Path(place).expanduser()
     if not place:
         return found

@@ -12,6 +12,7 @@ from typing import TypeGuard
 from msgspec import structs
 
 from ..core.errors import ActumError, UsageError
+from ..core.installed import Installed, installed_one
 from ..core.interfaces import Toolset
 from ..core.tool import Tool
 from ..features.feature import FeatureOn
@@ -29,6 +30,8 @@ from .settings import CODE, EVERYDAY, FINDER, SandboxTable, Settings, ToolSource
 from .settings_watch import open_egress
 from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
 
+TOOLSETS = "actum.toolsets"
+"""The group of the entry points by which installed packages bring toolsets."""
 API_SOURCES = ("openapi:", "http:")
 
 
@@ -38,8 +41,9 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     A name is `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
     decorated), `file.py:name`, `module` or `module:name`; `code`, or `folder/` for the scripts of a folder;
     `openapi:NAME` or `http:NAME` for an API that was added with `actum tools add`; `a2a:NAME` for a remote agent of
-    the settings, `a2a:https://...` for one at an address; the name of a feature that is on; or a `ToolSource` around
-    such a name. Where no setting names tools, those of the features that are on stand beside the everyday ones.
+    the settings, `a2a:https://...` for one at an address; the name of a feature that is on, or of a toolset of an
+    installed package; or a `ToolSource` around such a name. Where no setting names tools, those of the features that
+    are on stand beside the everyday ones.
 
     Args:
         settings: the names, what code and scripts may do, and the rules for outgoing calls.
@@ -75,8 +79,23 @@ def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, e
         elif "/" in name and Path(name).expanduser().is_dir():
             found.append(_scripts(name, settings.sandbox, folder, egress))
         elif name not in ("none", FINDER):
-            found += _tools_in(name)
+            brought = None if names_one_object(name) or name.endswith(".py") else installed_one(TOOLSETS, name)
+            found += _tools_in(name) if brought is None else [_toolset_of(brought)]
     return found
+
+
+def _toolset_of(brought: Installed) -> Toolset:
+    """The toolset that an installed package brings: the object behind its entry point, called without arguments."""
+    made = brought.load()
+    try:
+        toolset = made() if callable(made) else made
+    except Exception as error:  # the package's own code
+        raise UsageError(
+            f"the toolset {brought.name!r} of {brought.origin} can not be made: {type(error).__name__}: {error}"
+        ) from error
+    if isinstance(toolset, type) or not isinstance(toolset, Toolset):
+        raise UsageError(f"the toolset {brought.name!r} of {brought.origin} is no Toolset")
+    return toolset
 
 
 def _tools_of(on: FeatureOn) -> list[Toolish]:

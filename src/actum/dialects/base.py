@@ -127,6 +127,7 @@ class StrictTools(Protocol):
         """The API is asked to."""
 
 
+@runtime_checkable
 class TextDialect(Protocol):
     """A way to say calls in plain text."""
 

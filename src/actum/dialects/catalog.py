@@ -71,6 +71,8 @@ def text_dialect(name: str, **options: str | bool) -> TextDialect:
     'now'
     """
     row = _text_rows().get(name)
+    if row is None and name not in APIS and (brought := _brought(name, options)) is not None:
+        return brought
     if row is None:
         raise _unknown(name, "text dialect" if name in APIS else "dialect")
     _refuse_unknown(options, row.listing)
@@ -160,6 +162,28 @@ def _text_listings() -> Iterator[TextListing]:
 
 def _model_name(model: str) -> str:
     return model.lower().rsplit("/", 1)[-1]
+
+
+def _brought(name: str, options: Mapping[str, str | bool]) -> TextDialect | None:
+    """The text dialect that an installed package brings by an entry point of the group `actum.dialects`: the object
+    behind the entry point, called with the options. None where no package does.
+
+    Raises:
+        UsageError: two packages bring one of this name, or it can not be made.
+    """
+    from ..core.installed import installed_one  # noqa: PLC0415  # a search that our own dialects need not wait for
+
+    brought = installed_one("actum.dialects", name)
+    if brought is None:
+        return None
+    make = brought.load()
+    try:
+        made: object = make(**options) if callable(make) else make
+    except TypeError as error:
+        raise UsageError(f"the dialect {name!r} of {brought.origin} can not be made: {error}") from None
+    if not isinstance(made, TextDialect):
+        raise UsageError(f"the dialect {name!r} of {brought.origin} is no TextDialect")
+    return made
 
 
 def _unknown(name: str, kind: str = "dialect") -> UnknownName:

@@ -8,10 +8,10 @@ a model is opened that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution
 
 from ..core.errors import UsageError
+from ..core.installed import Installed, installed, installed_one
 from ..core.interfaces import Model
 
 GROUP = "actum.models"
@@ -25,8 +25,8 @@ def open_embedded() -> Model:
     try:
         own = distribution(DISTRIBUTION).entry_points
     except PackageNotFoundError:
-        return _opened(EMBEDDED)
-    return _opened(next(iter(own.select(group=GROUP, name=EMBEDDED.name)), EMBEDDED))
+        return _opened(_own(EMBEDDED))
+    return _opened(_own(next(iter(own.select(group=GROUP, name=EMBEDDED.name)), EMBEDDED)))
 
 
 def open_installed(name: str) -> Model | None:
@@ -36,36 +36,24 @@ def open_installed(name: str) -> Model | None:
         UsageError: two packages bring a model of this name; the package's object can not be loaded or is no model; the
             metadata of an installed package is damaged.
     """
-    claims = [entry for entry in _entries() if entry.name == name]
-    if len(claims) > 1:
-        claimed = " and ".join(sorted(map(_origin, claims)))
-        raise UsageError(f"more than one installed package brings a model called {name!r}: {claimed}; uninstall one")
-    return _opened(claims[0]) if claims else None
+    brought = installed_one(GROUP, name)
+    return None if brought is None else _opened(brought)
 
 
 def installed_names() -> list[str]:
     """The names of the models that packages other than actum bring."""
-    return sorted({entry.name for entry in _entries()} - {EMBEDDED.name})
+    return sorted({each.name for each in installed(GROUP)} - {EMBEDDED.name})
 
 
-def _entries() -> Sequence[EntryPoint]:
-    try:
-        return tuple(entry_points(group=GROUP))
-    except (TypeError, ValueError) as error:  # what Python raises here for a damaged `entry_points.txt`
-        raise UsageError(f"the entry points of an installed package are damaged: {error}") from error
+def _own(entry: EntryPoint) -> Installed:
+    return Installed(group=GROUP, name=entry.name, package=DISTRIBUTION, value=entry.value)
 
 
-def _opened(entry: EntryPoint) -> Model:
-    try:
-        make: object = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"the model {entry.name!r} of {_origin(entry)} can not be loaded: {error}") from error
+def _opened(brought: Installed) -> Model:
+    make: object = brought.load()
     model: object = make() if callable(make) else make
     if isinstance(model, type) or not isinstance(model, Model):
-        raise UsageError(f"the model {entry.name!r} of {_origin(entry)} is no Model: name and async reply() are needed")
+        raise UsageError(
+            f"the model {brought.name!r} of {brought.origin} is no Model: name and async reply() are needed"
+        )
     return model
-
-
-def _origin(entry: EntryPoint) -> str:
-    """The package that an entry point is from, and what the entry point names in that package."""
-    return f"{entry.dist.name if entry.dist else DISTRIBUTION} ({entry.value})"

@@ -13,12 +13,12 @@ import platform
 import sys
 from contextlib import AbstractAsyncContextManager
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.installed import installed, installed_one
 from .linux import LandlockJail
 from .macos import SeatbeltJail
 from .process import JailedCommand, JailedProcess
@@ -96,17 +96,18 @@ def backend_named(name: str) -> JailBackend:
     """
     if not name:
         return own_backend()
-    offered = {each.name: each for each in entry_points(group=GROUP)}
-    if name not in offered:
-        known = ", ".join(sorted(offered)) or "none"
+    offered = installed_one(GROUP, name)
+    if offered is None:
+        known = ", ".join(each.name for each in installed(GROUP)) or "none"
         raise UsageError(
             f"Jail(backend={name!r}): no installed package offers this backend (offered are: {known}). Install the "
             f"package, or leave `backend` empty for the backend of actum"
         )
     try:
-        backend = offered[name].load()()
+        make: object = offered.load()
+        backend = make() if callable(make) else make
     except Exception as error:
         raise UsageError(f"Jail(backend={name!r}): the backend can't be loaded: {error}") from error
     if not isinstance(backend, JailBackend):
-        raise UsageError(f"Jail(backend={name!r}): {offered[name].value} returns no JailBackend")
+        raise UsageError(f"Jail(backend={name!r}): {offered.value} returns no JailBackend")
     return backend

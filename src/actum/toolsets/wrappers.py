@@ -10,6 +10,7 @@ Policies, approvals and the record know a tool by the name that the wrapper show
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from fnmatch import fnmatchcase
@@ -191,7 +192,7 @@ def prefixed(prefix: str, toolset: Toolset) -> Toolset:
     """
     if not prefix:
         raise UsageError('prefixed("", ...): give a prefix, such as "crm_"')
-    return _Wrapper(toolset, lambda tool: msgspec.structs.replace(tool, name=prefix + tool.name))
+    return _Shown(toolset, lambda tool: msgspec.structs.replace(tool, name=prefix + tool.name))
 
 
 def renamed(names: Mapping[str, str], toolset: Toolset) -> Toolset:
@@ -207,7 +208,7 @@ def renamed(names: Mapping[str, str], toolset: Toolset) -> Toolset:
     new_names = {own: new for new, own in names.items()}
     if len(new_names) != len(names):
         raise UsageError("renamed(...): a tool is given two new names; give each tool one")
-    return _Wrapper(toolset, lambda tool: msgspec.structs.replace(tool, name=new_names.get(tool.name, tool.name)))
+    return _Shown(toolset, lambda tool: msgspec.structs.replace(tool, name=new_names.get(tool.name, tool.name)))
 
 
 def filtered(keep: str | Sequence[str] | Callable[[Tool], bool], toolset: Toolset) -> Toolset:
@@ -218,9 +219,9 @@ def filtered(keep: str | Sequence[str] | Callable[[Tool], bool], toolset: Toolse
         toolset: the toolset.
     """
     if callable(keep):
-        return _Wrapper(toolset, lambda tool: tool if keep(tool) else None)
+        return _Shown(toolset, lambda tool: tool if keep(tool) else None)
     patterns = (keep,) if isinstance(keep, str) else tuple(keep)
-    return _Wrapper(toolset, lambda tool: tool if any(fnmatchcase(tool.name, each) for each in patterns) else None)
+    return _Shown(toolset, lambda tool: tool if any(fnmatchcase(tool.name, each) for each in patterns) else None)
 
 
 def labelled(labels: Mapping[str, ToolLabels], toolset: Toolset) -> Toolset:
@@ -231,7 +232,7 @@ def labelled(labels: Mapping[str, ToolLabels], toolset: Toolset) -> Toolset:
             pattern that sets it.
         toolset: the toolset.
     """
-    return _Wrapper(toolset, lambda tool: labels_of(tool.name, labels).on(tool))
+    return _Shown(toolset, lambda tool: labels_of(tool.name, labels).on(tool))
 
 
 def foreign(toolset: Toolset) -> Toolset:
@@ -240,7 +241,7 @@ def foreign(toolset: Toolset) -> Toolset:
     Args:
         toolset: the toolset.
     """
-    return _Wrapper(toolset, lambda tool: msgspec.structs.replace(tool, foreign=True))
+    return _Shown(toolset, lambda tool: msgspec.structs.replace(tool, foreign=True))
 
 
 def combined(*toolsets: Toolset) -> Toolset:
@@ -283,22 +284,51 @@ class _Closable(Protocol):
     async def close(self) -> None: ...
 
 
-class _Wrapper(_Life):
-    """A toolset with other definitions.
+class Wrapper(_Life):
+    """A toolset around another toolset. As it is, it changes nothing: override `list_tools` to list other tools or
+    definitions, or `execute` to do something before or after each call.
+
+        class Logged(Wrapper):
+            async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+                log.info("%s is called", call.name)
+                return await super().execute(call, context)
+
+    For other names there is `renamed`: a call comes under the name that `list_tools` tells.
 
     Args:
         toolset: the toolset inside.
-        shown: makes the definition that a run is shown of a toolset's own; None for a tool that is left out.
-        knows: the toolset inside knows already how its tools are shown.
+
+    Raises:
+        UsageError: `list_tools` is overridden, and tools inside stand for others that it does not list: override
+            `shown` then.
     """
 
-    def __init__(self, toolset: Toolset, shown: Callable[[Tool], Tool | None], *, knows: bool = False) -> None:
-        self._shown = shown
+    def __init__(self, toolset: Toolset) -> None:
+        stands = any(isinstance(each, StandsForOthers) for each in innermost(toolset))
+        if stands and type(self).list_tools is not Wrapper.list_tools:
+            raise UsageError(
+                f"{type(self).__name__} lists tools in its own way, and would miss those that a tool inside stands "
+                "for: override shown() in the place of list_tools()"
+            )
         self._toolset = toolset
-        if not knows and isinstance(toolset, StandsForOthers):
+        if isinstance(toolset, StandsForOthers):
             self._toolset = toolset.through(self._kept)
         super().__init__((self._toolset,))
         self._own: Mapping[str, str] = {}
+
+    def shown(self, tool: Tool) -> Tool | None:
+        """The definition that a run is shown of one of the tools inside, also of one that another tool stands for; None
+        for a tool that is left out. By default the tool as it is.
+
+        Args:
+            tool: as the toolset inside defines it.
+        """
+        return tool
+
+    @property
+    def ends_when_cancelled(self) -> bool:
+        """As the toolset inside says, unless `execute` does something of its own."""
+        return type(self).execute is Wrapper.execute and super().ends_when_cancelled
 
     @property
     def generation(self) -> int:
@@ -350,7 +380,7 @@ class _Wrapper(_Life):
         found = self._toolset.meant(call if own == call.name else msgspec.structs.replace(call, name=own))
         if found is None:
             return None
-        shown = self._shown(found[0])
+        shown = self.shown(found[0])
         if shown is None:
             raise UnknownTool(f"There is no tool {found[0].name!r}: it was left out.")
         return shown, msgspec.structs.replace(found[1], name=shown.name)
@@ -359,15 +389,15 @@ class _Wrapper(_Life):
         """What the toolset inside says, with the definitions that the wrapper makes; see `StandsForOthers`."""
         if not isinstance(self._toolset, StandsForOthers):
             return ()
-        found = (self._shown(tool) for tool in self._toolset.stands_for(self._own.get(name, name)))
+        found = (self.shown(tool) for tool in self._toolset.stands_for(self._own.get(name, name)))
         return [tool for tool in found if tool is not None]
 
     def through(self, shown: Callable[[Tool], Tool | None]) -> Toolset:
         """The same wrapper around a toolset that knows how its tools are shown; see `StandsForOthers`."""
         if not isinstance(self._toolset, StandsForOthers):
             return self
-
-        again = _Wrapper(self._toolset, self._shown, knows=True)
+        again = copy.copy(self)
+        again._own = {}
 
         def twice(tool: Tool) -> Tool | None:
             once = again._kept(tool)
@@ -379,9 +409,9 @@ class _Wrapper(_Life):
 
     def _kept(self, tool: Tool) -> Tool | None:
         """A tool as a run is shown it. A tool that stands for others stays as long as one of the others does."""
-        shown = self._shown(tool)
+        shown = self.shown(tool)
         if shown is None and isinstance(self._toolset, StandsForOthers):
-            return tool if any(self._shown(each) for each in self._toolset.stands_for(tool.name)) else None
+            return tool if any(self.shown(each) for each in self._toolset.stands_for(tool.name)) else None
         return shown
 
     async def _inner(self, call: ToolCall) -> ToolCall:
@@ -391,6 +421,22 @@ class _Wrapper(_Life):
         if own is None:
             raise UnknownTool(f"{call.name} is not there any more.")
         return call if own == call.name else msgspec.structs.replace(call, name=own)
+
+
+class _Shown(Wrapper):
+    """A toolset with other definitions.
+
+    Args:
+        toolset: the toolset inside.
+        shown: as `Wrapper.shown`.
+    """
+
+    def __init__(self, toolset: Toolset, shown: Callable[[Tool], Tool | None]) -> None:
+        self._shown = shown
+        super().__init__(toolset)
+
+    def shown(self, tool: Tool) -> Tool | None:
+        return self._shown(tool)
 
 
 class _Combined(_Life):

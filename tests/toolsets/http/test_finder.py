@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
-from actum import Agent, Limits, ToolCall, ToolLimits
-from actum.core.errors import InvalidArguments, PermissionDenied, UnknownTool
+from actum import Agent, Limits, Tool, ToolCall, ToolLimits
+from actum.core.errors import InvalidArguments, PermissionDenied, UnknownTool, UsageError
 from actum.core.interfaces import Toolset
 from actum.core.json import JsonObject, dumps
 from actum.core.message import ToolMessage
@@ -14,7 +16,7 @@ from actum.policy.rules import Rule, Rules
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.http.finder import ApiFinder
 from actum.toolsets.http.toolset import ApiToolset
-from actum.toolsets.wrappers import ToolLabels, combined, filtered, labelled, prefixed, renamed
+from actum.toolsets.wrappers import ToolLabels, Wrapper, combined, filtered, labelled, prefixed, renamed
 from tests.transport.wire_servers import said, wire_server
 
 from .test_real_documents import added
@@ -259,3 +261,18 @@ async def test_a_filter_that_names_operations_keeps_the_search_for_these_alone_a
         assert [tool.name for tool in await reading.list_tools()] == ["api_find_tools", "api_read"]
         assert await filtered(["zzz*"], api).list_tools() == ()
         await api.aclose()
+
+
+class Marked(Wrapper):
+    """Marks the tools that it lists, and knows nothing of those that a tool stands for."""
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return [msgspec.structs.replace(each, approval=True) for each in await super().list_tools()]
+
+
+async def test_a_wrapper_that_would_miss_the_operations_behind_the_tools_is_refused() -> None:
+    api = await finder("asana.com")
+    assert len(await Wrapper(api).list_tools()) == len(await api.list_tools())
+    for inside in (api, prefixed("x_", api), combined(api), Wrapper(api)):
+        with pytest.raises(UsageError, match=r"Marked lists tools in its own way.*override shown\(\)"):
+            Marked(inside)
