@@ -8,7 +8,7 @@ from msgspec import structs
 from actum import Agent, Limits, Rule, Rules, ToolCall, tool
 from actum.core.errors import RateLimited
 from actum.core.interfaces import Answer
-from actum.core.message import Reply
+from actum.core.message import Reply, UserMessage
 from actum.core.pending import Pending
 from actum.core.record import InputRequested, Intended, ModelReplied, Started
 from actum.journal.audit import AuditLine, Wanted, audit
@@ -149,7 +149,13 @@ async def test_what_a_person_says_of_a_doubt_is_resolved() -> None:
     office = Office()
     agent = office.agent(["Then it is done."], [pay])
     office.journal.append(
-        "r", Started(agent="desk", model="scripted", said=(), tools=(await agent.runner.catalog()).digest)
+        "r",
+        Started(
+            agent="desk",
+            model="scripted",
+            said=(UserMessage.of("Pay Ada."),),
+            tools=(await agent.runner.catalog()).digest,
+        ),
     )
     office.journal.append("r", ModelReplied("", Reply.of(calls=[PAY])))
     office.journal.append("r", Intended(1, 0, 1, "pay", "v", {"amount": 20}, "key"))
