@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 from typer.testing import Result
 
 from actum.cli.show.terminal import who
 from actum.core.kept_object import KeptObject
 from actum.core.record import Ended, Started, ToolsChanged
+from actum.core.stores import AddTable, Table
 from actum.journal.follow import follow, follow_all
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
@@ -191,6 +193,48 @@ def test_the_user_of_another_tenant_who_has_the_same_name_is_not_forgotten_along
     assert run("journal", "forget", "--tenant", "north", "--older-than", "1d", "--yes", *RECORD).exit_code == 2
     assert run("journal", "forget", "--principal", "ann", "--yes", *RECORD).exit_code == 0
     assert asyncio.run(left()) == []
+
+
+class Visit(Struct, frozen=True):
+    principal: str
+    run_id: str
+    icon: bytes = b""
+
+
+VISITS = Table("visits", Visit, key=("principal", "run_id"))
+
+
+def test_rows_of_features_are_exported_with_their_run_and_forgotten_with_it_and_with_their_user(run: Run) -> None:
+    run("run", "2 and 3?", *MINE, "models.py:add")
+
+    async def write() -> str:
+        journal = open_journal(RECORD[1])
+        (summary,) = await journal.runs()
+        await journal.stores.migrate("reading", ((AddTable(VISITS),),))
+        for run_id, principal in ((summary.run_id, ""), ("", "ann"), ("other", "bob")):
+            await journal.stores.put("", VISITS, Visit(principal, run_id, b"\xff"))
+        await journal.close()
+        return summary.run_id
+
+    async def left() -> list[str]:
+        journal = open_journal(RECORD[1])
+        await journal.stores.migrate("reading", ((AddTable(VISITS),),))
+        found = [row.principal for row in await journal.stores.find("", VISITS)]
+        await journal.close()
+        return found
+
+    run_id = asyncio.run(write())
+    exported = run("journal", "export", run_id, *RECORD).stdout
+    row = {"tenant": "", "principal": "", "run_id": run_id, "icon": "/w=="}
+    told = {"type": "row", "run": run_id, "table": "reading_visits", "row": row}
+    assert json.loads(exported.splitlines()[-1]) == told
+    Path("run.jsonl").write_text(exported, "utf-8")
+    assert run("journal", "verify", "--file", "run.jsonl").exit_code == 0
+    assert run("journal", "forget", run_id, "--yes", *RECORD).exit_code == 0
+    assert asyncio.run(left()) == ["ann", "bob"]
+    result = run("journal", "forget", "--principal", "ann", "--yes", *RECORD)
+    assert (result.exit_code, result.stdout) == (0, "forgotten: 0 runs, 0 records, 1 rows of features\n")
+    assert asyncio.run(left()) == ["bob"]
 
 
 def test_nothing_is_forgotten_that_nobody_agreed_to(run: Run, person: Callable[..., Person]) -> None:

@@ -785,14 +785,15 @@ HELP = {
     "Another, such as a branch of it.": "另一次运行，例如它的分支。",
     "Every run, from now on, until Ctrl-C.": "从现在起跟踪所有运行，直到按 Ctrl-C。",
     (
-        "Delete for good what runs say, with the runs that their calls started. With --principal alone, the assistants "
-        "and threads of this user are deleted, too; with --older-than alone, threads to which nobody has added a "
-        "message since. Where users of several tenants have this name, say --tenant. The chain of hashes stays and "
-        "still checks; that it was done, by whom and why is put on record. Branches of a run and summaries of its "
-        "conversation are runs of their own: they are named, not deleted."
+        "Delete for good what runs say, with the runs that their calls started. With --principal alone, the "
+        "assistants and threads of this user are deleted, too, with the rows that features keep of the user; with "
+        "--older-than alone, threads to which nobody has added a message since. Where users of several tenants "
+        "have this name, say --tenant. The chain of hashes stays and still checks; that it was done, by whom and "
+        "why is put on record. Branches of a run and summaries of its conversation are runs of their own: they are "
+        "named, not deleted."
     ): (
         "永久删除运行的内容，连同由它的调用启动的运行。\n\n"
-        "只给出 --principal 时，也删除该用户的 assistant 和 thread；"
+        "只给出 --principal 时，也删除该用户的 assistant 和 thread，以及各功能保存的该用户的行；"
         "只给出 --older-than 时，也删除此后没有新消息的 thread。"
         "多个租户都有同名用户时，请写 --tenant。\n\n"
         "哈希链保留，仍可校验；删除本身、删除人和理由会记录在案。"

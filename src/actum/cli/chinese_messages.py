@@ -667,6 +667,7 @@ MESSAGES = {
     "{count} assistants, threads and messages of this user are deleted, too.": (
         "该用户的 {count} 个 assistant、thread 和消息也会被删除。"
     ),
+    "{count} rows of this user in tables of features are deleted, too.": "各功能的表中该用户的 {count} 行也会被删除。",
     "still being driven, and not forgotten: {names}": "还在执行，没有遗忘：{names}",
     "The record was damaged or changed: `actum journal verify` checks all of it.": (
         "记录已损坏或被改动：`actum journal verify` 会校验全部记录。"

@@ -111,8 +111,9 @@ def forget(
 ) -> int:
     """Delete for good what runs say, with the runs that their calls started.
 
-    With --principal alone, the assistants and threads of this user are deleted, too; with --older-than alone, threads
-    to which nobody has added a message since. Where users of several tenants have this name, say --tenant.
+    With --principal alone, the assistants and threads of this user are deleted, too, with the rows that features keep
+    of the user; with --older-than alone, threads to which nobody has added a message since. Where users of several
+    tenants have this name, say --tenant.
 
     The chain of hashes stays and still checks; that it was done, by whom and why is put on record. Branches of a run
     and summaries of its conversation are runs of their own: they are named, not deleted.
@@ -132,19 +133,24 @@ def forget(
             everything += [run for id_ in found.missing if (run := await summary(opened, id_)) is not None]
             of_user = principal if not (run_ids or older_than) else ""
             objects = await opened.objects.count(of_user) if of_user else {}
-            tenants = {run.tenant for run in everything if run.principal == principal} | set(objects)
+            rows = await opened.stores.count_of_user(of_user) if of_user else {}
+            tenants = {run.tenant for run in everything if run.principal == principal} | {*objects, *rows}
             whose = User(_one_tenant(tenants, tenant) if principal else "", principal)
             chosen = await _chosen(opened, run_ids or [], until, whose, everything)
-            kept = objects.get(whose.tenant, 0)
+            kept, rows_kept = objects.get(whose.tenant, 0), rows.get(whose.tenant, 0)
             if kept and not yes:
                 terminal.note(f"{kept} assistants, threads and messages of this user are deleted, too.")
-            if (chosen or kept) and not (yes or _agreed(terminal, chosen)):
+            if rows_kept and not yes:
+                terminal.note(f"{rows_kept} rows of this user in tables of features are deleted, too.")
+            if (chosen or kept or rows_kept) and not (yes or _agreed(terminal, chosen)):
                 return FAILED
             done = _Forgetting(copies=await _copies(opened, chosen, everything))
             if kept:
                 done.objects = await opened.objects.forget(of_user, whose.tenant)
             elif until is not None and not (run_ids or principal):
                 done.objects = await opened.objects.expire("thread", until)
+            if rows_kept:
+                done.rows = await opened.stores.forget_user(of_user, whose.tenant)
             for run in chosen:
                 try:
                     done.records += await opened.forget(run.run_id, who(), reason)
@@ -205,13 +211,14 @@ def _how_it_stands(run_id: str, last: Entry | None) -> str:
 
 class _Forgetting(Struct):
     """What became of it: runs that were forgotten with so many records, that are being driven, that hold copies; and
-    how many assistants, threads and messages were deleted."""
+    how many assistants, threads and messages, and how many rows of features, were deleted."""
 
     copies: list[str]
     forgotten: list[str] = []
     busy: list[str] = []
     records: int = 0
     objects: int = 0
+    rows: int = 0
 
 
 async def _chosen(
@@ -285,8 +292,9 @@ def _report(terminal: Terminal, done: _Forgetting, *, as_json: bool) -> int:
     """Tell what was deleted and what was not. The exit code."""
     if as_json:
         terminal.json(done)
-    elif done.forgotten or done.objects:
+    elif done.forgotten or done.objects or done.rows:
         more = f", {done.objects} assistants, threads and messages" if done.objects else ""
+        more += f", {done.rows} rows of features" if done.rows else ""
         terminal.text(f"forgotten: {len(done.forgotten)} runs, {done.records} records{more}")
     elif not done.busy:
         terminal.note("Nothing is on record that fits.")

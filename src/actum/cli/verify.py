@@ -18,6 +18,7 @@ from ..journal.export import (
     entry_line,
     head_lines,
     read_lines,
+    row_lines,
 )
 from ..journal.export import run_ids as every_run
 from . import options
@@ -51,6 +52,8 @@ def export(
             for run_id in found:
                 for entry in await opened.read(run_id):
                     terminal.json(entry_line(run_id, entry))
+                for line in await row_lines(opened, run_id):
+                    terminal.json(line)
 
     asyncio.run(command())
 

@@ -1,15 +1,17 @@
 """What shows that a journal is as it was written, to somebody who does not have it: lines of JSON, and the checks.
 
-Three kinds of lines, in any mixture::
+Four kinds of lines, in any mixture::
 
     {"type": "entry", "run": ..., "number": ..., "at": ..., "payload": ..., "salt": ..., "digest": ..., "head": ...,
      "format": ...}
     {"type": "head",  "run": ..., "number": ..., "head": ...}
     {"type": "signed", "run": ..., "number": ..., "head": ..., "signature": ...}
+    {"type": "row", "run": ..., "table": ..., "row": {...}}
 
 An entry holds the stored bytes, so that its chain can be checked without the database, whatever the format of its
 record. `format` is 1 where it is missing. A head says how far a run had
-come; kept elsewhere, it shows that the run was rewritten or cut since. Signed heads are the journal's ledger.
+come; kept elsewhere, it shows that the run was rewritten or cut since. Signed heads are the journal's ledger. A row is
+what a feature keeps of a run; no chain covers it, and the check passes over it.
 
 What the chain of a run proves, `core.record` tells. A journal also keeps things beside the entries, which no chain
 covers: the list of runs, the kinds of entries, the definitions of tools. `check_journal` compares them with the
@@ -26,6 +28,7 @@ from msgspec import Struct
 
 from ..core.errors import ActumError, JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
+from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.record import (
     FORMAT,
@@ -82,7 +85,15 @@ class SignedLine(Struct, frozen=True, tag_field="type", tag="signed"):
     signature: str
 
 
-Line = EntryLine | HeadLine | SignedLine
+class RowLine(Struct, frozen=True, tag_field="type", tag="row"):
+    """A row of a feature's table that names the run; bytes are in base64."""
+
+    run: str
+    table: str
+    row: JsonObject
+
+
+Line = EntryLine | HeadLine | SignedLine | RowLine
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -130,6 +141,12 @@ def entry_line(run_id: str, entry: Entry) -> EntryLine:
     return EntryLine(
         run_id, entry.number, at, entry.salt.hex(), entry.digest.hex(), entry.head.hex(), text, bare, entry.format
     )
+
+
+async def row_lines(journal: Journal, run_id: str) -> list[RowLine]:
+    """What features keep of a run."""
+    found = await journal.stores.rows_of_run(run_id)
+    return [RowLine(run_id, table, msgspec.to_builtins(row)) for table, rows in found.items() for row in rows]
 
 
 async def run_ids(journal: Journal) -> list[str]:
@@ -207,6 +224,8 @@ def read_lines(lines: Iterable[str | bytes]) -> Evidence:
             match line:
                 case EntryLine():
                     runs.setdefault(line.run, []).append(_entry(line))
+                case RowLine():
+                    pass
                 case HeadLine():
                     heads.append(SignedHead(line.run, line.number, bytes.fromhex(line.head)))
                 case SignedLine():
