@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Generic, Protocol, TypeVar, Union, get_args, get_origin
 
@@ -163,6 +163,46 @@ Migrations = tuple[tuple[Change, ...], ...]
 the feature adds one behind it. Tables are given as they are now; what a later change adds, the first leaves out."""
 
 
+class RecordPlace(Struct, frozen=True):
+    """Where a record of a feature stands.
+
+    Attributes:
+        run_id: the run.
+        number: of the entry within the run.
+        at: when it was written down, in seconds since 1970.
+        tenant, principal: for whom the run is.
+    """
+
+    run_id: str
+    number: int
+    at: float
+    tenant: str
+    principal: str
+
+
+class View(Struct, frozen=True, eq=False):
+    """Rows that follow from a feature's records on the record of runs. They are written behind the record, and can be
+    made anew from the records (`Stores.rebuild`). A row that can not be written is told in the log and fails no run.
+
+    Attributes:
+        table: the table of the rows, which holds no others. It has a field `run_id`, so that the rows are forgotten
+            with their run.
+        record: the struct of the records, one of the feature's `records`.
+        rows: takes a record and its `RecordPlace`, and returns the rows. It may be called more than once for a record.
+
+    Raises:
+        UsageError: the table has no field `run_id`.
+    """
+
+    table: Table[Struct]
+    record: type[Struct]
+    rows: Callable[..., Iterable[Struct]]
+
+    def __post_init__(self) -> None:
+        if "run_id" not in self.table.columns:
+            raise UsageError(f"the table {self.table.name} follows from records and needs a field run_id")
+
+
 class FeatureTables(Struct, frozen=True):
     """What a feature keeps.
 
@@ -284,18 +324,22 @@ class Stores(Protocol):
     ) -> list[tuple[str, R]]:
         """The rows of all tenants, each behind its tenant, in the order of tenants and keys: for administrators."""
 
-    async def migrate(self, feature: str, migrations: Migrations) -> None:
+    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[View] = ()) -> None:
         """Bring the tables of a feature to their latest form, all of it or nothing, and take them into use. One process
         does so while others wait.
 
         Args:
             feature: the name of the feature.
             migrations: how its tables came to be.
+            views: the rows that follow from its records.
 
         Raises:
             UsageError: the name of the feature, or the order of the migrations, can not be used.
             JournalError: a newer version of the feature made the tables, or the name of a table is taken.
         """
+
+    async def rebuild(self, feature: str) -> int:
+        """Delete the rows of a feature's views, and make them anew from all its records; how many records there are."""
 
     async def kept(self) -> Sequence[FeatureTables]:
         """What all features keep, also those that are off."""

@@ -28,6 +28,7 @@ from ..core.record import (
     Forgotten,
     InputGiven,
     InputRequested,
+    Noted,
     OpenQuestion,
     Record,
     RunSummary,
@@ -43,6 +44,7 @@ from ..core.record import (
     summarize,
 )
 from ..core.sealed import SealedWords, open_words, seal_words
+from ..core.stores import RecordPlace
 
 if TYPE_CHECKING:
     from ..core.kept_object import ObjectStore
@@ -94,7 +96,7 @@ class MemoryJournal:
     def _beside(self) -> BesideMemory:
         from ..storage.memory import BesideMemory  # noqa: PLC0415  # `import actum` loads no database
 
-        return BesideMemory(self._now)
+        return BesideMemory(self._now, self.record_kinds)
 
     @property
     def stores(self) -> Stores:
@@ -154,6 +156,10 @@ class MemoryJournal:
         if self._key is not None and isinstance(record, Ended | Forgotten):
             previous = self._heads[-1].signature if self._heads else GENESIS
             self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
+        if isinstance(record, Noted) and "_beside" in self.__dict__:
+            line = self._summaries[run_id]
+            place = RecordPlace(run_id, number, at, line.tenant, line.principal)
+            self._beside.stores.views.follow_now(record, place)
         if self._hidden and ends_secrets(record):
             self._hidden.pop(run_id, None)
         return number

@@ -165,7 +165,7 @@ class DatabaseJournal:
         self.objects = DatabaseObjects(self._writer, self._check_format)
         self.positions = DatabasePositions(self._writer, self._check_format)
         self.shelf = DatabaseShelf(self._writer, self._check_format, now)
-        self.stores = DatabaseStores(self._writer, self._check_format)
+        self.stores = DatabaseStores(self._writer, self._check_format, record_kinds)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)
 
@@ -198,11 +198,12 @@ class DatabaseJournal:
             number, head = 0, GENESIS
         else:
             number, head = self._writer.ask_now(lambda database: _next(database, run_id))
-        entry = seal(record, number, self._now(), head)
+        entry, views = seal(record, number, self._now(), head), self.stores.views
         to_keep, self._to_keep = self._to_keep, {}
         to_hide = self._to_hide.pop(run_id, ()) if self._to_hide else ()
 
         def write(database: Database) -> None:
+            views.note(database, run_id, number, record)
             for words in to_hide:
                 row = (run_id, words.digest, words.salt, words.payload)
                 database.execute("INSERT INTO hidden VALUES (?, ?, ?, ?)", row)
@@ -215,6 +216,7 @@ class DatabaseJournal:
                 self._kept.difference_update(to_keep)
 
         self._writer.put(write, run_id, tell)
+        views.behind(run_id, number, record)
         if isinstance(record, TaskStarted):
             self._attempted.add(run_id)
         elif isinstance(record, TaskRetrying | TaskEnded):

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
+from ..core.noted import NO_KINDS, RecordKinds
 from .journal import forget_beside
 from .keys import DatabaseKeys
 from .objects import DatabaseObjects
@@ -71,12 +72,13 @@ class BesideMemory:
 
     Args:
         now: the time, in seconds since 1970.
+        record_kinds: the kinds of records that features bring.
 
     Attributes:
         keys, sessions, objects, positions, shelf, stores: as beside `DatabaseJournal`.
     """
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], record_kinds: RecordKinds = NO_KINDS) -> None:
         database = MemoryDatabase()
         self._writer = writer = Writer(database, threaded=False)
         self.keys = DatabaseKeys(database, writer, _nothing)
@@ -84,7 +86,7 @@ class BesideMemory:
         self.objects = DatabaseObjects(writer, _nothing)
         self.positions = DatabasePositions(writer, _nothing)
         self.shelf = DatabaseShelf(writer, _nothing, now)
-        self.stores = DatabaseStores(writer, _nothing)
+        self.stores = DatabaseStores(writer, _nothing, record_kinds)
 
     async def forget(self, run_id: str) -> None:
         """Delete what names a run that is forgotten."""

@@ -156,6 +156,9 @@ CREATE TABLE publications_made (
 _LATER = (
     # What the tables of features are; see `storage.stores`.
     "CREATE TABLE features (name TEXT PRIMARY KEY, version INTEGER NOT NULL, tables TEXT NOT NULL)",
+    # Records from which rows of features are still to be made; see `storage.views`.
+    """CREATE TABLE noted (run_id TEXT NOT NULL, number INTEGER NOT NULL, feature TEXT NOT NULL,
+        PRIMARY KEY (run_id, number))""",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

@@ -15,6 +15,7 @@ from zlib import crc32
 import msgspec
 
 from ..core.errors import JournalError, UsageError
+from ..core.noted import RecordKinds
 from ..core.stores import (
     KEY_BYTES_MAX,
     AddColumn,
@@ -29,9 +30,11 @@ from ..core.stores import (
     Table,
     Transaction,
     Value,
+    View,
     checked_name,
 )
 from .database import Database, Row
+from .views import DatabaseViews
 from .writer import Writer
 
 _ALL: Mapping[str, Value] = MappingProxyType({})
@@ -54,11 +57,18 @@ class DatabaseStores:
     Args:
         writer: the thread that reads and writes the tables.
         check_format: raises JournalError where nothing can be written to this journal.
+        record_kinds: the kinds of records that features bring.
+
+    Attributes:
+        views: the rows that follow from records.
     """
 
-    def __init__(self, writer: Writer, check_format: Callable[[], None]) -> None:
+    def __init__(self, writer: Writer, check_format: Callable[[], None], record_kinds: RecordKinds) -> None:
         self._writer = writer
         self._check_format = check_format
+        self.views = DatabaseViews(
+            writer, record_kinds, lambda database, tenant: _Transaction(database, self._names, tenant)
+        )
         self._names: dict[Table[msgspec.Struct], str] = {}
 
     async def transact(self, tenant: str, work: Callable[[Transaction], T]) -> T:
@@ -142,7 +152,7 @@ class DatabaseStores:
         _TENANT.checked(tenant)
         return await self._writer.ask(lambda database: work(_Transaction(database, self._names, tenant)))
 
-    async def migrate(self, feature: str, migrations: Migrations) -> None:
+    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[View] = ()) -> None:
         """See `Stores`."""
         self._check_format()
         tables = _checked(checked_name("feature", feature), migrations)
@@ -185,6 +195,12 @@ class DatabaseStores:
         if not await self._writer.ask(is_made):
             await self._writer.ask(make, writes=True, durable=True)
         self._names = {**others, **{table: name for name, table in tables.items()}}
+        await self.views.use(feature, views)
+
+    async def rebuild(self, feature: str) -> int:
+        """See `Stores`."""
+        self._check_format()
+        return await self.views.rebuild(feature)
 
     async def kept(self) -> Sequence[FeatureTables]:
         """See `Stores`."""
@@ -213,8 +229,10 @@ class DatabaseStores:
             for table in tables:
                 database.execute(f'DROP TABLE "{table}"')
             database.execute("DELETE FROM features WHERE name = ?", (feature,))
+            database.execute("DELETE FROM noted WHERE feature = ?", (feature,))
             return rows
 
+        await self.views.use(feature, ())
         dropped = await self._writer.ask(drop, writes=True, durable=True)
         await self._writer.ask(lambda database: database.scrub(), aside=True)
         self._names = {table: name for table, name in self._names.items() if name != f"{feature}_{table.name}"}
@@ -267,6 +285,8 @@ class DatabaseStores:
 
 def forget_rows_of_run(database: Database, run_id: str) -> None:
     """Delete the rows of all features that name a run, in the transaction that forgets it."""
+    database.lock()  # rows that follow from its records are made before or not at all
+    database.execute("DELETE FROM noted WHERE run_id = ?", (run_id,))
     for table, _ in _naming(database, "run_id"):
         database.execute(f'DELETE FROM "{table}" WHERE "run_id" = ?', (run_id,))
 

@@ -44,6 +44,7 @@ class Job(Struct, eq=False):
         writes: whether it changes anything.
         durable: whether it is done only when it would survive a loss of power, with all that was given before.
         aside: whether it is no part of a transaction; it is done after those that were given before.
+        alone: whether it has a transaction of its own; it is done after those that were given before.
     """
 
     work: Callable[[Database], None] | None
@@ -52,6 +53,7 @@ class Job(Struct, eq=False):
     writes: bool = False
     durable: bool = False
     aside: bool = False
+    alone: bool = False
 
 
 class Writer:
@@ -67,7 +69,7 @@ class Writer:
         self.name = database.name
         self._database = database
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()
         self._failed: dict[str, JournalError] = {}
         self._lost: set[str] = set()
         self._loose: set[str] = set()
@@ -106,9 +108,16 @@ class Writer:
         self._failed.pop(run_id, None)
         self._lost.discard(run_id)
 
-    def put(self, work: Callable[[Database], None], run_id: str, tell: Callable[[Exception | None], None]) -> None:
+    def put(
+        self,
+        work: Callable[[Database], None],
+        run_id: str,
+        tell: Callable[[Exception | None], None],
+        *,
+        alone: bool = False,
+    ) -> None:
         """Have something written that nobody waits for; it fails its run."""
-        self._give(Job(work, tell, run_id, writes=True))
+        self._give(Job(work, tell, run_id, writes=True, alone=alone))
 
     def put_aside(self, work: Callable[[Database], None]) -> None:
         """Have something done after all that was given before, outside of a transaction. Nobody hears when it fails."""
@@ -192,10 +201,12 @@ class Writer:
             self._do_all([job for job in batch if job is not None])
 
     def _do_all(self, jobs: list[Job]) -> None:
-        self._do([job for job in jobs if not job.aside])
+        self._do([job for job in jobs if not (job.aside or job.alone)])
         for job in jobs:
             if job.aside:
                 self._do_aside(job)
+            elif job.alone:
+                self._do([job])
 
     def _do(self, jobs: list[Job]) -> None:
         """Do jobs in one transaction, or, where that fails, each in its own; and tell."""
