@@ -150,7 +150,9 @@ MESSAGES = {
     "the feature {name} can not make its tools: {kind}: {why}": "功能 {name} 无法创建它的工具：{kind}：{why}",
     "the importer {name} of {package} is no function": "{package} 的导入器 {name} 不是函数",
     "the importer {name} of {package} returns no ImportedApp": "{package} 的导入器 {name} 没有返回 ImportedApp",
-    "the toolset {name} of {package} can not be made: {kind}: {why}": "无法创建 {package} 的工具集 {name}：{kind}：{why}",
+    "the toolset {name} of {package} can not be made: {kind}: {why}": (
+        "无法创建 {package} 的工具集 {name}：{kind}：{why}"
+    ),
     "the toolset {name} of {package} is no Toolset": "{package} 的 {name} 不是 Toolset",
     # workflows
     "--pin goes with --only NODE": "--pin 要与 --only NODE 一起用",

@@ -67,7 +67,7 @@ from .keys import DatabaseKeys
 from .objects import DatabaseObjects
 from .passed import DatabasePassed
 from .positions import DatabasePositions
-from .schema import Schema, make_tables
+from .schema import JournalSchema, make_tables
 from .sessions import DatabaseSessions
 from .shelf import DatabaseShelf
 from .stores import DatabaseStores, forget_rows_of_run
@@ -135,7 +135,7 @@ class DatabaseJournal:
     def __init__(
         self,
         database: Database,
-        schema: Schema,
+        schema: JournalSchema,
         *,
         now: Callable[[], float],
         key: bytes | None,

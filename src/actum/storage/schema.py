@@ -1,7 +1,7 @@
 """The tables of a journal, and how a database of an older version comes to have them.
 
-The tables are said once, in words that each database has its own words for. `Schema.later` grows by one tuple with each
-change; what stands in it was run on somebody's record, and never changes. The database counts its version.
+The tables are said once, in words that each database has its own words for. `JournalSchema.later` grows by one
+tuple with each change; what stands in it was run on somebody's record, and never changes. The database counts its version.
 
 Changes are made to tables and never to records, which the chain covers byte by byte. No change leads from a journal of
 an older format to a newer one: such a journal is only opened to be verified and exported.
@@ -162,10 +162,10 @@ _LATER = (
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"
-"""A commit that brings every earlier database of format 2 to the version of `Schema.base`."""
+"""A commit that brings every earlier database of format 2 to the version of `JournalSchema.base`."""
 
 
-class Schema(Struct, frozen=True):
+class JournalSchema(Struct, frozen=True):
     """The tables of a journal in one kind of database.
 
     Attributes:
@@ -208,7 +208,7 @@ _POSTGRES = {
     "COUNTERS": "WITH (fillfactor = 50)",
 }
 
-SQLITE = Schema(
+SQLITE = JournalSchema(
     base=(
         *_statements(_TABLES, _SQLITE),
         "CREATE INDEX runs_by_conversation ON runs (conversation, owner)",
@@ -226,7 +226,7 @@ SQLITE = Schema(
     of_format_1=3,
 )
 
-POSTGRES = Schema(
+POSTGRES = JournalSchema(
     base=(
         "CREATE SCHEMA IF NOT EXISTS actum",
         "CREATE TABLE version (version BIGINT NOT NULL)",
@@ -244,7 +244,7 @@ POSTGRES = Schema(
 )
 
 
-def make_tables(database: Database, schema: Schema, *, older: bool = False) -> int:
+def make_tables(database: Database, schema: JournalSchema, *, older: bool = False) -> int:
     """Bring a database to the latest schema, all of it or nothing; one process does it while others wait.
 
     Args:
@@ -279,7 +279,7 @@ def make_tables(database: Database, schema: Schema, *, older: bool = False) -> i
     return found
 
 
-def _format(name: str, schema: Schema, version: int, *, older: bool) -> int:
+def _format(name: str, schema: JournalSchema, version: int, *, older: bool) -> int:
     """The format of the records in a database of a version.
 
     Raises:
