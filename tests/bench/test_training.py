@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+
+import pytest
 
 from actum.schema.schema import compile_schema
 from actum_embedded.nets import of
 from actum_embedded.weights import CHINESE
 from bench.training import fit_chooser, fit_grouping, fit_sieve, seal_tools, written
 from bench.training.chatter import chatted
-from bench.training.corpus import HERE, Maker, is_chinese, sketches
+from bench.training.corpus import HERE, Asked, Maker, is_chinese, sketches
 from bench.training.fit import Settings, choices_of, is_known_to_half, learned
 from bench.training.labels import spelled, with_more
 from bench.training.questions import held_out, kept, make
 from bench.training.stories import story
+from tests.endurance import share
+
+TRAINED = ("src/actum_embedded", "bench/training")
+
+
+@functools.cache
+def judging() -> tuple[Asked, ...]:
+    """The questions that are held out, made once."""
+    return tuple(held_out())
 
 
 def test_the_same_seed_asks_the_same_questions() -> None:
     assert list(itertools.islice(make(3, 1, 1), 300)) == list(itertools.islice(make(3, 1, 1), 300))
 
 
+@pytest.mark.endurance(*TRAINED)
 def test_generated_calls_fit_the_schemas_of_their_tools() -> None:
-    for asked in itertools.islice(make(5, 1, 1), 0, None, 9):
+    for asked in itertools.islice(make(5, 1, 1), 0, None, share(9, 90)):
         tools = {tool.name: tool for tool in asked.tools}
         for name, arguments in asked.calls:
             lacking = {*tools[name].required()} - arguments.keys()
@@ -32,12 +45,12 @@ def test_generated_calls_fit_the_schemas_of_their_tools() -> None:
 
 def test_no_question_that_is_held_out_is_learned_from() -> None:
     learned_from = {each.question for each in kept()}
-    assert not learned_from & {each.question for each in held_out()[:40]}
+    assert not learned_from & {each.question for each in judging()[:40]}
 
 
 def test_some_questions_are_put_to_tools_that_they_are_not_about() -> None:
     by_question: dict[str, list[str]] = {}
-    asked = held_out()
+    asked = judging()
     for each in asked:
         if each.about:
             by_question.setdefault(each.question, []).extend(tool.name for tool in each.tools)
@@ -139,8 +152,9 @@ def test_a_chinese_question_says_each_value_by_the_name_of_its_parameter() -> No
         assert set(each.tools[0].required()) <= arguments.keys(), name
 
 
+@pytest.mark.endurance(*TRAINED)
 def test_what_is_learned_of_one_language_does_not_depend_on_how_much_there_is_of_the_other() -> None:
-    made = [each for each in make(1, 1, 0) if each.about][::40]
+    made = [each for each in make(1, 1, 0) if each.about][:: share(40, 400)]
     english = [each for each in made if not is_chinese(each.question)]
     chinese = [each for each in made if is_chinese(each.question)]
     how = Settings(rounds=2, rare=1)

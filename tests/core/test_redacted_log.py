@@ -25,6 +25,7 @@ from actum import Agent, Context, ToolCall, redact_logs, tool
 from actum.core.given_secrets import GIVEN, KEPT_MAX, GivenSecrets
 from actum.testing import ScriptedModel
 from tests.cli.test_serve import HEADERS, META
+from tests.patience import HANGS_S
 from tests.server.doors import doors_open
 
 pytestmark = pytest.mark.row("C7")
@@ -348,7 +349,7 @@ async def test_the_log_of_an_mcp_server_is_clean(transport: str, tmp_path: Path)
     params = {"name": "customers", "arguments": {}, "_meta": META}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_S):
             if transport == "stdio":
                 process.stdin.write(msgspec.json.encode(call) + b"\n")
                 told = (await process.stdout.readline()).decode()

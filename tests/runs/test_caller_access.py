@@ -29,6 +29,7 @@ from actum.tasks.attempt import attempt
 from actum.testing import FakeClock
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("S3")
 
@@ -146,7 +147,7 @@ async def test_a_run_under_way_ends_on_record_and_what_it_was_doing_finishes(how
     office = Office(MemoryJournal(), at, take)
     await office.keys()
     agent = office.desk if name == "desk" else office.boss
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS_S):
         result = await agent.run("go", principal="ann", key_id="ci")
     assert (result.status, result.stop_reason) == ("stopped", ACCESS_REVOKED)
     assert (office.worked, office.paid, office.asked) == (1, 0, 1 if at == "call" else 2)

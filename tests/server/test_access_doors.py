@@ -17,6 +17,7 @@ from actum.server.keys import make_key, revoke_key
 from actum.storage.sqlite import SQLiteJournal
 from tests.chat_server import ChatServer, Said
 from tests.cli.test_serve import until
+from tests.patience import HANGS_S
 
 from .doors import DOORS, Asks, Door, doors_open
 from .test_run_endings import FINISHED, squeezed
@@ -95,7 +96,7 @@ async def test_a_run_under_way_ends_at_every_door_when_its_caller_loses_access(t
                 narrowed_at = time.monotonic()
                 await until(lambda: time.monotonic() > narrowed_at + 1.0)  # it holds in every process by then
             (tmp_path / "go").touch()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(HANGS_S):
                 told = {case: await each for case, each in under_way.items()}
             await until(lambda: len(list(tmp_path.glob("finished case-*"))) == len(asks))
 
