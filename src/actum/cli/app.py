@@ -61,6 +61,47 @@ class Unloaded(TyperGroup):
         return command
 
 
+class FeatureCommands(TyperGroup):
+    """The commands of a feature, which is imported when one of them is used.
+
+    Args:
+        name: the name of the feature.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, help=tr_help("Commands of a feature; see `actum features`."))
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: object
+    ) -> Context:
+        """The context of the feature's own group.
+
+        Raises:
+            UsageError: the feature can not be used, or has no commands.
+        """
+        from .feature_commands import commands_of  # noqa: PLC0415  # all of the settings, and the feature's own code
+
+        name = self.name or ""
+        found = commands_of(name)
+        if found is None:
+            from ..core.errors import UsageError  # noqa: PLC0415  # as above
+
+            raise UsageError(f"the feature {name!r} has no commands, or is not switched on in actum.toml")
+        around = typer.Typer(rich_markup_mode=MARKUP)
+        around.add_typer(found, name=name)
+        command = get_group(around).commands[name]
+        assert isinstance(command, TyperGroup)
+        _translate(command)
+        return command.make_context(info_name, args, parent, **extra)
+
+
+def _named_features() -> list[str]:
+    """The features that the settings switch on, by their names."""
+    from .feature_names import named  # noqa: PLC0415  # which our own commands have no need of
+
+    return named()
+
+
 def _imported(name: str, place: str) -> TyperCommand | TyperGroup:
     module, _, attribute = place.partition(":")
     found = getattr(import_module(f".{module}", __package__), attribute)
@@ -80,6 +121,15 @@ class Commands(TyperGroup):
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)  # type: ignore[arg-type]  # what Typer has made of the settings of `app`
         self.commands = {name: Unloaded(name, entry) for name, entry in COMMANDS.items()}
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """The names of the commands, those of features last."""
+        return [*self.commands, *(name for name in _named_features() if name not in self.commands)]
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """A command; where actum itself has none of this name, that of a feature."""
+        found = super().get_command(ctx, cmd_name)
+        return found if found is not None or cmd_name not in _named_features() else FeatureCommands(cmd_name)
 
     def main(
         self,

@@ -881,6 +881,7 @@ HELP = {
     "Features: list what packages bring, and delete what one keeps.": (
         "功能：列出各个包提供的功能，删除某个功能保存的数据。"
     ),
+    "Commands of a feature; see `actum features`.": "某个功能的命令；见 `actum features`。",
     "The feature.": "功能的名字。",
     (
         "List the features that there are, which of them are on, and how much each keeps. A feature of an installed "

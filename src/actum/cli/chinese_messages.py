@@ -154,6 +154,9 @@ MESSAGES = {
         "无法创建 {package} 的工具集 {name}：{kind}：{why}"
     ),
     "the toolset {name} of {package} is no Toolset": "{package} 的 {name} 不是 Toolset",
+    "the feature {name} has no commands, or is not switched on in actum.toml": (
+        "功能 {name} 没有命令，或者没有在 actum.toml 里启用"
+    ),
     # workflows
     "--pin goes with --only NODE": "--pin 要与 --only NODE 一起用",
     "--pin {path} holds no JSON object; write the names of nodes, and what each has given": (

@@ -10,6 +10,7 @@ from ..core.clock import SystemClock
 from ..runs.runner import Runner
 from ..server.api.api import Api, GivenAgents, Tasking
 from ..server.workflows import GivenWorkflows
+from .features import features_of, take_into_use
 from .journals import open_journal
 from .settings import Settings
 from .task_queue import open_queue
@@ -29,9 +30,11 @@ async def open_application(settings: Settings) -> AsyncIterator[Api]:
     """
     journal = open_journal(settings, os.environ)
     try:
+        features = await take_into_use(features_of(settings), journal)
         runner = Runner(journal=journal)
         published = WorkflowParts(settings=settings, tools=(), journal=journal)
         workflows = GivenWorkflows({}, lambda tenant: shelf_of_tenant(published, tenant=tenant))
-        yield Api(runner, GivenAgents({}), SystemClock(), Tasking(open_queue(settings, journal)), workflows)
+        tasking = Tasking(open_queue(settings, journal))
+        yield Api(runner, GivenAgents({}), SystemClock(), tasking, workflows, features)
     finally:
         await journal.close()

@@ -17,6 +17,7 @@ from ..core.installed import Installed, installed, installed_one
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
+from ..features.operation import Operation
 from .mistakes import faults_in
 from .settings import Settings
 
@@ -59,6 +60,8 @@ def features_of(settings: Settings) -> FeatureSet:
     for name, table in settings.features.items():
         try:
             each = _switched_on(name, table)
+            if each.operations:
+                _check_operations(each.feature, [other for those in on for other in those.operations])
             feature_set([*on, each])  # beside those before it
         except ActumError as error:
             problems[name] = str(error)
@@ -88,6 +91,12 @@ def _switched_on(name: str, table: JsonObject) -> FeatureOn:
     elif table:
         raise UsageError(f"[{name}]: this feature has no settings, so its table is to be empty")
     return FeatureOn(feature=feature, settings=settings, package=brought.package or "unknown")
+
+
+def _check_operations(feature: Feature, others: Sequence[Operation]) -> None:
+    from ..server.api.operations import check_operations  # noqa: PLC0415  # of which most commands have no need
+
+    check_operations(feature, others)
 
 
 def _loaded(brought: Installed) -> Feature:

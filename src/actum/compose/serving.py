@@ -59,6 +59,7 @@ from ..transport.guard import is_here
 from ..triggers.watch import Watcher
 from .agents import make_agent, open_agents, open_policy, with_background
 from .catalog import catalog_files
+from .features import features_of
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_models_door
@@ -129,7 +130,7 @@ def open_doors(
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)
-    api = ApiDoor(runner, agents, tasking=tasking, workflows=workflows)
+    api = ApiDoor(runner, agents, tasking=tasking, workflows=workflows, features=features_of(settings).checked())
     executor = AgentExecutor(
         Api(runner, agents, SystemClock(), workflows=workflows), AgentServing(hold_s=settings.serve.hold_s)
     )

@@ -36,6 +36,7 @@ from ..tasks.children import LocalSettings, TaskChildren
 from ..tasks.local import LocalDispatcher
 from ..tasks.queue import TaskLimits
 from .agents import Agents, make_runner, open_agents
+from .features import features_of, take_into_use
 from .journals import journal_path, read_journal_key
 from .secrets import open_secrets
 from .settings import Settings
@@ -185,8 +186,10 @@ async def open_builder(setup: bytes) -> AsyncIterator[tuple[Journal, Builder]]:
     settings, folder = told.settings, Path(told.folder)
     sys.path += [place for place in told.path if place and place not in sys.path]
     key = read_journal_key(settings.journal_key) if settings.journal_key else None
-    journal = open_at(told.journal, key=key)
+    features = features_of(settings)
+    journal = open_at(told.journal, key=key, record_kinds=features.record_kinds)
     try:
+        await take_into_use(features, journal)
         async with (
             open_agents(settings, os.environ, folder, journal=journal) as agents,
             open_workflows(settings, os.environ, folder, journal=journal) as workflows,

@@ -387,6 +387,17 @@ class Context(Generic[Deps]):
         return User(self.tenant, self.principal)
 
     @property
+    def stores(self) -> Stores:
+        """The tables of features, beside the journal of the run.
+
+        Raises:
+            UsageError: the context belongs to no run.
+        """
+        if self.journal is None:
+            raise UsageError("there are no tables here: this context belongs to no run")
+        return self.journal.stores
+
+    @property
     def ancestors(self) -> tuple[Ancestor, ...]:
         """The runs whose policies bind a run that this call starts: the outermost first, this run last."""
         return self._lineage() if self._lineage is not None else ()

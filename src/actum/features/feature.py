@@ -8,19 +8,16 @@ Nothing here looks for features or switches one on: see `compose.features`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.errors import UsageError
 from ..core.noted import NO_KINDS, RecordKind, RecordKinds
 from ..core.stores import AddTable, Migrations, Table, checked_name
-from .operation import Operation
+from .operation import Operation, SettingsOf
 
 API = 1
 """The version of what a feature is made of."""
-
-SettingsOf = TypeVar("SettingsOf", bound=Struct)
 
 
 class Feature(Struct, frozen=True, kw_only=True):
@@ -88,6 +85,13 @@ class FeatureOn(Struct, frozen=True, kw_only=True):
         """Whether somebody else brings it: its tools are foreign, and its operations need a scope of their own."""
         return bool(self.package)
 
+    @property
+    def operations(self) -> Sequence[Operation]:
+        """Its operations. Those of somebody else's feature need the scope of its name, which no key has by chance."""
+        name = self.feature.name
+        tagged = [structs.replace(each, tag=each.tag or name) for each in self.feature.operations]
+        return [structs.replace(each, scopes=(name,), is_open=False) for each in tagged] if self.is_foreign else tagged
+
     def tools(self) -> Sequence[object]:
         """Its tools, made anew."""
         if self.feature.tools is None:
@@ -107,6 +111,11 @@ class FeatureSet(Struct, frozen=True):
     on: tuple[FeatureOn, ...] = ()
     problems: dict[str, str] = {}
     record_kinds: RecordKinds = NO_KINDS
+
+    @property
+    def scopes(self) -> dict[str, str]:
+        """The scopes that they bring, each with what it allows."""
+        return {each.feature.name: each.feature.title for each in self.on if each.is_foreign and each.operations}
 
     def get(self, name: str) -> FeatureOn | None:
         """The feature of a name; None where it is not on."""

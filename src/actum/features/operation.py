@@ -99,6 +99,9 @@ Events: TypeAlias = AsyncIterator[StreamEvent]
 """An answer that is a stream: the events as they come."""
 
 
+SettingsOf = TypeVar("SettingsOf", bound=Struct)
+
+
 class Application(Protocol):
     """What every handler gets from the program that runs it, such as a server or a command."""
 
@@ -113,6 +116,13 @@ class Application(Protocol):
     @property
     def clock(self) -> Clock:
         """The time."""
+
+    def settings(self, kind: type[SettingsOf]) -> SettingsOf:
+        """What is set for the feature that declares its settings by this type.
+
+        Raises:
+            UsageError: no such feature is on.
+        """
 
 
 Handler = Callable[..., Awaitable[ApiReply | Events]]
@@ -145,7 +155,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     Attributes:
         id: the name of the operation; programs that are generated from the document call it so.
         method, path: where it stands.
-        tag: the group of the operation.
+        tag: the group of the operation; of a feature, its name.
         summary: what it does, in a line.
         description: what a caller should know beyond that.
         scopes: the scopes of which one is needed.
@@ -167,8 +177,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     id: str
     method: Method
     path: str
-    tag: str
     summary: str
+    tag: str = ""
     description: str = ""
     scopes: tuple[str, ...] = ()
     query: type[Struct] | None = None

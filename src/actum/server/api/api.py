@@ -27,7 +27,8 @@ from ...core.stores import Stores
 from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...core.tool import Tool
 from ...core.user import User
-from ...features.operation import ApiRequest
+from ...features.feature import NO_FEATURES, FeatureSet
+from ...features.operation import ApiRequest, SettingsOf
 from ...features.refusal import Refusal
 from ...journal.recording import RunState
 from ...runs.options import Emit
@@ -123,6 +124,7 @@ class Api:
         clock: the time.
         tasking: accepts tasks; None where nothing carries tasks out.
         workflows: the workflows, which write to the journal of the runner; None for none.
+        features: the features that are on.
     """
 
     def __init__(
@@ -132,7 +134,9 @@ class Api:
         clock: Clock,
         tasking: Tasking | None = None,
         workflows: WorkflowsByName | None = None,
+        features: FeatureSet = NO_FEATURES,
     ) -> None:
+        self.features = features
         self.runner = runner
         self.workflows: WorkflowsByName = workflows or GivenWorkflows({})
         self.published = PublishedOffer(self.workflows)
@@ -149,6 +153,10 @@ class Api:
     def stores(self) -> Stores:
         """The tables of features, beside the journal."""
         return self.journal.stores
+
+    def settings(self, kind: type[SettingsOf]) -> SettingsOf:
+        """What is set for a feature; see `Application.settings`."""
+        return self.features.settings(kind)
 
     # Tasks ------------------------------------------------------------------------------------------------------------
 

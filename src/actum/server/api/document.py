@@ -62,12 +62,13 @@ def errors_of(operation: Operation) -> list[int]:
     return sorted(found)
 
 
-def document(operations: Iterable[Operation], *, version: str) -> JsonObject:
+def document(operations: Iterable[Operation], *, version: str, features: Mapping[str, str] | None = None) -> JsonObject:
     """The document.
 
     Args:
         operations: all operations.
         version: of the program.
+        features: the names of features with operations, each with what the feature is for.
     """
     operations = list(operations)
     bodies = [operation.body for operation in operations if operation.body is not None]
@@ -83,6 +84,7 @@ def document(operations: Iterable[Operation], *, version: str) -> JsonObject:
         place = paths.setdefault(operation.path, {})
         assert isinstance(place, dict)
         place[operation.method] = _operation(operation)
+    tags: list[JsonObject] = [{"name": name, "description": title} for name, title in (features or {}).items()]
     schemas: JsonObject = {name: _described(schema) for name, schema in sorted(components.items())}
     return {
         "openapi": "3.1.1",
@@ -105,6 +107,7 @@ def document(operations: Iterable[Operation], *, version: str) -> JsonObject:
             {"name": "sessions", "description": "Conversations."},
             {"name": "audit", "description": "Who did what, and why it was allowed."},
             {"name": "server", "description": "The server itself."},
+            *tags,
         ],
         "paths": paths,
         "components": {
@@ -114,7 +117,7 @@ def document(operations: Iterable[Operation], *, version: str) -> JsonObject:
                     "type": "http",
                     "scheme": "bearer",
                     "description": "A key of `actum keys add`, or a token of the issuer that the server names. Scopes: "
-                    + " ".join(f"`{name}`: {means}" for name, means in SCOPES.items()),
+                    + " ".join(f"`{name}`: {means}" for name, means in {**SCOPES, **(features or {})}.items()),
                 }
             },
         },

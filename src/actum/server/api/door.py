@@ -28,6 +28,7 @@ from ...core.interfaces import Clock
 from ...core.json import Json, JsonProblem, parse
 from ...core.record import new_id
 from ...core.worker_thread import off_loop
+from ...features.feature import NO_FEATURES, FeatureSet
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ...runs.runner import Runner
@@ -37,7 +38,7 @@ from ..workflows import WorkflowsByName
 from .api import AgentsByName, Api, GivenAgents, Tasking
 from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
 from .events import EventStream, Streams
-from .operations import OPERATIONS
+from .operations import OPERATIONS, recorded
 from .problem import encoded
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class ApiDoor:
         drain_s: so long runs may go on when the server stops; those that take longer are cancelled.
         tasking: how tasks are taken on; None where nothing carries tasks out, and each is refused.
         workflows: the workflows that callers may run; None for none.
+        features: the features that are on.
 
     Attributes:
         api: the runs that the door carries out.
@@ -79,14 +81,15 @@ class ApiDoor:
         drain_s: float = DRAIN_S,
         tasking: Tasking | None = None,
         workflows: WorkflowsByName | None = None,
+        features: FeatureSet = NO_FEATURES,
     ) -> None:
         self.streams = Streams()
-        self.api = Api(runner, agents or GivenAgents({}), clock or SystemClock(), tasking, workflows)
+        self.api = Api(runner, agents or GivenAgents({}), clock or SystemClock(), tasking, workflows, features)
         self._drain_s = drain_s
-        self._document = whole_document()
+        self._document = whole_document(features)
         self._routes: list[BaseRoute] = [
             Route(path, endpoint=_Place(self.api, self.streams, {each.method.upper(): each for each in operations}))
-            for path, operations in by_path(OPERATIONS).items()
+            for path, operations in by_path([*OPERATIONS, *recorded(features)]).items()
         ]
         self._routes.append(Route("/openapi.json", endpoint=_Document(self._document)))
         self._routes.append(Route("/v1/{rest:path}", endpoint=_nowhere))
@@ -140,9 +143,10 @@ DOCUMENT = Operation(
 )
 
 
-def whole_document() -> bytes:
-    """The document of the API of this version, as JSON for people to read, too."""
-    made = document([*OPERATIONS, DOCUMENT], version=installed_version("actum"))
+def whole_document(features: FeatureSet = NO_FEATURES) -> bytes:
+    """The document of the API of this version and of the features that are on, as JSON for people to read, too."""
+    operations = [*OPERATIONS, *(each for on in features.on for each in on.operations), DOCUMENT]
+    made = document(operations, version=installed_version("actum"), features=features.scopes)
     return msgspec.json.format(_encode(made), indent=2) + b"\n"
 
 

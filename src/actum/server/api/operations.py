@@ -5,7 +5,18 @@ Each subject has its operations, with their bodies and handlers, in a room of it
 
 from __future__ import annotations
 
-from ...features.operation import Operation
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct, structs
+
+from ...core.errors import UsageError
+from ...core.json import JsonObject
+from ...core.redaction import DEFAULT_REDACTION
+from ...features.feature import Feature, FeatureSet
+from ...features.operation import ApiReply, ApiRequest, Application, Events, Operation
+from ...runs.administration import put_on_record
+from ..scopes import SCOPES
 from . import audit, sessions
 from .approvals import operations as approvals
 from .runs import operations as runs
@@ -24,3 +35,87 @@ OPERATIONS: tuple[Operation, ...] = (
     *sessions.OPERATIONS,
     *audit.OPERATIONS,
 )
+
+TAKEN = frozenset(
+    (
+        *("assistants", "chat", "completions", "conversations", "embeddings", "messages", "models", "responses"),
+        *("threads", "triggers", "vector_stores"),
+    )
+)
+"""The first parts of paths below `/v1` at which other protocols answer."""
+
+
+def check_operations(feature: Feature, others: Sequence[Operation] = ()) -> None:
+    """Whether the operations of somebody else's feature can stand beside ours.
+
+    Args:
+        feature: the feature.
+        others: the operations of other features.
+
+    Raises:
+        UsageError: they can not.
+    """
+    if feature.name in SCOPES:
+        raise UsageError(f"the feature {feature.name!r} can not be called so: that is the name of a scope")
+    known = [*OPERATIONS, *others]
+    taken = TAKEN | {_place(each.path) for each in known}
+    ids = {each.id for each in known}
+    bodies = {kind.__name__: kind for each in known for kind in _bodies(each)}
+    own: set[tuple[str, str]] = set()
+    for each in feature.operations:
+        where = f"the operation {each.id!r} of the feature {feature.name!r}"
+        first = _place(each.path)
+        if not each.path.startswith("/v1/") or not first or "{" in first:
+            raise UsageError(f"{where} has the path {each.path!r}: write /v1/{feature.name}, or another name there")
+        if first in taken:
+            raise UsageError(f"{where} has the path {each.path!r}: /v1/{first} is taken; write /v1/{feature.name}")
+        if each.id in ids or (each.method, each.path) in own:
+            raise UsageError(f"{where} has an id, or a method and a path, that another operation has")
+        if each.command is not None and each.command.words[0] != feature.name:
+            raise UsageError(f"{where} has the command {' '.join(each.command.words)!r}: it begins with {feature.name}")
+        for kind in _bodies(each):
+            if bodies.setdefault(kind.__name__, kind) is not kind:
+                raise UsageError(f"{where}: another body is called {kind.__name__} already; call it otherwise")
+        ids.add(each.id)
+        own.add((each.method, each.path))
+
+
+def _place(path: str) -> str:
+    """The first part of a path below `/v1`."""
+    return path.removeprefix("/v1/").partition("/")[0]
+
+
+def _bodies(operation: Operation) -> Sequence[type[Struct]]:
+    replies = [each for reply in operation.replies.values() for each in (reply.body, reply.other)]
+    return [kind for kind in (operation.query, operation.body, *replies) if isinstance(kind, type)]
+
+
+def recorded(features: FeatureSet) -> list[Operation]:
+    """The operations of features. What one of them changes is put on record, as the act of whoever asked for it."""
+    return [
+        each if each.method == "get" else structs.replace(each, handler=_Recorded(on.feature.name, each))
+        for on in features.on
+        for each in on.operations
+    ]
+
+
+class _Recorded:
+    """A handler whose acts are put on record, without secrets.
+
+    Args:
+        feature: the name of the feature.
+        operation: the operation that is handled.
+    """
+
+    def __init__(self, feature: str, operation: Operation) -> None:
+        self._act = f"{feature}.{operation.id}"
+        self._operation = operation
+
+    async def __call__(self, app: Application, asked: ApiRequest[object, object]) -> ApiReply | Events:
+        answer = await self._operation.handler(app, asked)
+        said: JsonObject = {**asked.names}
+        if asked.body is not None:
+            said["body"] = DEFAULT_REDACTION.value(msgspec.to_builtins(asked.body))
+        who = asked.who
+        await put_on_record(app.journal, self._act, said, principal=who.principal, key_id=who.key_id, tenant=who.tenant)
+        return answer

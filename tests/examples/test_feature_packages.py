@@ -1,0 +1,249 @@
+"""A feature that somebody else wrote, from its wheel, in a clean environment: found, on, used, switched off, gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+import venv
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+from tests.test_wheel import ROOT, SCRIPTS, needed
+
+EXTRAS = frozenset({"mcp", "postgres", "server", "workflow"})
+SHOWN = "bookmarks/saved"
+
+
+def build(source: Path, folder: Path) -> Path:
+    """The wheel of a package, with the pinned hatchling and without a network."""
+    command = (sys.executable, "-m", "hatchling", "build", "--directory", str(folder), "--target", "wheel")
+    subprocess.run(command, cwd=source, capture_output=True, check=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    sources = {
+        "actum": ROOT,
+        "actum-bookmarks": ROOT / "examples/feature_bookmarks",
+        "actum-promises": ROOT / "examples/feature_promises",
+    }
+    return {name: build(source, tmp_path_factory.mktemp(name)) for name, source in sources.items()}
+
+
+@pytest.fixture(scope="module")
+def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with links to the packages that a server needs, and to no other package."""
+    folder = tmp_path_factory.mktemp("dependencies")
+    for package in sorted(needed("actum", EXTRAS)):
+        installed = distribution(package)
+        for name in sorted({file.parts[0] for file in installed.files or () if file.parts[0] != ".."}):
+            if not (folder / name).exists():
+                (folder / name).symlink_to(Path(str(installed.locate_file(name))))
+    return folder
+
+
+class Environment:
+    """A clean environment with actum in it, a folder of its own, and a journal.
+
+    Args:
+        folder: where it is made.
+        dependencies: the packages that actum needs.
+        wheels: of actum and of the features.
+        journal: the file or the address of the journal.
+    """
+
+    def __init__(self, folder: Path, dependencies: Path, wheels: Mapping[str, Path], journal: str) -> None:
+        self.home = folder / "home"
+        self.home.mkdir()
+        self._wheels = wheels
+        self._journal = journal
+        place = folder / "environment"
+        venv.create(place, with_pip=False, symlinks=os.name != "nt")
+        self.scripts = place / SCRIPTS.name
+        (self.packages,) = place.glob("[Ll]ib/**/site-packages")
+        (self.packages / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
+        self.install("actum")
+
+    def install(self, name: str) -> None:
+        how = ("--quiet", "--no-config", "--offline", "--no-cache", "--no-deps", "--link-mode=copy")
+        self._uv("install", *how, str(self._wheels[name]))
+
+    def uninstall(self, name: str) -> None:
+        self._uv("uninstall", "--quiet", "--no-config", name)
+
+    def _uv(self, *words: str) -> None:
+        python = ("--python", str(self.scripts / "python"))
+        subprocess.run([SCRIPTS / "uv", "pip", *words, *python], cwd=self.home, capture_output=True, check=True)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {"PATH": os.defpath, "HOME": str(self.home), "PYTHONUTF8": "1", "ACTUM_JOURNAL": self._journal}
+
+    def set(self, text: str) -> None:
+        (self.home / "actum.toml").write_text(text, encoding="utf-8")
+
+    def types(self, *words: str, code: int = 0, **more: str) -> str:
+        """What a command prints on both of its outputs."""
+        command = [self.scripts / "actum", *words]
+        ended = subprocess.run(
+            command, cwd=self.home, env=self.variables | more, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == code, (words, ended.stdout, ended.stderr)
+        return ended.stdout + ended.stderr
+
+    def feature(self) -> str:
+        """What `actum doctor` says of features."""
+        ended = subprocess.run(
+            [self.scripts / "actum", "doctor", "--json"],
+            cwd=self.home,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return "; ".join(each["found"] for each in json.loads(ended.stdout) if each["about"] == "feature")
+
+    @contextmanager
+    def served(self) -> Iterator[str]:
+        """A block in which a server runs; its address."""
+        command = [self.scripts / "actum", "serve", "--http", "127.0.0.1:0"]
+        process = subprocess.Popen(command, cwd=self.home, env=self.variables, stderr=subprocess.PIPE, text=True)
+        try:
+            assert process.stderr is not None
+            said = ""
+            for line in process.stderr:
+                said += line
+                if found := re.search(r"actum serves at (http://[\d.:]+)", line):
+                    yield found[1]
+                    break
+            else:
+                raise AssertionError(said)
+        finally:
+            process.terminate()
+            process.wait(30)
+            assert process.stderr is not None
+            process.stderr.close()
+
+    def key(self, name: str, tenant: str, *scopes: str) -> str:
+        words = [word for scope in scopes for word in ("--scope", scope)]
+        told = self.types("keys", "add", name, "--user", name, "--tenant", tenant, *words)
+        found = re.search(r"\b(actum_\S+|ak_\S+)", told)
+        assert found is not None, told
+        return found[1]
+
+
+def asked(address: str, path: str, key: str, method: str = "GET", body: object = None) -> tuple[int, object]:
+    """The status and the body of an answer."""
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {key}"} | ({"Content-Type": "application/json"} if data else {})
+    request = urllib.request.Request(address + path, data, headers, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            text = answer.read()
+            return answer.status, json.loads(text) if text else None
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())
+
+
+def test_bookmarks_from_found_to_uninstalled(
+    tmp_path: Path, dependencies: Path, wheels: Mapping[str, Path], place: str
+) -> None:
+    here = Environment(tmp_path, dependencies, wheels, place)
+    here.install("actum-bookmarks")
+    assert here.feature() == "bookmarks (actum-bookmarks) is found, and off"
+    assert here.types("bookmarks", "list", code=2).startswith("actum: No such command 'bookmarks'")
+    assert not (here.packages / "bookmarks/__pycache__").exists()  # none of its code has run
+
+    here.set("[bookmarks]\n")
+    assert here.feature() == "bookmarks (actum-bookmarks) is on"
+    assert "bookmarks" in here.types("--help")
+    added = json.loads(here.types("bookmarks", "add", "https://a.example", "--title", "A", "--json"))
+    assert added["url"] == "https://a.example"
+    assert "https://a.example" in here.types("bookmarks", "list")
+    assert "编号" in here.types("bookmarks", "list", LANG="zh_CN.UTF-8")
+    waits = here.types(
+        "call", "save_bookmark", "url=https://b.example", "title=B", code=3
+    )  # foreign: a person is asked
+    assert "approval" in waits
+    assert "saved as" in here.types("call", "save_bookmark", "url=https://b.example", "title=B", "--yes")
+    listed = json.loads(here.types("bookmarks", "list", "--json"))["items"]
+    assert [each["title"] for each in listed] == ["B", "A"]
+    assert here.types("bookmarks", "remove", added["id"]) == ""
+    assert here.types("bookmarks", "remove", added["id"], code=2) == "actum: there is no such bookmark\n"
+    assert "bookmarks.removeBookmark" in here.types("audit")
+    assert re.search(r"bookmarks +actum-bookmarks +on +1 ", here.types("features"))
+    assert f'{SHOWN} {{"type":"saved"' in here.types("runs", "show", _saved(here))
+
+    before = here.key("ann", "north", "tools")
+    ann, bob = here.key("ann2", "north", "bookmarks"), here.key("bob", "south", "bookmarks")
+    with here.served() as address:
+        assert asked(address, "/v1/bookmarks", before)[0] == 403
+        new = {"url": "https://n.example", "title": "N"}
+        status, saved = asked(address, "/v1/bookmarks", ann, "POST", new)
+        assert (status, isinstance(saved, dict) and saved["principal"]) == (201, "ann2")
+        assert asked(address, "/v1/bookmarks", bob) == (200, {"items": []})
+        assert isinstance(saved, dict)
+        assert asked(address, f"/v1/bookmarks/{saved['id']}", bob, "DELETE")[0] == 404
+        assert asked(address, f"/v1/bookmarks/{saved['id']}", ann, "DELETE") == (204, None)
+        assert asked(address, "/v1/bookmarks", ann, "POST", {"title": "N"})[0] == 422
+        _, document = asked(address, "/openapi.json", "")
+        assert isinstance(document, dict)
+        assert {"/v1/bookmarks", "/v1/bookmarks/{id}", "/v1/runs"} <= document["paths"].keys()
+        assert document["paths"]["/v1/bookmarks"]["post"]["security"] == [{"key": ["bookmarks"]}]
+
+    run = _saved(here)
+    here.set("")
+    assert here.feature() == "bookmarks (actum-bookmarks) is found, and off"
+    assert "not read here" in here.types("runs", "show", run)
+    here.types("bookmarks", "list", code=2)
+    here.uninstall("actum-bookmarks")
+    assert "not read here" in here.types("runs", "show", run)
+    assert here.types("journal", "verify")
+    here.types("journal", "export", run)
+    here.types("features", "drop", "bookmarks", "--yes")
+    assert here.feature() == ""
+
+
+def test_promises_are_needed_by_the_runs_that_made_them(
+    tmp_path: Path, dependencies: Path, wheels: Mapping[str, Path], place: str
+) -> None:
+    here = Environment(tmp_path, dependencies, wheels, place)
+    here.install("actum-promises")
+    assert here.feature() == "promises (actum-promises) is found, and off"
+    here.set("[promises]\n")
+    here.types("call", "promise", "what=tea", "--yes", code=3)
+    run, ask = _waiting(here)
+    assert "promises/promised" in here.types("runs", "show", run)
+    here.set("")
+    assert "not read here" in here.types("runs", "show", run)
+    refused = here.types("resume", run, "--answer", f"{ask}={{}}", code=2)
+    assert "install the package actum-promises, and switch it on by the table [promises] in actum.toml" in refused
+    here.uninstall("actum-promises")
+    assert "actum-promises" in here.types("resume", run, "--answer", f"{ask}={{}}", code=2)
+    assert here.types("journal", "verify")
+    here.install("actum-promises")
+    here.set("[promises]\n")
+    assert "accept: tea" in here.types("resume", run, "--answer", f"{ask}={{}}")
+
+
+def _saved(here: Environment) -> str:
+    """The run that saved a bookmark by the tool."""
+    lines = [json.loads(line) for line in here.types("audit", "--decision", "noted", "--json").splitlines()]
+    return str(lines[-1]["run"])
+
+
+def _waiting(here: Environment) -> tuple[str, str]:
+    """The run that waits, and the id of what it waits for."""
+    (item,) = json.loads(here.types("approvals", "list", "--json"))
+    return str(item["run"]), str(item["id"])
