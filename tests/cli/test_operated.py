@@ -87,6 +87,7 @@ class NewBookmark(Struct, frozen=True, forbid_unknown_fields=True):
         tags: a word to find it by; may be repeated.
         is_public: whether others see the bookmark.
         about: more of it.
+        is_checked: whether the address is looked at first.
     """
 
     url: Annotated[str, Meta(min_length=1)]
@@ -94,6 +95,7 @@ class NewBookmark(Struct, frozen=True, forbid_unknown_fields=True):
     tags: tuple[str, ...] = ()
     is_public: bool = False
     about: JsonObject | None = None
+    is_checked: bool = True
 
 
 KEPT: dict[str, Bookmark] = {}
@@ -203,6 +205,8 @@ def test_fields_of_the_body_are_arguments_and_options_of_their_types(app: typer.
     words = ["add", "http://x", "--stars", "4", "--tag", "a", "--tag", "b", "--is-public", "--about", '{"by": "ann"}']
     assert typed(app, *words, "--journal", "memory").exit_code == 0
     assert HEARD[-1].body == NewBookmark("http://x", 4, ("a", "b"), True, {"by": "ann"})
+    assert typed(app, "add", "x", "--no-is-checked", "--journal", "memory").exit_code == 0
+    assert HEARD[-1].body == NewBookmark("x", is_checked=False)
     assert typed(app, "add", "y", "--journal", "memory").exit_code == 0
     assert HEARD[-1].body == NewBookmark("y")
     page = typed(app, "add", "--help").stdout
@@ -278,6 +282,17 @@ def test_an_answer_is_told_field_by_field_and_may_say_how_the_command_ends(app: 
     assert isinstance(typed(app, "add", "taken", "--journal", "memory").exception, Refusal)
 
 
+def test_a_list_that_comes_back_to_the_same_place_ends(home: Path) -> None:
+    async def round_and_round(app: Application, asked: ApiRequest[BookmarksQuery, None]) -> ApiReply:
+        HEARD.append(asked)
+        return ApiReply(Bookmarks(items=(), next="here"))
+
+    HEARD.clear()
+    app = group_of([replace(SHELF[0], handler=round_and_round)], "Round.")
+    assert typed(app, "list", "--journal", "memory").stderr == "Nothing is kept.\n"
+    assert len(HEARD) == 2
+
+
 class Odd(Struct, frozen=True, forbid_unknown_fields=True):
     """A body.
 
@@ -293,6 +308,7 @@ def test_an_operation_that_can_not_be_a_command_is_refused_by_its_name() -> None
     for command, told in (
         (odd, "the operation addBookmark can not be a command: 'journal' means something else in every command"),
         (replace(odd, arguments=("nope",), options=HIDDEN), "has a field 'nope'"),
+        (replace(odd, found_by=FOUND_BY, options=HIDDEN), "there is no operation 'listBookmarks' beside it"),
     ):
         with pytest.raises(UsageError, match=re.escape(told)):
             group_of([replace(SHELF[1], body=Odd, command=command)], "Odd.")

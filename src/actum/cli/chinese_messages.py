@@ -272,6 +272,9 @@ MESSAGES = {
     "the operation {operation} can not be a command: neither its query nor its body has a field {name}": (
         "操作 {operation} 不能成为命令：它的查询参数和请求体都没有字段 {name}"
     ),
+    "the operation {operation} can not be a command: there is no operation {finder} beside it, which lists what its "
+    "path names": "操作 {operation} 不能成为命令：旁边没有列出其路径所指之物的操作 {finder}",
+    "There is nothing.": "什么都没有。",
     "{count} {noun}s begin with {named}: write more of the id": (
         "有 {count} 个 {noun} 的编号以 {named} 开头：请多写几位"
     ),

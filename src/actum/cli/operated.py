@@ -109,6 +109,10 @@ class Operated:
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._operations = {each.id: each for each in operations}
 
+    def has(self, operation: str) -> bool:
+        """Whether an operation of this id is among them."""
+        return operation in self._operations
+
     async def ask(
         self,
         app: Application,
@@ -164,9 +168,9 @@ class Operated:
             page: Any = await self.ask(app, operation, names, wanted, tenant)
             yield page
             left -= len(page.items)
-            cursor = page.next or ""
-            if not cursor:
+            if page.next in (None, "", cursor):  # an operation that comes back to the same place has come to its end
                 return
+            cursor = page.next
 
     async def find(self, app: Application, found_by: FoundBy, named: str, tenant: str | None = None) -> str:
         """The id of the thing that a person names.
@@ -223,6 +227,7 @@ class _Field(NamedTuple):
         choices: the values that there are; empty where there are others.
         is_json: whether the text is JSON.
         is_required: whether something has to be said.
+        is_on: whether a flag is on where nothing is said.
         help: what the field means.
         option: how it is said.
     """
@@ -232,13 +237,15 @@ class _Field(NamedTuple):
     choices: tuple[str, ...]
     is_json: bool
     is_required: bool
+    is_on: bool
     help: str
     option: CommandOption
 
     @property
     def flag(self) -> str:
-        """The name of the option, for a person."""
-        return self.option.names[0] if self.option.names else f"--{self.name.replace('_', '-')}"
+        """The name of the option."""
+        name = self.name.replace("_", "-")
+        return f"--{name}/--no-{name}" if self.is_on else f"--{name}"
 
 
 class _Typed:
@@ -265,7 +272,13 @@ class _Typed:
         """
         operation, shown = self._operation, {name for name, field in self._fields.items() if not field.option.is_hidden}
         taken = sorted(shown & {*OWN_OPTIONS, *operation.names})
+        finder = self._command.found_by
         unknown = sorted({*self._command.arguments, *self._command.options} - {*self._fields, "cursor"})
+        if finder is not None and not self._operated.has(finder.operation):
+            raise UsageError(
+                f"the operation {operation.id} can not be a command: there is no operation {finder.operation!r} beside "
+                "it, which lists what its path names"
+            )
         if taken:
             raise UsageError(
                 f"the operation {operation.id} can not be a command: {taken[0]!r} means something else in every "
@@ -323,7 +336,7 @@ class _Typed:
                 help=field.help,
                 autocompletion=_completing(field.choices) if field.choices else None,
             )
-            default = inspect.Parameter.empty if field.is_required else False if field.kind is bool else None
+            default = field.is_on if field.kind is bool else inspect.Parameter.empty if field.is_required else None
             made.append(_parameter(field.name, field.kind, about, default))
         tenant = TenantFlag if self._pages or self._command.found_by is not None else MeantTenantFlag
         for name, kind, default in (("tenant", tenant, None), ("as_json", JsonFlag, False)):
@@ -353,7 +366,7 @@ class _Typed:
 
     def _value(self, field: _Field, text: Any) -> Json:  # noqa: ANN401  # what Typer has read
         """What the operation is given for a field; None where nothing was said."""
-        if text is None or text == [] or (text is False and field.kind is bool):
+        if text is None or text == []:
             return None
         if isinstance(text, list):
             return [said(each) for each in text]
@@ -373,7 +386,8 @@ class _Typed:
         """The body of the answer; of a list as many items as are wanted."""
         if not self._pages:
             return await self._operated.ask(app, self._operation.id, names, values, tenant)
-        left = values["limit"] if isinstance(values["limit"], int) else ROWS
+        limit = values.get("limit")
+        left = limit if isinstance(limit, int) else ROWS
         whole: Any = None
         async for page in self._operated.parts(app, self._operation.id, names, values, left, tenant):
             whole = page if whole is None else replace(page, items=(*whole.items, *page.items))
@@ -421,7 +435,7 @@ def _fields(kind: type[Struct], said_as: Mapping[str, CommandOption]) -> Iterabl
         if option.form == "time":
             read, is_json = str, False
         means = option.help or about.get(field.name, "")
-        yield _Field(field.name, read, choices, is_json, field.required, means, option)
+        yield _Field(field.name, read, choices, is_json, field.required, field.default is True, means, option)
 
 
 def _read_as(
@@ -455,7 +469,7 @@ def _limit_of(operation: Operation) -> int:
     assert operation.query is not None
     shape = types.type_info(operation.query)
     assert isinstance(shape, types.StructType)
-    kind = next(field.type for field in shape.fields if field.name == "limit")
+    kind = next((field.type for field in shape.fields if field.name == "limit"), None)
     return kind.le if isinstance(kind, types.IntType) and kind.le is not None else ROWS
 
 
