@@ -101,11 +101,10 @@ async def test_a_server_wants_keys_from_the_moment_that_another_process_made_the
 KILLED = """\
 import asyncio, os, signal, sys
 from actum.core.key import new_key
-from actum.server.keys import keys_of
 from actum.storage.place import open_journal
 
 async def main():
-    await keys_of(open_journal(sys.argv[1])).add(new_key("ci")[1])
+    await open_journal(sys.argv[1]).keys.add(new_key("ci")[1])
     os.kill(os.getpid(), signal.SIGKILL)
 
 asyncio.run(main())
