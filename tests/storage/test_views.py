@@ -19,7 +19,7 @@ from actum.core.errors import UsageError
 from actum.core.interfaces import Journal
 from actum.core.noted import RecordKind, RecordKinds
 from actum.core.record import verify
-from actum.core.stores import AddTable, Migrations, RecordPlace, Table, View
+from actum.core.stores import AddTable, Migrations, RecordPlace, RecordView, Table
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
 
@@ -51,10 +51,10 @@ def links(record: Saved, place: RecordPlace) -> Iterator[Link]:
     yield Link("\0" if record.url == "refused" else f"{record.url}#2", place.run_id, place.number, place.principal)
 
 
-VIEW = View(LINKS, Saved, links)
+VIEW = RecordView(LINKS, Saved, links)
 
 
-async def opened(store: Store, *, views: tuple[View, ...] = (VIEW,)) -> Journal:
+async def opened(store: Store, *, views: tuple[RecordView, ...] = (VIEW,)) -> Journal:
     journal = open_journal(store.place, record_kinds=KINDS) if store.place else MemoryJournal(record_kinds=KINDS)
     store.opened.append(journal)
     await journal.stores.migrate("reading", MADE, views)
@@ -175,4 +175,4 @@ def test_a_view_whose_rows_could_not_be_forgotten_is_refused() -> None:
         url: str
 
     with pytest.raises(UsageError, match="needs a field run_id"):
-        View(Table("bare", Bare, key=("url",)), Saved, links)
+        RecordView(Table("bare", Bare, key=("url",)), Saved, links)

@@ -180,7 +180,7 @@ class RecordPlace(Struct, frozen=True):
     principal: str
 
 
-class View(Struct, frozen=True, eq=False):
+class RecordView(Struct, frozen=True, eq=False):
     """Rows that follow from a feature's records on the record of runs. They are written behind the record, and can be
     made anew from the records (`Stores.rebuild`). A row that can not be written is told in the log and fails no run.
 
@@ -324,7 +324,7 @@ class Stores(Protocol):
     ) -> list[tuple[str, R]]:
         """The rows of all tenants, each behind its tenant, in the order of tenants and keys: for administrators."""
 
-    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[View] = ()) -> None:
+    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView] = ()) -> None:
         """Bring the tables of a feature to their latest form, all of it or nothing, and take them into use. One process
         does so while others wait.
 

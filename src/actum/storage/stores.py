@@ -26,11 +26,11 @@ from ..core.stores import (
     FeatureTables,
     Migrations,
     R,
+    RecordView,
     T,
     Table,
     Transaction,
     Value,
-    View,
     checked_name,
 )
 from .database import Database, Row
@@ -152,7 +152,7 @@ class DatabaseStores:
         _TENANT.checked(tenant)
         return await self._writer.ask(lambda database: work(_Transaction(database, self._names, tenant)))
 
-    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[View] = ()) -> None:
+    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView] = ()) -> None:
         """See `Stores`."""
         self._check_format()
         tables = _checked(checked_name("feature", feature), migrations)

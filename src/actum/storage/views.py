@@ -1,4 +1,4 @@
-"""Rows that follow from records of features, in the journal's database: see `core.stores.View`.
+"""Rows that follow from records of features, in the journal's database: see `core.stores.RecordView`.
 
 A record that a view follows is noted in the table `noted`, in the transaction of the record. Behind that transaction
 the writer makes the rows in a transaction of their own, which also takes the line out of `noted`. So a row that fails
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from ..core.errors import JournalError
 from ..core.noted import RecordKinds
 from ..core.record import FORMAT, Entry, Noted, Record
-from ..core.stores import RecordPlace, Transaction, View
+from ..core.stores import RecordPlace, RecordView, Transaction
 from .database import Database
 from .writer import Writer
 
@@ -42,9 +42,9 @@ class DatabaseViews:
         self._writer = writer
         self._record_kinds = record_kinds
         self._transaction = transaction
-        self._views: dict[str, Sequence[View]] = {}
+        self._views: dict[str, Sequence[RecordView]] = {}
 
-    async def use(self, feature: str, views: Sequence[View]) -> None:
+    async def use(self, feature: str, views: Sequence[RecordView]) -> None:
         """Follow the records of a feature from now on, and make the rows that a process that died has left."""
         self._views[feature] = views
         query = "SELECT run_id, number FROM noted WHERE feature = ?"
