@@ -119,7 +119,7 @@ async def test_a_kill_between_the_first_key_and_the_next_request_opens_nothing(
     adds = ["-m", "actum", "keys", "add", "ci", "--journal", journal]
     make = [sys.executable, *(adds if who == "the server" else ["-c", KILLED, journal])]
     env = {**PATHS, "HOME": str(tmp_path)}
-    async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
         async with serving(tmp_path, "serve", journal=journal) as origin:
             assert (await client.get(f"{origin}/v1/tools")).status_code == 200
             process = await asyncio.create_subprocess_exec(*make, cwd=tmp_path, env=env, stdout=-3, stderr=-3)

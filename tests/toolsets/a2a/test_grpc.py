@@ -71,7 +71,7 @@ async def test_an_agent_behind_tls_hears_the_key_and_nobody_else_does(tmp_path: 
         handle = TaskHandle(url=f"https://localhost:{port}", binding="GRPC", spoken="1.0")
         named = RemoteAgent(url="https://localhost/", name="desk")
         connection = A2AConnection(named, roots=public)
-        events = await told(connection, handle, terms, streams=False)
+        events = await told(connection, handle, terms, streams=True)  # without, it hears of a task that has begun
         assert "Hello." in repr(events)
         with pytest.raises(PermissionDenied, match="wants a credential"):
             await told(connection, handle, RequestTerms(), streams=False)
