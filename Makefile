@@ -50,7 +50,7 @@ endurance: $(READY) ## prove by volume (kill loops, fuzzing, every cut) and writ
 	$(PYTEST) -o faulthandler_timeout=1200 --endurance=whole $(ARGS)
 
 endurance-changed: $(READY) ## the same for eight minutes, of those whose files have changed since they passed
-	$(PYTEST) -o faulthandler_timeout=1200 --endurance=changed $(ARGS)
+	$(PYTEST) -o faulthandler_timeout=1200 --endurance=$(or $(WITHIN_S),480) $(ARGS)
 
 quick: $(READY) ## run the tests that are pure and in-process: under a minute
 	$(PYTEST) $(QUICK) $(ARGS)

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 from tests.cost import Costs
-from tests.endurance import CHANGED_S, Endurance, Volume, share
+from tests.endurance import Endurance, Volume, share
 from tests.packages import Installing, installing
 from tests.postgres import PostgresServer, postgres_server
 
@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     endurance = config.getoption("endurance")
     if endurance is not None:
         Volume.whole = True
-        config.pluginmanager.register(Endurance(CHANGED_S if endurance == "changed" else None), "endurance")
+        config.pluginmanager.register(Endurance(None if endurance == "whole" else float(endurance)), "endurance")
     # The same examples each time, so that what passed passes again; `--hypothesis-profile=default` looks for new ones.
     settings.register_profile("steady", deadline=None, derandomize=True, max_examples=share(100, 25))
     settings.load_profile("steady")
@@ -54,9 +54,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--order-seed", type=int, help="run the files, and the tests in each file, in a random order")
     parser.addoption(
         "--endurance",
-        choices=["whole", "changed"],
-        help="run the tests marked `endurance` alone, with all their cases; `changed`: for eight minutes, those whose "
-        "files have changed since they passed",
+        help="run the tests marked `endurance` alone, with all their cases: `whole`, or a number of seconds, for which "
+        "those run whose files have changed since they passed",
     )
 
 

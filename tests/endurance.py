@@ -20,7 +20,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TABLE = "tests/endurance.toml"
-CHANGED_S = 480
 HEAD = "# Endurance tests, the files they stand for, and the digest of these when they last passed: `make endurance`.\n"
 T = TypeVar("T")
 
