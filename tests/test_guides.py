@@ -107,6 +107,7 @@ async def test_the_endpoint_of_the_guide_cancels_the_run_when_the_user_closes_th
 
 def test_a_tool_that_a_guide_calls_by_hand_is_there() -> None:
     there = {each.definition.name for each in (*everyday_tools(), *code_tools())}
+    there |= {"save_bookmark"}  # of examples/feature_bookmarks
     called = {(page.name, name) for page in GUIDES for name in CALL.findall(page.read_text("utf-8"))}
     assert called, "the pattern finds nothing"
     assert {each for each in called if each[1] not in there} == set()
