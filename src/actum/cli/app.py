@@ -69,7 +69,7 @@ class FeatureCommands(TyperGroup):
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(name=name, help=tr_help("Commands of a feature; see `actum features`."))
+        super().__init__(name=name, help=tr("Commands of a feature; see `actum features`."))
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: object

@@ -256,6 +256,7 @@ WORDS = {
     "(shared)": "（共享）",
     "The value of {name} (it is not shown): ": "请输入 {name} 的值（不会显示）：",
     "The secret {name} is set, in {path}. Its key: {key}.": "机密 {name} 已设置，保存在 {path}。密钥来自：{key}。",
+    "Commands of a feature; see `actum features`.": "某个功能的命令；见 `actum features`。",
     "No installed package brings a feature.": "已安装的包没有提供任何功能。",
     "Delete {rows} of {name} for good?": "要永久删除 {name} 的 {rows} 吗？",
     "Nothing was deleted.": "没有删除任何数据。",
@@ -881,7 +882,6 @@ HELP = {
     "Features: list what packages bring, and delete what one keeps.": (
         "功能：列出各个包提供的功能，删除某个功能保存的数据。"
     ),
-    "Commands of a feature; see `actum features`.": "某个功能的命令；见 `actum features`。",
     "The feature.": "功能的名字。",
     (
         "List the features that there are, which of them are on, and how much each keeps. A feature of an installed "
