@@ -23,7 +23,7 @@ from ..core.message import UserMessage
 from ..core.record import new_id
 from ..journal.conversations import as_they_stand
 from ..journal.timeline import Timeline
-from ..storage.place import state_folder
+from ..storage.folders import state_folder
 from . import loading, options
 from .approve import TerminalApprover
 from .attachments import GivenFile, read_file, told, with_files

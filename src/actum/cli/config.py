@@ -12,7 +12,7 @@ from ..compose.settings import SETTINGS_FILE, find_mistakes, shown_settings
 from ..compose.template import TEMPLATE
 from ..core.errors import ActumError, UsageError
 from ..core.json import Json, dumps
-from ..storage.place import settings_path
+from ..storage.folders import settings_path
 from . import options
 from .exit_codes import DONE, FAILED
 from .language import tr

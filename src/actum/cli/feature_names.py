@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..storage.place import settings_path
+from ..storage.folders import settings_path
 
 _TABLE = re.compile(r"(?m)^\s*\[\s*([a-z][a-z0-9_]{0,23})\s*[\].]")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.json import dumps
-from ..storage.place import state_folder
+from ..storage.folders import state_folder
 from ..storage.whole_file import alone_with, replace
 from .settings import SETTINGS_FILE, USE
 

@@ -28,7 +28,7 @@ from ..protocols.openapi.references import Load
 from ..protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
 from ..protocols.openapi.text import BYTES_MAX, read_text
 from ..storage.apis import ApiStore
-from ..storage.place import state_folder, tokens_path
+from ..storage.folders import state_folder, tokens_path
 from ..storage.tokens import Granted, TokenStore
 from ..toolsets.http.credentials import Keep
 from ..toolsets.http.finder import ApiFinder

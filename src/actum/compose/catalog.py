@@ -22,7 +22,7 @@ from ..protocols.a2a.remote_agent import RemoteAgent, host_name, with_secrets
 from ..protocols.catalog import CatalogCheck, CatalogEntry, CatalogKind
 from ..protocols.mcp.config import McpServer
 from ..storage.catalog import CatalogFiles
-from ..storage.place import state_folder
+from ..storage.folders import state_folder
 from ..toolsets.a2a.connection import A2AConnection, RequestTerms, TaskHandle
 from ..toolsets.a2a.error import RemoteAgentError
 from ..toolsets.a2a.toolset import signature_of

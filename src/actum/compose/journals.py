@@ -10,7 +10,8 @@ from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.private_paths import keep_private
 from ..journal.memory import MemoryJournal
-from ..storage.place import SCHEMES, state_folder
+from ..storage.folders import state_folder
+from ..storage.place import SCHEMES
 from ..storage.place import open_journal as open_at
 from .features import features_of
 from .settings import MEMORY, Settings, shown_journal

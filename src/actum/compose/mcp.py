@@ -23,8 +23,8 @@ from ..core.user import User
 from ..protocols.jsonc import plain_json
 from ..protocols.mcp.config import McpServer
 from ..protocols.mcp.document import Read, read_servers, server_of
+from ..storage.folders import state_folder, tokens_path
 from ..storage.pins import PinStore
-from ..storage.place import state_folder, tokens_path
 from ..storage.tokens import TokenStore
 from ..storage.whole_file import alone_with, replace
 from ..toolsets import mcp as mcp_tools

@@ -11,8 +11,8 @@ from ..protocols.a2a.card import RemoteCard
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..protocols.openapi.card_security import schemes_of
 from ..protocols.openapi.setup import ApiSetup
+from ..storage.folders import state_folder
 from ..storage.pins import PinStore
-from ..storage.place import state_folder
 from ..storage.remote_tasks import RemoteTaskFiles
 from ..toolsets.a2a.toolset import A2AToolset
 from ..transport.egress import Egress

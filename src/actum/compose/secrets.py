@@ -22,7 +22,7 @@ from ..core.secret_store import (
 )
 from ..core.user import User
 from ..runs.administration import put_on_record
-from ..storage.place import state_folder
+from ..storage.folders import state_folder
 from ..storage.secret_file import SecretFile
 from ..storage.secret_key import (
     NEW_KEY_FILE_VARIABLE,

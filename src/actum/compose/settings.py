@@ -25,7 +25,8 @@ from ..core.passed import ALL_TROUBLE, Trouble
 from ..core.secret_values import is_secret_name
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..sandbox.jail import Jail, JailLimits, host_rules
-from ..storage.place import SCHEMES, settings_path
+from ..storage.folders import settings_path
+from ..storage.place import SCHEMES
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
 from ..toolsets.wrappers import ToolLabels

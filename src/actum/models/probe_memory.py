@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..core.errors import UsageError
-from ..storage.place import state_folder
+from ..storage.folders import state_folder
 from ..storage.whole_file import replace
 
 Probe = Callable[[], Coroutine[None, None, bool | None]]

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.private_paths import keep_private
-from ..storage.place import settings_path, state_folder
+from ..storage.folders import settings_path, state_folder
 from ..transport.guard import Guard
 from .forwarder import Forwarder
 from .process import JailedCommand

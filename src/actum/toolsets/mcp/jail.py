@@ -20,7 +20,7 @@ from ...core.json import dumps
 from ...protocols.mcp.config import McpServer
 from ...sandbox.jail import Jail, JailLimits
 from ...sandbox.process import JailedProcess
-from ...storage.place import data_folder
+from ...storage.folders import data_folder
 
 log = logging.getLogger("actum.mcp")
 

@@ -25,7 +25,7 @@ from ....protocols.plain_text import shown
 from ....sandbox.jail import Jail, JailLimits
 from ....sandbox.layers import start
 from ....sandbox.removal import remove
-from ....storage.place import data_folder
+from ....storage.folders import data_folder
 from ....transport.egress import Egress
 
 LIMITS = JailLimits(memory_bytes=2 << 30, cpu_seconds=300.0, processes=128, disk_bytes=1 << 30, seconds=300.0)
