@@ -98,6 +98,7 @@ def test_mistakes_are_told_and_change_nothing(run: Run, desk: Path) -> None:
         ("", "a definition is an object"),
         ("x" * 1_000_001, "more than 1000000 bytes"),
         (DESK + "#" * (1_000_000 - len(DESK) + 1), "more than 1000000 bytes"),
+        (DESK + "#" * (131_072 - len(DESK) + 1), "YAML and has more than 131072 bytes (write"),
     ):
         file.write_text(text, "utf-8")
         failed = publish(run)

@@ -8,7 +8,8 @@ import pytest
 
 from actum.core.json import JsonObject
 from actum.workflow.load import check_text
-from actum.workflow.text import BadWorkflow, TextProblem
+from actum.workflow.text import YAML_BYTES_MAX, BadWorkflow, TextProblem
+from tests.effort import effort
 
 HEAD = "actum: workflow/1\nname: w\n"
 
@@ -31,10 +32,10 @@ def seconds_of(text: str) -> float:
 
 
 def test_one_long_text_that_many_aliases_repeat_is_refused_before_it_is_repeated() -> None:
-    aliases = ",".join(["*a"] * 100_000)
-    bomb = f'{HEAD}env: {{a: &a "{"x" * 100_000}", l: [{aliases}]}}\nnodes: {{}}\n'
+    aliases = ",".join(["*a"] * 10_000)
+    bomb = f'{HEAD}env: {{a: &a "{"x" * 10_000}", l: [{aliases}]}}\nnodes: {{}}\n'
     problems_of(HEAD)
-    assert seconds_of(bomb) < 0.5  # it stands for 10 GB
+    assert seconds_of(bomb) < 0.5  # it stands for 100 MB
     (problem,) = problems_of(bomb)
     assert "stands for more than 4000000 bytes" in problem.message
     fine = f'{HEAD}env: {{a: &a "{"x" * 1_000}", l: [{",".join(["*a"] * 100)}]}}\nnodes: {{}}\n'
@@ -261,3 +262,17 @@ def test_the_syntax_of_a_template_is_checked_and_nothing_of_the_template_is_comp
     text = json.dumps({"actum": "workflow/1", "name": "w", "nodes": {"t": {"type": "template", "template": template}}})
     told = [each.message for each in problems_of(text)]
     assert (told == []) if not said else (len(told) == 1 and said in told[0])
+
+
+def test_long_yaml_is_refused_before_it_is_read_and_json_of_the_same_length_or_a_kept_text_is_read() -> None:
+    for line in ("- a\n", "- {a: 1}\n", "- [[a, *b]\n", "# a\n"):
+        long = HEAD + "x:\n" + line * (YAML_BYTES_MAX // len(line) + 1)
+        with effort() as spent:
+            (problem,) = problems_of(long)
+        assert spent.calls < 100, line
+        assert (problem.message, "JSON" in problem.hint) == ("the text is YAML and has more than 131072 bytes", True)
+    wide = f"{HEAD}nodes: {{}}\nenv: {{a: {'é' * (YAML_BYTES_MAX // 2)}}}\n"  # bytes count, not characters
+    assert len(wide) < YAML_BYTES_MAX
+    assert [each.message for each in problems_of(wide)] == ["the text is YAML and has more than 131072 bytes"]
+    assert not check_text(wide, is_kept=True).problems  # what an older version took, a run goes on with
+    assert not problems_of(as_json(nodes={}, env={"a": "é" * YAML_BYTES_MAX}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -163,7 +164,8 @@ async def test_a_diamond_is_opened_once_and_too_many_publications_are_refused() 
     with pytest.raises(UsageError, match=f"more than {OPENED_MAX} publications"):
         await workflows(journal).with_used(read_definition(uses("top", *names)))
     for name in names[:5]:
-        await publish(shelf, says(name, "x" * 900_000))
+        long = {"actum": "workflow/1", "name": name, "nodes": {}, "outputs": {"said": "x" * 900_000}}
+        await publish(shelf, json.dumps(long))
     with pytest.raises(UsageError, match=f"or {OPENED_BYTES_MAX} bytes"):
         await workflows(journal).with_used(read_definition(uses("top", *names[:5])))
 

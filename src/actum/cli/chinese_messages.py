@@ -215,6 +215,10 @@ MESSAGES = {
     "the document has no OAuth 2.0 flow for client credentials with an https:// token endpoint": (
         "文档里没有令牌端点为 https:// 的 OAuth 2.0 客户端凭据流程"
     ),
+    "line 1, column 1: the text is YAML and has more than {limit} bytes (write the definition as JSON, "
+    "of at most {most} bytes)": (
+        "第 1 行第 1 列：文本是 YAML，超过了 {limit} 字节（请把定义写成 JSON，最多 {most} 字节）"
+    ),
     "{path} has more than {limit} bytes": "{path} 超过 {limit} 字节",
     # Typer's own
     "No such option: {option}": "没有选项 {option}",

@@ -48,7 +48,7 @@ from .settings import (
     WorkflowText,
 )
 from .template import syntax_problem
-from .text import BadWorkflow, Place, SourceText, TextProblem, read_text
+from .text import BYTES_MAX, YAML_BYTES_MAX, BadWorkflow, Place, SourceText, TextProblem, read_text
 from .tools import literal_origin, placeholders
 
 NODES_MAX = 5_000
@@ -103,7 +103,7 @@ def check_text(text: str | bytes, *, is_kept: bool = False) -> CheckedText:
     Raises:
         BadWorkflow: the text can not be read at all.
     """
-    source = read_text(text)
+    source = read_text(text, yaml_bytes_max=BYTES_MAX if is_kept else YAML_BYTES_MAX)
     halves = [place for place, each in _texts(source.value, ()) if _HALF.search(each)]
     if halves:
         told = "this is no text: it holds half of a character, \\ud800 to \\udfff"

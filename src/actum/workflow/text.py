@@ -18,6 +18,8 @@ from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 
 BYTES_MAX = 1_000_000
+YAML_BYTES_MAX = 128 * 1024
+"""A definition in YAML may have so many bytes: reading them takes 1 to 1.6 s, and few threads read definitions."""
 DEPTH_MAX = 64
 VALUES_MAX = 400_000
 REPEATED_BYTES_MAX = 4 * BYTES_MAX
@@ -93,14 +95,19 @@ class SourceText(Struct):
         return self.places.get(place, (1, 1))
 
 
-def read_text(text: str | bytes) -> SourceText:
+def read_text(text: str | bytes, *, yaml_bytes_max: int = YAML_BYTES_MAX) -> SourceText:
     """Read YAML 1.2, or JSON where the text begins with a brace.
+
+    Args:
+        text: the definition.
+        yaml_bytes_max: the most bytes that the text may have where it is YAML; JSON may have `BYTES_MAX`.
 
     Raises:
         BadWorkflow: the text is too large, too deep, or neither YAML nor JSON.
         UsageError: the library that reads YAML is not installed.
     """
-    if len(text) > BYTES_MAX or (isinstance(text, str) and len(text.encode("utf-8", "replace")) > BYTES_MAX):
+    size = len(text) if isinstance(text, bytes) or len(text) > BYTES_MAX else len(text.encode("utf-8", "replace"))
+    if size > BYTES_MAX:
         raise BadWorkflow([TextProblem(f"the text has more than {BYTES_MAX} bytes")])
     if isinstance(text, bytes):
         try:
@@ -112,6 +119,9 @@ def read_text(text: str | bytes) -> SourceText:
         raise BadWorkflow([TextProblem(f"the text is more than {DEPTH_MAX} deep", line)])
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         return _JsonText(text.lstrip("\ufeff")).read()
+    if size > yaml_bytes_max:
+        told = f"the text is YAML and has more than {yaml_bytes_max} bytes"
+        raise BadWorkflow([TextProblem(told, hint=f"write the definition as JSON, of at most {BYTES_MAX} bytes")])
     return _read_yaml(text)
 
 

@@ -10,7 +10,7 @@ import zlib
 from msgspec import Struct, structs
 
 from ....core.json import Json, JsonObject
-from ...text import BadWorkflow, TextProblem, read_text
+from ...text import BYTES_MAX, BadWorkflow, TextProblem, read_text
 from ..surrogates import whole
 
 MEMBERS_MAX = 200
@@ -45,10 +45,10 @@ def read_source(text: str | bytes) -> CozeSource:
     if isinstance(text, bytes) and text[:4] == b"PK\x03\x04":
         return _of_archive(text)
     around: list[JsonObject] = []
-    value = whole(read_text(text).value)
+    value = whole(read_text(text, yaml_bytes_max=BYTES_MAX).value)
     for _ in range(_ENVELOPES_MAX):
         if isinstance(value, str):
-            value = whole(read_text(value).value)
+            value = whole(read_text(value, yaml_bytes_max=BYTES_MAX).value)
         if not isinstance(value, dict):
             break
         if isinstance(value.get("nodes"), list):

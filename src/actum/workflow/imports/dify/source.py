@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....core.json import JsonObject
-from ...text import BadWorkflow, TextProblem, read_text
+from ...text import BYTES_MAX, BadWorkflow, TextProblem, read_text
 from ..surrogates import whole
 
 _ENVELOPES = ("data", "yaml_content", "content")
@@ -17,7 +17,7 @@ def read_source(text: str | bytes) -> JsonObject:
         BadWorkflow: the text is too large, too deep, neither YAML nor JSON, or no object.
     """
     for _ in range(_ENVELOPES_MAX):
-        value = whole(read_text(text).value)
+        value = whole(read_text(text, yaml_bytes_max=BYTES_MAX).value)
         if not isinstance(value, dict):
             break
         inner = [value[name] for name in _ENVELOPES if isinstance(value.get(name), str | dict)]
