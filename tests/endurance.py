@@ -130,21 +130,24 @@ class Endurance:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         name = name_of(report.nodeid)
-        cases, *row = next(json.loads(str(value)) for key, value in report.user_properties if key == "endurance")
+        if report.failed:
+            self._failed.add(name)
+        told = dict(report.user_properties).get("endurance")
+        if told is None:  # a worker of xdist that crashed tells no more than the name
+            return
+        cases, *row = json.loads(str(told))
         before = self._seen.setdefault(name, Row(*row))
         self._seen[name] = before._replace(seconds=before.seconds + report.duration)
         self._cases.setdefault(name, cases)
-        if report.failed:
-            self._failed.add(name)
-        elif report.when == "call" and report.passed:
+        if report.when == "call" and report.passed:
             self._cases[name] -= 1
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        left = sorted(name for name, cases in self._cases.items() if cases)
+        left = sorted({*self._failed, *(name for name, cases in self._cases.items() if cases)})
         for name in left:
             terminalreporter.write_line(f"did not pass whole: {name}")
         if self._ends is None:
-            passed = {name: row for name, row in self._seen.items() if name not in {*left, *self._failed}}
+            passed = {name: row for name, row in self._seen.items() if name not in left}
             before = {name: row for name, row in rows(self._root).items() if name not in self._failed}
             table = {name: row for name, row in {**before, **passed}.items() if is_there(name, self._root)}
             (self._root / TABLE).write_text(written(table), "utf-8")

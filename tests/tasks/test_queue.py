@@ -254,6 +254,22 @@ async def test_a_task_may_wait_a_week_for_its_approval_and_nothing_holds_it(desk
     assert (view.line.state, view.line.attempt, desk.done) == ("succeeded", 1, ["pay x"])
 
 
+async def test_a_task_whose_run_a_killed_process_did_beside_the_queue_has_succeeded(
+    desk: Desk,
+) -> None:
+    """The process ended between the end of the run and that of the task: nothing is left to be attempted."""
+    line = await desk.accept("pay", TaskOptions(max_retries=2), to="x")
+    await desk.attempt(line.run_id)
+    asked = (await desk.queue.look(line.run_id)).waiting[0].id
+    await desk.runner.answer(line.run_id, answers(asked, "approve"))
+    await desk.runner.resume(line.run_id)
+    assert (await desk.queue.look(line.run_id)).line.state == "queued"
+    await desk.attempt(line.run_id)
+    view = await desk.queue.look(line.run_id)
+    assert (view.line.state, view.line.error, desk.done) == ("succeeded", "", ["pay x"])
+    assert [attempt.attempt for attempt in view.attempts] == [1]
+
+
 async def test_a_task_is_cancelled_where_it_waits_and_a_finished_one_says_its_state(desk: Desk) -> None:
     queued = await desk.accept()
     waiting = await desk.accept("pay", to="x")

@@ -91,6 +91,9 @@ async def attempt(
 
     try:
         entries = await journal.read(run_id)
+        if _is_done_beside(run_id, entries):
+            line = await settle(journal, run_id, clock=clock)
+            return line if line is not None else LeftTask("the run was forgotten")
         next_start(run_id, entries, clock.now(), worker)  # or nothing is built
         resumable = await builder.build(RunState(entries[:1]).beginning())
         progress = TaskReporter(journal, run_id, clock)
@@ -164,6 +167,8 @@ def next_start(run_id: str, entries: Sequence[Entry], now: float, worker: str) -
         raise NotNow(f"run {run_id!r} is no task")
     if line.state not in ("queued", "retrying"):
         raise NotNow(f"task {run_id!r} is {line.state}")
+    if _is_done_beside(run_id, entries):
+        raise NotNow(f"the run of task {run_id!r} is done")
     if line.due > now:
         raise NotNow(f"task {run_id!r} is not due")
     if line.options.deadline is not None and line.options.deadline <= now:
@@ -246,6 +251,15 @@ def _end_of_attempt(entries: Sequence[Entry]) -> Ended | None:
             queued, ended = (*records[at + 1 : at + 3], None, None)[:2]
             return ended if isinstance(queued, TaskQueued) and isinstance(ended, Ended) else None
     return None
+
+
+def _is_done_beside(run_id: str, entries: Sequence[Entry]) -> bool:
+    """Whether the run of a waiting or queued task is done: another process went on with the run outside of the queue,
+    and was killed before it settled the task.
+    """
+    line, ended = line_of(run_id, entries), _end_of_attempt(entries)
+    waits = line is not None and not line.is_finished and line.state != "running"
+    return waits and ended is not None and ended.status == "done"
 
 
 def verdict(
