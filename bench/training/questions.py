@@ -37,7 +37,11 @@ def held_out() -> list[Asked]:
     idle = [
         Asked(said, tuple(chance.choice(asked).tools[0] for _ in range(OFFERED)), ()) for said in nothing(fresh=True)
     ]
-    misplaced = [Asked(each.question, _others(each, asked, chance), ()) for each in asked[::MISPLACED]]
+    spoken = {chinese: [each for each in asked if is_chinese(each.question) == chinese] for chinese in (False, True)}
+    misplaced = [
+        Asked(each.question, _others(each, spoken[is_chinese(each.question)], chance), ())
+        for each in asked[::MISPLACED]
+    ]
     told = [*seal_tools.stories(fresh=True), *written.stories(fresh=True)]
     return [*_of_tests("questions_held_out"), *asked, *idle, *misplaced, *told]
 
@@ -48,8 +52,7 @@ OFFERED, MISPLACED = 3, 10
 
 def _others(own: Asked, asked: list[Asked], chance: random.Random) -> tuple[Tool, ...]:
     """Tools that a question is not about, of questions in its language."""
-    chinese = is_chinese(own.question)
-    others = [each for each in asked if each.about != own.about and is_chinese(each.question) == chinese]
+    others = [each for each in asked if each.about != own.about]
     return tuple({tool.name: tool for each in chance.sample(others, OFFERED) for tool in each.tools[:1]}.values())
 
 

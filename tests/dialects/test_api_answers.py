@@ -25,6 +25,7 @@ CASES = [(name, path) for name in APIS for path in paths_of(name)]
 every_case = each({f"{name}-{path.stem}": (name, path) for name, path in CASES})
 
 
+@pytest.mark.endurance("src/actum/dialects", "tests/corpus")
 @pytest.mark.no_cover
 @pytest.mark.row("S3", "S5")
 @pytest.mark.parametrize("api", APIS)

@@ -32,6 +32,7 @@ def api_of(path: Path) -> ApiDialect:
     return found
 
 
+@pytest.mark.endurance("src/actum/dialects", "tests/corpus")
 @pytest.mark.no_cover
 @pytest.mark.row("S3", "S5")
 @each_path(WIRES)

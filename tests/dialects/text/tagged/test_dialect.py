@@ -422,33 +422,42 @@ def test_kimi_s_ids_are_of_its_own_form_in_the_history() -> None:
     assert told.text == "## Return of functions.get_time:0\n1\n## Return of functions.get_time:9\n1"
 
 
+@pytest.mark.endurance("src/actum/dialects")
 def test_reading_costs_the_same_for_each_character() -> None:
     """Four times the text in single characters is about four times the work."""
     for name, dialect in DIALECTS.items():
         calls = []
-        for size in (200, 800):
+        for size in (share(200, 40), share(800, 160)):
             call = ToolCall(id="", name="write_file", arguments={"path": "a", "content": '</p {"a": 1}\n' * size})
             text = dialect.encode_reply(Reply.of(calls=[call]))
             calls.append(work(dialect, text))
         assert calls[1] < 6 * calls[0], name
 
 
+@pytest.mark.endurance("src/actum/dialects")
 @per_dialect
 def test_endless_noise_behind_a_call_is_read_in_time(name: str) -> None:
     call = ToolCall(id="", name="get_time", arguments={})
     text = DIALECTS[name].encode_reply(Reply.of(calls=[call]))
     for junk in (" ", ";", "}", "<", "</parameter> ", "<tool_call>", "[", "`", '{"name": ', "\\n</", "[f(a="):
-        calls = [work(DIALECTS[name], text + junk * (length // len(junk))) for length in (1_000, 10_000)]
+        calls = [
+            work(DIALECTS[name], text + junk * (length // len(junk)))
+            for length in (share(1_000, 150), share(10_000, 1_500))
+        ]
         assert calls[1] < 15 * calls[0], junk
 
 
+@pytest.mark.endurance("src/actum/dialects")
 @pytest.mark.parametrize("junk", [":", ",", '"', "{", "[", "a:", "<|", "<escape", '<|"|>', " "])
 def test_endless_noise_inside_a_call_with_bare_keys_is_read_in_time(junk: str) -> None:
     for name in ("gemma4", "functiongemma"):
         opening = FORMATS[name].opens[0]
         for beginning in ("{", "{x:", "{x:[", '{x:<|"|>', "{x:<escape>"):
             said = f"{opening}call:f{beginning}"
-            calls = [work(DIALECTS[name], said + junk * (length // len(junk))) for length in (1_000, 10_000)]
+            calls = [
+                work(DIALECTS[name], said + junk * (length // len(junk)))
+                for length in (share(1_000, 150), share(10_000, 1_500))
+            ]
             assert calls[1] < 15 * calls[0], (name, beginning)
 
 
