@@ -6,6 +6,7 @@ import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -19,6 +20,12 @@ Run = Callable[..., Result]
 RECORD = ("--journal", "runs.db")
 
 
+def listed_in(run: Run) -> list[dict[str, Any]]:
+    """The keys, as `actum keys list --json` tells them."""
+    items: list[dict[str, Any]] = json.loads(run("keys", "list", "--json", *RECORD).stdout)["items"]
+    return items
+
+
 def test_a_key_is_shown_once_with_all_that_it_may_do_and_is_dead_for_good_when_revoked(
     run: Run, tmp_path: Path
 ) -> None:
@@ -29,7 +36,7 @@ def test_a_key_is_shown_once_with_all_that_it_may_do_and_is_dead_for_good_when_r
     assert text.startswith("ak_ci_")
     assert "first key of this journal" in added.stderr
     secret = text.split("_", 2)[2]
-    (listed,) = json.loads(run("keys", "list", "--json", *RECORD).stdout)
+    (listed,) = listed_in(run)
     expires = listed.pop("expires_at")
     assert expires - listed.pop("made_at") == pytest.approx(30 * 86_400, abs=5)
     assert listed == {
@@ -45,6 +52,8 @@ def test_a_key_is_shown_once_with_all_that_it_may_do_and_is_dead_for_good_when_r
         "hang_up": "",
         "made_by": who(),
         "state": "valid",
+        "revoked_at": None,
+        "revoked_by": "",
     }
     assert "crm_*" in run("keys", "list", *RECORD).stdout
     revoked = run("keys", "revoke", "ci", *RECORD)
@@ -76,14 +85,14 @@ def test_a_key_is_shown_once_with_all_that_it_may_do_and_is_dead_for_good_when_r
         (("add", "x", "--scope", "a b"), "one word"),
         (("add", "x", "--role", " "), "write a name"),
         (("add", "x", "--tool", ""), "empty pattern"),
-        (("revoke", "nobody"), "no key named"),
+        (("revoke", "nobody"), "there is no key 'nobody'"),
         (("add", "x", "--journal", "memory"), "a journal in memory"),
     ],
 )
 def test_what_is_no_key_is_refused_and_nothing_is_kept(run: Run, words: tuple[str, ...], problem: str) -> None:
     refused = run("keys", *words, *(() if "--journal" in words else RECORD))
     assert (refused.exit_code, problem in refused.stderr) == (2, True), refused.output
-    assert json.loads(run("keys", "list", "--json", *RECORD).stdout) == []
+    assert listed_in(run) == []
 
 
 def free_port() -> int:
@@ -111,7 +120,7 @@ def test_the_first_start_that_others_reach_makes_a_key_for_a_person_and_the_next
         assert statuses[2] not in (401, 403)
     finally:
         person.close()
-    (listed,) = json.loads(run("keys", "list", "--json", *RECORD).stdout)
+    (listed,) = listed_in(run)
     assert (listed["id"], listed["user"], listed["state"]) == ("first", who(), "valid")
     again = Person(words, tmp_path)
     try:
@@ -126,7 +135,7 @@ def test_a_service_without_a_terminal_refuses_its_first_start_and_names_the_comm
         refused = run(*words)
         assert (refused.exit_code, "actum keys add NAME" in refused.stderr) == (2, True), refused.output
         assert "ak_" not in refused.output
-    assert json.loads(run("keys", "list", "--json", *RECORD).stdout) == []
+    assert listed_in(run) == []
     run("keys", "add", "ci", *RECORD)
     run("keys", "revoke", "ci", *RECORD)
     refused = run(*words)

@@ -25,6 +25,7 @@ from actum.features import (
     ApiRequest,
     Application,
     Command,
+    CommandFlag,
     CommandOption,
     FoundBy,
     ListColumn,
@@ -88,6 +89,8 @@ class NewBookmark(Struct, frozen=True, forbid_unknown_fields=True):
         is_public: whether others see the bookmark.
         about: more of it.
         is_checked: whether the address is looked at first.
+        paper: what it is printed on.
+        until: when it is thrown away, in seconds since 1970.
     """
 
     url: Annotated[str, Meta(min_length=1)]
@@ -96,6 +99,8 @@ class NewBookmark(Struct, frozen=True, forbid_unknown_fields=True):
     is_public: bool = False
     about: JsonObject | None = None
     is_checked: bool = True
+    paper: Literal["", "rough", "smooth"] = ""
+    until: float = 0.0
 
 
 KEPT: dict[str, Bookmark] = {}
@@ -162,7 +167,13 @@ SHELF = (
         command=Command(
             words=("bookmarks", "add"),
             arguments=("url",),
-            options={"tags": CommandOption(names=("--tag",), metavar="WORD")},
+            options={
+                "tags": CommandOption(names=("--tag",), metavar="WORD"),
+                "paper": CommandOption(
+                    flags=(CommandFlag("--rough", "rough", "Rough."), CommandFlag("--smooth", "smooth", "Smooth."))
+                ),
+                "until": CommandOption(form="end"),
+            },
             exit_code=lambda made: 3 if made.url == "later" else 0,
         ),
     ),
@@ -203,12 +214,14 @@ def kept(*urls: str) -> None:
 
 def test_fields_of_the_body_are_arguments_and_options_of_their_types(app: typer.Typer) -> None:
     words = ["add", "http://x", "--stars", "4", "--tag", "a", "--tag", "b", "--is-public", "--about", '{"by": "ann"}']
-    assert typed(app, *words, "--journal", "memory").exit_code == 0
+    assert typed(app, *words, "--journal", "b.db").exit_code == 0
     assert HEARD[-1].body == NewBookmark("http://x", 4, ("a", "b"), True, {"by": "ann"})
-    assert typed(app, "add", "x", "--no-is-checked", "--journal", "memory").exit_code == 0
+    assert typed(app, "add", "x", "--no-is-checked", "--journal", "b.db").exit_code == 0
     assert HEARD[-1].body == NewBookmark("x", is_checked=False)
-    assert typed(app, "add", "y", "--journal", "memory").exit_code == 0
+    assert typed(app, "add", "y", "--journal", "b.db").exit_code == 0
     assert HEARD[-1].body == NewBookmark("y")
+    assert typed(app, "add", "z", "--smooth", "--until", "2100-01-01T00:00Z", "--journal", "b.db").exit_code == 0
+    assert HEARD[-1].body == NewBookmark("z", paper="smooth", until=4_102_444_800.0)
     page = typed(app, "add", "--help").stdout
     for said in (
         "URL",
@@ -228,12 +241,15 @@ def test_a_value_that_does_not_fit_is_told_and_nothing_is_done(app: typer.Typer)
         (["add", "x", "--about", "[1]"], "about"),
         (["list", "--kind", "song"], "there is no kind 'song'; there are: film, page"),
         (["list", "--since", "soon"], "is no time"),
+        (["add", "x", "--rough", "--smooth"], "--rough and --smooth: give one of the two"),
+        (["add", "x", "--until", "1h ago"], "is no time"),
     ):
-        result = typed(app, *words, "--journal", "memory")
+        result = typed(app, *words, "--journal", "b.db")
         assert isinstance(result.exception, UsageError), words
         assert told in str(result.exception), words
-    assert typed(app, "add", "--journal", "memory").exit_code == 2
+    assert typed(app, "add", "--journal", "b.db").exit_code == 2
     assert typed(app, "add", "x", "--stars", "many").exit_code == 2
+    assert "a journal in memory keeps nothing" in str(typed(app, "add", "x", "--journal", "memory").exception)
     assert KEPT == {}
 
 
@@ -254,23 +270,23 @@ def test_a_list_is_a_table_and_goes_over_parts(app: typer.Typer) -> None:
 
 def test_what_a_path_names_is_found_by_the_beginning_of_its_id_or_by_last(app: typer.Typer) -> None:
     kept("u0", "u1", "u2")
-    assert typed(app, "remove", "bm_1", "--journal", "memory").stdout == "bm_1 is removed.\n"
+    assert typed(app, "remove", "bm_1", "--journal", "b.db").stdout == "bm_1 is removed.\n"
     for named, told in (
         ("bm_", "2 bookmarks begin with 'bm_': write more of the id"),
         ("bm_1", "there is no bookmark 'bm_1': `actum bookmarks list` shows which there are"),
         ("", "there is no bookmark ''"),
     ):
-        error = typed(app, "remove", named, "--journal", "memory").exception
+        error = typed(app, "remove", named, "--journal", "b.db").exception
         assert isinstance(error, UnknownName)
         assert told in str(error)
-    assert typed(app, "remove", "last", "--json", "--journal", "memory").stdout == "{}\n"
+    assert typed(app, "remove", "last", "--json", "--journal", "b.db").stdout == "{}\n"
     assert list(KEPT) == ["bm_2"]
     complete = {"_ROOT_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "root remove bm"}
     assert '"bm_2":"u2"' in CliRunner().invoke(app, [], prog_name="root", env=complete).stdout
 
 
 def test_an_answer_is_told_field_by_field_and_may_say_how_the_command_ends(app: typer.Typer) -> None:
-    words = ["add", "later", "--tag", "a", "--journal", "memory"]
+    words = ["add", "later", "--tag", "a", "--journal", "b.db"]
     result = CliRunner().invoke(app, words, standalone_mode=False)
     assert result.return_value == 3
     assert [line.split() for line in result.stdout.splitlines()] == [
@@ -279,7 +295,7 @@ def test_an_answer_is_told_field_by_field_and_may_say_how_the_command_ends(app: 
         ["tags", "a"],
         ["at", "0.0"],
     ]
-    assert isinstance(typed(app, "add", "taken", "--journal", "memory").exception, Refusal)
+    assert isinstance(typed(app, "add", "taken", "--journal", "b.db").exception, Refusal)
 
 
 def test_a_list_that_comes_back_to_the_same_place_ends(home: Path) -> None:

@@ -425,7 +425,6 @@ HELP = {
     "The name of the key.": "密钥的名称。",
     "Whose calls the key makes. Default: the name of the key.": "密钥代表哪个用户发起调用。默认：密钥的名称。",
     "A role of the user; may be repeated.": "用户的角色；可以重复。",
-    "The tenant that the user belongs to.": "用户所属的租户。",
     "What the key allows, such as tools; may be repeated.": "密钥允许做什么，例如 tools；可以重复。",
     "Tools that it may use, such as 'crm_*'; may be repeated. Default: all.": (
         "可以使用的工具，例如 'crm_*'；可以重复。默认：全部。"

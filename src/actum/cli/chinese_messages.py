@@ -488,8 +488,8 @@ MESSAGES = {
         "{place}：单独的工具定义不能套包装：请去掉 prefix、rename 和 only"
     ),
     # keys and serving
-    "a journal in memory keeps no keys beyond this command: name a file or a database by --journal": (
-        "内存里的日志在命令结束后不会保留密钥：请用 --journal 指定文件或数据库"
+    "a journal in memory keeps nothing beyond this command: name a file or a database by --journal": (
+        "内存里的日志在命令结束后什么也不会保留：请用 --journal 指定文件或数据库"
     ),
     "--issuer needs {flag}: this server's address, which its tokens are meant for": (
         "--issuer 需要 {flag}：本服务器的地址，即令牌的受众"
@@ -538,14 +538,17 @@ MESSAGES = {
         "a key named {name} was revoked, and a name is never used for a second key, since the record names keys: "
         "choose another name"
     ): "名为 {name} 的密钥已吊销。记录里写的是密钥的名称，所以名称不会重复使用：请换一个名称",
-    "there is no key named {name}: `actum keys list` shows them": "没有密钥 {name}：`actum keys list` 列出所有密钥",
+    "there is no key {name}: `actum keys list` shows which there are": (
+        "没有密钥 {name}：`actum keys list` 列出所有密钥"
+    ),
     "{name} is no name for a key: letters, digits and hyphens, 40 at most": (
         "{name} 不能作密钥的名称：只能用字母、数字和连字符，最多 40 个"
     ),
-    "--scope {scope}: a scope is one word, without blanks and quotes": (
-        "--scope {scope}：权限是一个词，不能有空格和引号"
+    "{flag} and {other}: give one of the two": "{flag} 和 {other}：只能给一个",
+    "the scope {scope}: a scope is one word, without blanks and quotes": (
+        "权限 {scope}：权限是一个词，不能有空格和引号"
     ),
-    "--{flag} {word}: write a name, with {most} characters at most": "--{flag} {word}：请写名称，最多 {most} 个字符",
+    "the {flag} {word}: write a name, with {most} characters at most": "{flag} {word}：请写名称，最多 {most} 个字符",
     "an empty pattern of names fits nothing: leave it out to allow all names": (
         "空的名称通配什么也不匹配：要允许所有名称，请不要写"
     ),

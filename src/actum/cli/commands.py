@@ -249,8 +249,8 @@ COMMANDS: Mapping[str, KnownCommand] = {
         "keys:app",
         "Keys of a server: make one, list them, revoke one.",
         {
-            "add": "Make a key, and show it. It is shown this once: only a hash of it is kept.",
             "list": "List the keys, the oldest first, also those that were revoked.",
+            "add": "Make a key, and show it. It is shown this once: only a hash of it is kept.",
             "revoke": (
                 "Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone."
             ),

@@ -18,11 +18,12 @@ from msgspec import inspect as types
 from msgspec.structs import replace
 
 from ..compose.administration import open_application
+from ..compose.settings import MEMORY
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.identity import Identity
 from ..core.json import Json, JsonObject, dumps
-from ..features.command import AnswerText, Command, CommandOption, FoundBy, ListColumn
+from ..features.command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
 from ..features.described import attributes_of
 from ..features.operation import ApiReply, ApiRequest, Application, Operation
 from . import options
@@ -89,7 +90,7 @@ def group_of(operations: Sequence[Operation], about: str) -> typer.Typer:
 def say(terminal: Terminal, told: Iterable[AnswerText]) -> None:
     """Tell a person what an operation has answered."""
     for each in told:
-        text = tr(each.text, **each.values) if each.values else each.text
+        text = tr(each.text, **each.values) if each.values or each.is_note else each.text
         text = f"{moments.shown(each.at)}{text}" if each.at else text
         if each.is_note:
             terminal.note(text)
@@ -142,6 +143,7 @@ class Operated:
             _made(known.query, values or {}),
             _made(known.body, values or {}),
             everywhere=tenant is None,
+            by_operator=True,
         )
         answer = await known.handler(app, asked)
         assert isinstance(answer, ApiReply), "an operation that answers a stream has no command"
@@ -162,6 +164,9 @@ class Operated:
             app, operation, names, values, tenant: as for `ask`.
             left: so many items are wanted.
         """
+        if self._operations[operation].query is None:  # a list that is told whole
+            yield await self.ask(app, operation, names, values, tenant)
+            return
         cursor, most = "", _limit_of(self._operations[operation])
         while left > 0:
             wanted: dict[str, Json] = {**values, "limit": min(left, most), "cursor": cursor}
@@ -184,11 +189,12 @@ class Operated:
             UnknownName: there is none, or several begin so.
         """
         ids: list[str] = []
-        async for page in self.parts(app, found_by.operation, {}, {}, 1 if named == "last" else ALL, tenant):
+        is_last = named == "last" and not found_by.is_whole
+        async for page in self.parts(app, found_by.operation, {}, {}, 1 if is_last else ALL, tenant):
             ids += [_text(_of(item, found_by.field)) for item in page.items]
             if named in ids:
                 return named
-        fitting = ids if named == "last" else options.beginning_with(named, ids, str)
+        fitting = ids if is_last else [] if found_by.is_whole else options.beginning_with(named, ids, str)
         if len(fitting) == 1:
             return fitting[0]
         noun = found_by.noun
@@ -273,7 +279,9 @@ class _Typed:
         operation, shown = self._operation, {name for name, field in self._fields.items() if not field.option.is_hidden}
         taken = sorted(shown & {*OWN_OPTIONS, *operation.names})
         finder = self._command.found_by
-        unknown = sorted({*self._command.arguments, *self._command.options} - {*self._fields, "cursor"})
+        unknown = sorted(
+            {*self._command.arguments, *self._command.options} - {*self._fields, *operation.names, "cursor"}
+        )
         if finder is not None and not self._operated.has(finder.operation):
             raise UsageError(
                 f"the operation {operation.id} can not be a command: there is no operation {finder.operation!r} beside "
@@ -307,12 +315,12 @@ class _Typed:
     def _arguments(self) -> list[inspect.Parameter]:
         found_by, made = self._command.found_by, []
         for name, means in self._operation.names.items():
-            about = typer.Argument(metavar=name.upper(), help=means)
-            if found_by is not None:
-                text = f"The {found_by.noun}: its id, the beginning of it, or `last`."
-                about = typer.Argument(
-                    metavar=found_by.noun.upper(), help=text, autocompletion=self._operated.completing(found_by)
-                )
+            option = self._command.options.get(name, CommandOption())
+            metavar, text = option.metavar or name.upper(), option.help or means
+            completion = None if found_by is None else self._operated.completing(found_by)
+            if found_by is not None and not found_by.is_whole:
+                metavar, text = found_by.noun.upper(), f"The {found_by.noun}: its id, the beginning of it, or `last`."
+            about = typer.Argument(metavar=metavar, help=text, autocompletion=completion)
             made.append(_parameter(name, str, about, self._command.default or inspect.Parameter.empty))
         for name in self._command.arguments:
             field = self._fields[name]
@@ -330,15 +338,22 @@ class _Typed:
                 about = typer.Option("--limit", "-n", min=1, help=field.option.help or "How many.")
                 made.append(_parameter("limit", int, about, ROWS))
                 continue
+            if field.option.flags:
+                made += [
+                    _parameter(_named(flag), bool, typer.Option(flag.name, help=flag.help), False)
+                    for flag in field.option.flags
+                ]
+                continue
             about = typer.Option(
                 *(field.option.names or (field.flag,)),
-                metavar=field.option.metavar or ("TIME" if field.option.form == "time" else None),
+                metavar=field.option.metavar or ("TIME" if field.option.form else None),
                 help=field.help,
                 autocompletion=_completing(field.choices) if field.choices else None,
             )
             default = field.is_on if field.kind is bool else inspect.Parameter.empty if field.is_required else None
             made.append(_parameter(field.name, field.kind, about, default))
-        tenant = TenantFlag if self._pages or self._command.found_by is not None else MeantTenantFlag
+        is_list = self._operation.method == "get" and not self._operation.names
+        tenant = TenantFlag if is_list or self._command.found_by is not None else MeantTenantFlag
         for name, kind, default in (("tenant", tenant, None), ("as_json", JsonFlag, False)):
             made.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
         made.append(inspect.Parameter("journal", inspect.Parameter.KEYWORD_ONLY, default="", annotation=JournalFlag))
@@ -350,7 +365,11 @@ class _Typed:
         terminal, settings = Terminal(), options.read(journal=given["journal"])
         tenant = None if given["tenant"] is None else said(given["tenant"])
         names = {name: said(given[name]) for name in self._operation.names}
-        values = {name: self._value(field, given.get(name)) for name, field in self._fields.items()}
+        values = {name: self._value(field, _typed_in(field, given)) for name, field in self._fields.items()}
+        if self._operation.method != "get" and settings.journal == MEMORY:
+            raise UsageError(
+                "a journal in memory keeps nothing beyond this command: name a file or a database by --journal"
+            )
 
         async def command() -> tuple[Struct | JsonObject | None, Mapping[str, str]]:
             async with open_application(settings) as app:
@@ -376,6 +395,8 @@ class _Typed:
         text = said(text)
         if field.option.form == "time":
             return moments.moment(text, SystemClock().now())
+        if field.option.form == "end":
+            return moments.end(text, SystemClock().now())
         if field.choices and text not in field.choices:
             raise UsageError(f"there is no {field.name} {text!r}; there are: {', '.join(field.choices)}")
         return _json(text) if field.is_json else text
@@ -432,10 +453,27 @@ def _fields(kind: type[Struct], said_as: Mapping[str, CommandOption]) -> Iterabl
     for field in shape.fields:
         option = said_as.get(field.name, CommandOption())
         read, choices, is_json = _read_as(field.type)
-        if option.form == "time":
+        if option.form:
             read, is_json = str, False
         means = option.help or about.get(field.name, "")
         yield _Field(field.name, read, choices, is_json, field.required, field.default is True, means, option)
+
+
+def _named(flag: CommandFlag) -> str:
+    """The name of the parameter of a flag."""
+    return flag.name.removeprefix("--").replace("-", "_")
+
+
+def _typed_in(field: _Field, given: Mapping[str, Any]) -> Any:  # noqa: ANN401  # what Typer has read
+    """What was typed for a field.
+
+    Raises:
+        UsageError: two flags were given of which each says something else.
+    """
+    chosen = [flag for flag in field.option.flags if given[_named(flag)]]
+    if len(chosen) > 1:
+        raise UsageError(f"{chosen[0].name} and {chosen[1].name}: give one of the two")
+    return chosen[0].value if chosen else given.get(field.name)
 
 
 def _read_as(
@@ -518,6 +556,14 @@ def _text(value: object) -> str:
 
 def _cell(terminal: Terminal, item: object, column: ListColumn) -> str:
     value = _of(item, column.field) or (_of(item, column.other) if column.other else _of(item, column.field))
-    if column.form == "moment":
-        return moments.shown(value) if isinstance(value, int | float) and value else ""
-    return terminal.title(_text(value)) if column.form == "title" else _text(value)
+    text = _text(value) if column.made_of is None else column.made_of(item)
+    match column.form:
+        case "moment" | "minute":
+            form = "%Y-%m-%d %H:%M:%S" if column.form == "moment" else "%Y-%m-%d %H:%M"
+            return moments.shown(value, form) if isinstance(value, int | float) and value else ""
+        case "title":
+            return terminal.title(text)
+        case "word":
+            return tr(text)
+        case _:
+            return text

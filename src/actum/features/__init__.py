@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.identity import Identity
 from ..core.stores import AddColumn, AddIndex, AddTable, Stores, Table, Transaction
-from .command import AnswerText, Command, CommandOption, FoundBy, ListColumn
+from .command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
 from .feature import Feature
 from .operation import AnswerKind, ApiReply, ApiRequest, Application, Events, Handler, Operation, StreamEvent
 from .refusal import Refusal, not_found
@@ -19,6 +19,7 @@ __all__ = [
     "ApiRequest",
     "Application",
     "Command",
+    "CommandFlag",
     "CommandOption",
     "Events",
     "Feature",

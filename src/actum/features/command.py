@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-Form = Literal["text", "moment", "title"]
-"""How a value is shown: as it is, as a local time (of seconds since 1970), or as one line that may be cut."""
+Form = Literal["text", "word", "moment", "minute", "title"]
+"""How a value is shown: as it is, as a word in the person's language, as a local time (of seconds since 1970) with or
+without its seconds, or as one line that may be cut."""
 
 
 class ListColumn(Struct, frozen=True):
@@ -23,29 +24,47 @@ class ListColumn(Struct, frozen=True):
         field: the field of an item that the column shows. Several values are shown with blanks between them.
         form: how the value is shown.
         other: the field that is shown where the first one says nothing.
+        made_of: makes the text of the whole item, where no single field says it.
     """
 
     head: str
-    field: str
+    field: str = ""
     form: Form = "text"
     other: str = ""
+    made_of: Callable[[Any], str] | None = None
+
+
+class CommandFlag(Struct, frozen=True):
+    """A flag that stands for one value of a field.
+
+    Attributes:
+        name: what is typed, such as `--program`.
+        value: the value.
+        help: what it means.
+    """
+
+    name: str
+    value: str
+    help: str
 
 
 class CommandOption(Struct, frozen=True, kw_only=True):
-    """How a field of the query or of the body is said on the command line.
+    """How a field of the query or of the body is said on the command line; of a name in the path, its metavar and help.
 
     Attributes:
         names: the names of the option, such as `("--limit", "-n")`; empty for `--field-name`.
         metavar: what stands for the value in `--help`.
         help: what the option means; empty for what the docstring of the field's type says of the field.
-        form: `time` for seconds since 1970 that a person says as `24h` or `2026-11-01`.
+        form: `time` for seconds since 1970 that a person says as `24h` ago or `2026-11-01`; `end` for a time to come.
+        flags: flags in the place of the option, of which a person gives one at most.
         is_hidden: the command line does not offer the field.
     """
 
     names: tuple[str, ...] = ()
     metavar: str = ""
     help: str = ""
-    form: Literal["", "time"] = ""
+    form: Literal["", "time", "end"] = ""
+    flags: tuple[CommandFlag, ...] = ()
     is_hidden: bool = False
 
 
@@ -57,12 +76,14 @@ class FoundBy(Struct, frozen=True, kw_only=True):
         field: the field of an item that is the id.
         about: the fields of an item that a shell shows beside the id when it completes one.
         noun: what a thing is called, such as `task`.
+        is_whole: the id has to be written whole, and `last` is a name like any other.
     """
 
     operation: str
     field: str = "id"
     about: tuple[str, ...] = ()
     noun: str
+    is_whole: bool = False
 
 
 class AnswerText(Struct, frozen=True):

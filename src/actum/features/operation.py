@@ -36,9 +36,10 @@ class ApiRequest(Generic[Query, Body]):
         last_event: the number of the last event that the client has; -1 where it has none.
         everywhere: the operator of this machine asks on the command line and names no tenant: a handler may look over
             the things of all tenants. No request of a client says this.
+        by_operator: the operator of this machine asks on the command line. No request of a client says this.
     """
 
-    __slots__ = ("body", "everywhere", "key", "last_event", "names", "operation", "query", "who")
+    __slots__ = ("body", "by_operator", "everywhere", "key", "last_event", "names", "operation", "query", "who")
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class ApiRequest(Generic[Query, Body]):
         key: str = "",
         last_event: int = -1,
         everywhere: bool = False,
+        by_operator: bool = False,
     ) -> None:
         self.operation = operation
         self.who = who
@@ -60,6 +62,7 @@ class ApiRequest(Generic[Query, Body]):
         self.key = key
         self.last_event = last_event
         self.everywhere = everywhere
+        self.by_operator = by_operator or everywhere
 
     @property
     def tenant(self) -> str | None:
@@ -74,11 +77,13 @@ class ApiReply(Struct, frozen=True):
         body: the body; None where there is none.
         status: the HTTP status.
         location: where what was made is found; empty where nothing was made.
+        is_private: nothing on the way to the client may keep the answer, such as one with the text of a key.
     """
 
     body: Struct | JsonObject | None
     status: int = 200
     location: str = ""
+    is_private: bool = False
 
 
 class StreamEvent(Struct, frozen=True):

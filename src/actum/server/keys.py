@@ -54,6 +54,7 @@ async def make_key(
     name: str,
     *,
     by: str,
+    by_key: str = "",
     user: str = "",
     roles: Sequence[str] = (),
     tenant: str = "",
@@ -72,6 +73,7 @@ async def make_key(
         journal: whose server is to know the key.
         name: of the key; letters, digits and hyphens, 40 at most.
         by: who makes the key.
+        by_key: the id of the key with which `by` showed who they are; empty at a terminal.
         user: whose calls the key makes; the name of the key when empty.
         roles, tenant, scopes, tools, models, agents, expires_at, speaks_for, hang_up: as in `Key`.
         clock: the time.
@@ -86,11 +88,11 @@ async def make_key(
     now = (clock or SystemClock()).now()
     for scope in scopes:
         if not _SCOPE.fullmatch(scope):
-            raise UsageError(f"--scope {scope!r}: a scope is one word, without blanks and quotes")
+            raise UsageError(f"the scope {scope!r}: a scope is one word, without blanks and quotes")
     for what, words in {"user": [user] if user else [], "tenant": [tenant] if tenant else [], "role": roles}.items():
         for word in words:
             if not word.strip() or not word.isprintable() or len(word) > _TEXT_MAX:
-                raise UsageError(f"--{what} {word!r}: write a name, with {_TEXT_MAX} characters at most")
+                raise UsageError(f"the {what} {word!r}: write a name, with {_TEXT_MAX} characters at most")
     if not all(pattern.strip() for pattern in (*tools, *models, *agents)):
         raise UsageError("an empty pattern of names fits nothing: leave it out to allow all names")
     if 0 < expires_at <= now:
@@ -112,17 +114,22 @@ async def make_key(
     )
     await journal.keys.add(key)
     told: JsonObject = {name: value for name, value in as_told(key).items() if value and not name.startswith("made_")}
-    await put_on_record(journal, "keys.add", told, principal=by)  # before anybody can use the key
+    # Before anybody can use the key.
+    await put_on_record(journal, "keys.add", told, principal=by, key_id=by_key, tenant=tenant)
     return MadeKey(text, key)
 
 
-async def revoke_key(journal: Journal, name: str, *, by: str, clock: Clock | None = None) -> bool:
+async def revoke_key(
+    journal: Journal, name: str, *, by: str, by_key: str = "", tenant: str = "", clock: Clock | None = None
+) -> bool:
     """Revoke a key, and put on record who did so. The key is dead in every process within a second.
 
     Args:
         journal: whose server knows the key.
         name: of the key.
         by: who revokes the key.
+        by_key: the id of the key with which `by` showed who they are; empty at a terminal.
+        tenant: the tenant in which this is done.
         clock: the time.
 
     Returns:
@@ -135,7 +142,7 @@ async def revoke_key(journal: Journal, name: str, *, by: str, clock: Clock | Non
     store = journal.keys
     if not await store.revoke(name, at=(clock or SystemClock()).now(), by=by):
         return False
-    await put_on_record(journal, "keys.revoke", {"id": name}, principal=by)
+    await put_on_record(journal, "keys.revoke", {"id": name}, principal=by, key_id=by_key, tenant=tenant)
     return True
 
 

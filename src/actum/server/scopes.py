@@ -47,3 +47,19 @@ def wants(scope: str, what: str) -> Refusal:
         what: for what, such as `to answer this`.
     """
     return Refusal(403, "scope", f"The scope {scope!r} is needed {what}.", scope=(scope,))
+
+
+def needs_key(who: Identity, what: str) -> None:
+    """What lets others in, or holds for them, is changed over HTTP only where the server wants a key.
+
+    Args:
+        who: the caller.
+        what: what is to be changed, such as `keys`.
+
+    Raises:
+        Refusal: the caller has shown no key, since the server wants none.
+    """
+    if not who.key_id and not who.issuer:
+        raise Refusal(
+            403, "needs_key", f"This server wants no key, so {what} can not be changed here: use the command line."
+        )

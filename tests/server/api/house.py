@@ -62,6 +62,15 @@ CALLERS: Mapping[str, Identity] = {
     "boss-ann": Identity(principal="ann", scopes=("approve",)),
     "zoe": Identity(principal="zoe", scopes=("approve",)),
     "user": Identity(principal="ann", scopes=("tools", "runs"), speaks_for="user"),
+    "clerk": Identity(
+        principal="root",
+        key_id="k-clerk",
+        scopes=("admin",),
+        roles=("clerk",),
+        tools=("crm_*", "add"),
+        models=("gpt-?",),
+    ),
+    "keyless": Identity(principal="root", scopes=ALL_SCOPES),
 }
 """The callers by their keys."""
 
