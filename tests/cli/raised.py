@@ -22,14 +22,6 @@ def raised(folder: Path) -> Iterator[tuple[str, str]]:
                     yield path.relative_to(SOURCE).as_posix(), text
 
 
-def texts(folder: Path) -> Iterator[str]:
-    """Every text of the source, whether an error is raised with it or not."""
-    for path in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Constant | ast.JoinedStr):
-                yield from samples(node)
-
-
 def samples(node: ast.expr) -> Iterator[str]:
     """What an expression may come to, with `⟨1⟩`, `⟨2⟩` and so on in the place of values."""
     numbers = count(1)

@@ -63,8 +63,6 @@ def test_the_version_help_and_the_completion_of_names_load_no_command() -> None:
             for name in (
                 *(
                     "app",
-                    "chinese",
-                    "chinese_messages",
                     "commands",
                     "exit_codes",
                     "feature_names",

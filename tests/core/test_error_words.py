@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from actum.core.call import Failure, Problem
-from actum.core.error_words import SENTENCES, Language, language_of, told
+from actum.core.error_words import SENTENCES, language_of, told
 from actum.core.errors import CODES
+from actum.core.translation import Language
 
 pytestmark = pytest.mark.row("C2")
 

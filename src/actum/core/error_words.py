@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from math import ceil
-from typing import Literal
 
 from .call import Failure, Problem
+from .translation import Language
 
-Language = Literal["en", "zh"]
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 SENTENCES: dict[Language, dict[str, str]] = {

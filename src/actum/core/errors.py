@@ -36,10 +36,25 @@ from typing import ClassVar, Literal
 
 from .call import Effect, Failure, MediaPart, Problem
 from .json import whole_text
+from .sentence import Sentence, as_sentence
 
 
 class ActumError(Exception):
-    """The root: what actum raises on purpose."""
+    """The root: what actum raises on purpose.
+
+    Args:
+        message: what is wrong, in English: the template of it where there are values, another error's sentence, or a
+            text that is taken as it is.
+        values: what is put into the template: `{name}` in the place of each value.
+
+    >>> error = ActumError("there is no agent {name!r}", name="crm")
+    >>> str(error), error.sentence.template, error.sentence.values
+    ("there is no agent 'crm'", 'there is no agent {name!r}', {'name': 'crm'})
+    """
+
+    def __init__(self, message: str | Sentence = "", /, **values: object) -> None:
+        self.sentence = as_sentence(message, values)
+        super().__init__(str(self.sentence))
 
 
 class UsageError(ActumError, ValueError):
@@ -82,8 +97,10 @@ class TaskRefused(UsageError):
         run_id: the task, where there is one.
     """
 
-    def __init__(self, code: TaskRefusal, message: str, *, state: str = "", run_id: str = "") -> None:
-        super().__init__(message)
+    def __init__(
+        self, code: TaskRefusal, message: str | Sentence, /, *, state: str = "", run_id: str = "", **values: object
+    ) -> None:
+        super().__init__(as_sentence(message, values))
         self.code: TaskRefusal = code
         self.state = state
         self.run_id = run_id
@@ -141,8 +158,16 @@ class ModelError(ActumError):
     told: ClassVar[str] = "The model gave no answer."
     """What a model, and a client that is no administrator, are told of it."""
 
-    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str | Sentence,
+        /,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        **values: object,
+    ) -> None:
+        super().__init__(as_sentence(message, values))
         self.status = status
         self.retry_after = retry_after
 
@@ -187,8 +212,8 @@ class RunFailed(ModelError):
         status: the HTTP status: one after which no client repeats its request by itself.
     """
 
-    def __init__(self, message: str, *, code: str, status: int = 422) -> None:
-        super().__init__(message, status=status)
+    def __init__(self, message: str | Sentence, /, *, code: str, status: int = 422, **values: object) -> None:
+        super().__init__(as_sentence(message, values), status=status)
         self.code = code
 
 
@@ -208,7 +233,7 @@ class CallError(ActumError):
     """A call has no result. Subclasses fix the facts; the message is for the model and must be fit for it.
 
     Args:
-        message: what the model is told.
+        message: what the model is told, as in `ActumError`.
         retry_after: seconds to wait before another try makes sense.
         reference: an id under which details are on record.
         effect: what may have changed in the world, where it is known better than the class tells.
@@ -227,16 +252,19 @@ class CallError(ActumError):
     def __init__(
         self,
         message: object,
+        /,
         *,
         retry_after: float | None = None,
         reference: str = "",
         effect: Effect | None = None,
         limit: str = "",
         files: Sequence[MediaPart] = (),
+        **values: object,
     ) -> None:
+        super().__init__(as_sentence(message, values))
+        self.message = whole_text(str(self.sentence))
+        self.args = (self.message,)
         self.files = tuple(files)
-        self.message = whole_text(str(message))
-        super().__init__(self.message)
         self.retry_after = retry_after
         self.reference = reference
         if effect is not None:

@@ -23,7 +23,7 @@ from ...core.call import (
     ToolCall,
     ToolResult,
 )
-from ...core.error_words import Language, language_of, told
+from ...core.error_words import language_of, told
 from ...core.event import (
     CallDelta,
     CallFinished,
@@ -48,6 +48,7 @@ from ...core.json import Json, JsonObject, dumps
 from ...core.message import Reply
 from ...core.pending import Pending
 from ...core.record import CallsRequested
+from ...core.translation import Language
 from ...core.visible import visible
 from .terminal import Terminal, duration, shorten, styled
 
