@@ -270,8 +270,33 @@ async def test_a_model_that_answers_nonsense_fails_its_node_and_breaks_nothing_e
             assert done.output is not None
             error = done.output["e"]
             assert isinstance(error, dict), (name, said, done.output)
-            assert error["code"] in ("invalid_output", "missing"), (name, said, error)
+            assert error["code"] in ("invalid_output", "missing", "no_reply"), (name, said, error)
             assert len(model.requests) <= 2
+
+
+async def test_a_model_node_asks_once_more_where_nothing_was_said_and_goes_on_after_a_pause() -> None:
+    node: JsonObject = {"type": "model", "model": "m", "prompt": "x", "on_error": "branch"}
+    outputs: JsonObject = {"said": "${m.text?}", "code": "${m.error.code?}"}
+    called = Reply.of(calls=[ToolCall("1", "other", {})])
+    lost = Reply.of("I'll look.")
+    lost = msgspec.structs.replace(lost, finish_reason="MALFORMED_FUNCTION_CALL")
+    pause = msgspec.structs.replace(Reply.of("I look. "), finish_reason="pause_turn")
+    scripts: list[tuple[list[Reply | str], str | None]] = [
+        (["", "Hi."], "Hi."),
+        ([called, "Hi."], "Hi."),
+        ([lost, "Hi."], "Hi."),
+        (["", " "], None),
+        ([called, lost], None),
+        ([pause, pause, "Hi."], "I look. I look. Hi."),
+        ([pause] * 10, None),
+    ]
+    for script, said in scripts:
+        model = ScriptedModel(script)
+        done = await workflow({"nodes": {"m": node}, "outputs": outputs}, models={"m": model}).run()
+        assert done.output == {"said": said, "code": None if said else "no_reply"}
+        assert len(model.requests) == len(script)
+        paused = [each for each in script if each == pause]
+        assert model.requests[-1].messages[1:] == paused[: len(script) - 1]
 
 
 async def test_messages_that_are_none_fail_the_node() -> None:

@@ -159,7 +159,11 @@ def answered_in(recording: RunState) -> list[Message]:
     """The replies of one run, the results of their calls, and what the user answered when the run asked."""
     wording = Phrases.for_text(recording.beginning().question)
     messages: list[Message] = []
+    was_done = recording.ended is not None and recording.ended.status == "done"
+    last = recording.replies[-1][0] if recording.replies else -1
     for number, replied in recording.replies:
+        if replied.reply.says_nothing and not (was_done and number == last):
+            continue  # the model was asked again; earlier versions took such a reply for an answer
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):
             place = CallRef(number, index)

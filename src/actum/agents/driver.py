@@ -94,7 +94,10 @@ class Driver(Struct, kw_only=True, dict=True):
             outcome: Outcome
             self.run.check_cancelled()
             if type(intention) is CallModel:
-                outcome = await self._ask_model()
+                ended = self.run.state.ended
+                if self._steps >= self._recorded and ended is not None and ended.status == "done":
+                    return Finish(status="done", text=ended.text, output=ended.text)  # by an earlier version's rules
+                outcome = await self._ask_model(intention)
             elif type(intention) is CallTools:
                 outcome = await self._call_tools(intention)
             else:
@@ -108,7 +111,7 @@ class Driver(Struct, kw_only=True, dict=True):
                     self.run.tell(TextDelta(finish.text))  # no model said it, and whoever listens waits for it
                 return finish
 
-    async def _ask_model(self) -> ModelAnswered:
+    async def _ask_model(self, asked: CallModel) -> ModelAnswered:
         run, step = self.run, self._steps
         self._steps += 1
         if step < self._recorded:
@@ -122,7 +125,7 @@ class Driver(Struct, kw_only=True, dict=True):
         await self._notice_tools()
         context = run.context
         began = context.clock.monotonic()
-        tools, schema = run.path.catalog.tools, self.output_schema
+        tools, schema = run.path.catalog.tools if asked.has_tools else (), self.output_schema
         request = self.settings.fill(Request(messages=self.transcript, tools=tools, output_schema=schema))
         run.asks_model = True
         try:

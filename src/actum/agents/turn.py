@@ -9,7 +9,10 @@ do it by hand. There is no second loop for streaming, for synchronous programs o
     AskUser      UserAnswered(text); a `Pending` ends the run as paused
 
 Whether a reply holds calls decides how it goes on; the finish reason is never trusted for that. It is only believed
-where it says that an answer without calls was cut off.
+where it says that an answer without calls was cut off, or pauses.
+
+A reply that says nothing and calls nothing is left out of the conversation, and the model is asked once more: without
+tools where calls of the run have been carried out, so that nothing is done again.
 """
 
 from __future__ import annotations
@@ -18,15 +21,14 @@ import re
 from collections.abc import Callable, Collection, Generator, Sequence
 from decimal import Decimal
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..call.limits.call_count import CallCount, own_name
 from ..call.limits.limits import Limits
 from ..core.budget import NOTHING, ZERO, Used
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import BudgetExceeded, CallError, LoopDetected
-from ..core.message import Reply, ToolMessage, Transcript, Usage, UserMessage
+from ..core.message import Reply, ReplyPart, ToolMessage, Transcript, Usage, UserMessage
 from ..core.pending import Pending
 from ..runs.run import Finish
 from ..runs.wording import Phrases
@@ -34,9 +36,15 @@ from .repeats import CallKey, OfTool, Repeats, SameResults, key_of, outcome_of, 
 
 
 class CallModel(Struct, frozen=True):
-    """Ask the model, with the transcript as it stands."""
+    """Ask the model, with the transcript as it stands.
+
+    Attributes:
+        transcript: the conversation.
+        has_tools: the model may call tools.
+    """
 
     transcript: Transcript
+    has_tools: bool = True
 
 
 class CallTools(Struct, frozen=True):
@@ -95,6 +103,10 @@ ToldCut = Callable[[Reply], str]
 """What the user is told of an answer that the endpoint broke off before the model was done."""
 
 OUTPUT_TRIES = 3
+NO_REPLY = "no_reply"
+"""Why a run is stopped whose model said nothing, twice."""
+NOTHING_MAX = 2
+"""So many replies in a row may say nothing."""
 _MARK = re.compile(r"\[conversation: [^\]]*\]")
 
 
@@ -126,14 +138,18 @@ def turn(
     watch = _Watch(limits, polled, reads)
     missing: set[str] = set()
     tries = 0
+    said = _Said(transcript)
     while True:
         if reason := spent.exhausted():
             return Finish(status="stopped", text=wording.stopped(reason), stop_reason=reason)
-        outcome = yield CallModel(transcript)
+        outcome = yield CallModel(transcript, said.may_call(watch.carried_out))
         assert isinstance(outcome, ModelAnswered)
-        reply = outcome.reply
-        spent.add_reply(reply.usage, outcome.elapsed, outcome.cost)
-        transcript.append(reply)
+        spent.add_reply(outcome.reply.usage, outcome.elapsed, outcome.cost)
+        reply = said.take(outcome.reply, watch.carried_out)
+        if said.nothing == NOTHING_MAX:
+            return Finish(status="stopped", text=wording.no_reply(outcome.reply), stop_reason=NO_REPLY)
+        if reply is None:
+            continue
         calls = reply.calls
         if not calls:
             tries += 1
@@ -199,7 +215,43 @@ def answer_of(result: ToolResult) -> str:
     'Paid.'
     """
     kept = [part for part in result.content if not (isinstance(part, TextPart) and _MARK.fullmatch(part.text))]
-    return msgspec.structs.replace(result, content=tuple(kept)).text
+    return structs.replace(result, content=tuple(kept)).text
+
+
+class _Said:
+    """What the model says, as far as it is an answer or calls. A reply that says nothing is left out of the
+    conversation, and a reply behind which the endpoint pauses is one with the next.
+
+    Attributes:
+        nothing: how many replies in a row said nothing.
+    """
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.nothing = 0
+        self._transcript = transcript
+        self._paused: tuple[ReplyPart, ...] = ()
+
+    def may_call(self, carried_out: bool) -> bool:
+        """Whether the model is given tools: not where it is asked again and calls of the run have been carried out."""
+        return not (self.nothing and carried_out)
+
+    def take(self, reply: Reply, carried_out: bool) -> Reply | None:
+        """Take the next reply.
+
+        Returns:
+            What is to be answered or carried out; None where the model is to be asked again.
+        """
+        calls = reply.calls
+        if (not self.may_call(carried_out)) if calls else (reply.says_nothing and not reply.cut_off):
+            self.nothing += 1
+            return None
+        self.nothing = 0
+        self._transcript.append(reply)
+        if not calls and reply.is_paused:
+            self._paused += reply.content
+            return None
+        paused, self._paused = self._paused, ()
+        return structs.replace(reply, content=(*paused, *reply.content)) if paused and not calls else reply
 
 
 class _Spent:
@@ -271,7 +323,11 @@ class _TurnedAway:
 
 
 class _Watch:
-    """Watches the calls of a run: which are not to be made, and what comes of those that are."""
+    """Watches the calls of a run: which are not to be made, and what comes of those that are.
+
+    Attributes:
+        carried_out: a call of the run has been carried out, or may have been.
+    """
 
     def __init__(self, limits: Limits, polled: OfTool, reads: OfTool) -> None:
         self._most = limits.calls_per_reply
@@ -280,6 +336,7 @@ class _Watch:
         self._turned_away = _TurnedAway(limits.repeats)
         self._keys: list[CallKey] = []
         self._is_loop = False
+        self.carried_out = False
 
     def turn_away(self, calls: Sequence[ToolCall], made: CallCount) -> dict[int, CallError]:
         """The calls of a reply that are not to be made, by index."""
@@ -314,6 +371,8 @@ class _Watch:
         for index, (call, result) in enumerate(zip(calls, results, strict=True)):
             messages.append(ToolMessage(call.name, result))
             self._turned_away.note(call, result)
+            if not self.carried_out and (result.error is None or result.error.effect != "none"):
+                self.carried_out = True
             if index not in refusals:
                 came = outcome_of(result)
                 self._repeats.note(keys[index], came)

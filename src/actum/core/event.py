@@ -222,9 +222,10 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
         usage: tokens, added up.
         steps: how often the model was asked.
         cost: what it cost, with what it started: models by the prices that the agent was given, and what tools said.
-        stop_reason: which limit, `loop_detected`, `invalid_output`, `cancelled`, or `access_revoked` where the key or
-            the agent was taken from whoever asked; `length` or `content_filter` where the endpoint cut the answer off,
-            whose beginning then stands in `text`. Empty unless stopped.
+        stop_reason: which limit, `loop_detected`, `invalid_output`, `no_reply` where the model said nothing twice,
+            `cancelled`, or `access_revoked` where the key or the agent was taken from whoever asked; `length` or
+            `content_filter` where the endpoint cut the answer off, whose beginning then stands in `text`. Empty unless
+            stopped.
         pending: what a paused run waits for.
     """
 

@@ -158,6 +158,21 @@ class Reply(Struct, frozen=True, tag="reply", omit_defaults=True, gc=False):
         return _CUT_OFF.get(self.finish_reason.lower(), "")
 
     @property
+    def is_paused(self) -> bool:
+        """The endpoint paused in the middle of its turn: sent back as it is, the reply is gone on with."""
+        return self.finish_reason.lower() in PAUSE_WORDS and bool(self.content or self.extras)
+
+    @property
+    def says_nothing(self) -> bool:
+        """There is no answer in the reply and no call: no text and no media, or the model meant to call a tool and the
+        endpoint could not read the call.
+        """
+        if self.calls or self.is_paused:
+            return False
+        said = any(isinstance(part, MediaPart) for part in self.content) or bool(self.text.strip())
+        return not said or self.finish_reason.lower() in LOST_CALL_WORDS
+
+    @property
     def text(self) -> str:
         return "".join([part.text for part in self.content if isinstance(part, TextPart | RefusalPart)])
 
@@ -194,6 +209,17 @@ FILTER_WORDS = frozenset(
     }
 )
 """What APIs call it when a filter of the endpoint broke an answer off, or kept it back."""
+
+PAUSE_WORDS = frozenset({"compaction", "pause_turn"})
+"""What APIs call it when an answer waits to be gone on with, after calls of tools that the endpoint runs itself."""
+
+LOST_CALL_WORDS = frozenset(
+    {
+        *("malformed_function_call", "malformed_response", "missing_thought_signature"),
+        *("too_many_tool_calls", "unexpected_tool_call"),
+    }
+)
+"""What APIs call it when the model meant to call a tool, and they could not read the call, or did not want it."""
 
 _CUT_OFF: dict[str, Literal["length", "content_filter"]] = {
     **dict.fromkeys(LENGTH_WORDS, "length"),

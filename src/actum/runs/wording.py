@@ -13,10 +13,15 @@ from ..core.json import dumps
 from ..core.message import Reply
 from ..core.pending import Pending
 from ..core.record import Standing
+from ..core.visible import on_one_line
 
 ARGUMENTS_MAX = 500
 RESULT_MAX = 2_000
 """So many characters of a call's arguments, and of its result, are told when it ends in another run."""
+WORD_CHARS_MAX = 60
+"""So many characters are told of an endpoint's word for why a reply ended."""
+_ORDINARY_ENDS = frozenset({"", "completed", "end_turn", "stop", "stop_sequence"})
+"""Words for that which tell a person nothing."""
 
 _STOPPED = {
     "en": {
@@ -38,6 +43,7 @@ _STOPPED = {
         "loop_detected": "I stopped: I was making the same call again and again without getting further.",
         "cancelled": "I stopped: the run was cancelled.",
         "access_revoked": "I stopped: whoever asked for this may not have it done any more.",
+        "no_reply": "I stopped: the model gave no answer, and none when it was asked again.",
         "": "I stopped: a limit was reached.",
     },
     "zh": {
@@ -59,6 +65,7 @@ _STOPPED = {
         "loop_detected": "我停下了：我一直在重复同一个调用，没有进展。",
         "cancelled": "我停下了：运行被取消了。",
         "access_revoked": "我停下了：请求者已不再有权做这件事。",
+        "no_reply": "我停下了：模型没有给出回答，再问一次也没有。",
         "": "我停下了：已达到某个上限。",
     },
 }
@@ -186,6 +193,12 @@ class Phrases:
         if reply.text.strip():
             return f"{reply.text}\n\n{sentence}"
         return f"{self._sentences['no_answer']}{self._sentences['ask_join']}{sentence}"
+
+    def no_reply(self, reply: Reply) -> str:
+        """Tell the user that the model gave no answer, with the endpoint's word for why, where there is more to it."""
+        word = on_one_line(reply.finish_reason)[:WORD_CHARS_MAX]
+        told = self.stopped("no_reply")
+        return told if word.lower() in _ORDINARY_ENDS else f"{told} ({word})"
 
     def left_out(self) -> str:
         """Tell the model that the beginning of a conversation was left out."""

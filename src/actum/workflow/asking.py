@@ -28,6 +28,10 @@ from .settings import ClassifyNode, ExtractNode, ModelNode, PromptMessage
 FORM = "answer"
 """The name of the tool that is no tool."""
 
+TRIES_MAX = 2
+"""So often a model is asked that says nothing."""
+PAUSES_MAX = 10
+"""So often an endpoint may pause in the middle of an answer."""
 _CLASSIFY = "Choose the class that the text belongs to. Answer by one call of `answer`."
 _EXTRACT = "Read the values out of the text. Leave out what the text does not say. Answer by one call of `answer`."
 
@@ -125,7 +129,7 @@ async def _plain(
         messages.append(UserMessage((TextPart(told(given["prompt"] or "")), *media)))
     request = Request(messages=messages, output_schema=settings.output_schema)
     request = msgspec.convert(settings.settings, ModelSettings).fill(request) if settings.settings else request
-    reply = await ask(request)
+    reply = await _said(request, ask)
     if settings.output_schema is None:
         return NodeAnswer({"output": reply.text, "text": reply.text})
     form = compile_schema(settings.output_schema, where="output_schema")
@@ -133,11 +137,32 @@ async def _plain(
     if problem:
         words = f"Your answer could not be used: {problem}. Answer again with nothing but the corrected JSON."
         again = msgspec.structs.replace(request, messages=[*messages, reply, UserMessage.of(words)])
-        reply = await ask(again)
+        reply = await _said(again, ask)
         value, problem = _read(reply.text, form)
     if problem:
         raise NodeFailed("invalid_output", f"the answer does not fit: {problem}")
     return NodeAnswer({"output": value, "text": reply.text, "value": value})
+
+
+async def _said(request: Request, ask: Ask) -> Reply:
+    """What a model says. One that says nothing is asked once more, as is one that only calls tools, since it was given
+    none. One that pauses goes on.
+
+    Raises:
+        NodeFailed: the model said nothing twice, or paused too often.
+    """
+    paused: tuple[Reply, ...] = ()
+    tries = 0
+    while tries < TRIES_MAX and len(paused) < PAUSES_MAX:
+        reply = await ask(msgspec.structs.replace(request, messages=[*request.messages, *paused]))
+        if reply.is_paused:
+            paused = (*paused, reply)
+        elif reply.cut_off or not (reply.says_nothing or (reply.calls and not reply.text.strip())):
+            content = [part for each in (*paused, reply) for part in each.content]
+            return msgspec.structs.replace(reply, content=tuple(content)) if paused else reply
+        else:
+            tries += 1
+    raise NodeFailed("no_reply", "the model gave no answer, and none when it was asked again")
 
 
 def _read(text: str, form: Schema) -> tuple[Json, str]:

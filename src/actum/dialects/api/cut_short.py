@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...core.message import Reply
+from ...core.message import LOST_CALL_WORDS, PAUSE_WORDS, Reply
 
 _BROKEN_OFF = frozenset(
     {
         *("abort", "aborted", "cancelled", "error", "failed", "incomplete", "insufficient_system_resource"),
-        *("image_other", "language", "malformed_function_call", "malformed_response", "missing_thought_signature"),
-        *("no_image", "other", "pause_turn", "too_many_tool_calls", "unexpected_tool_call"),
+        *("image_other", "language", "no_image", "other"),
     }
+    | LOST_CALL_WORDS
+    | PAUSE_WORDS
 )
 """What APIs call it when a reply without calls ended before its model was done, and neither a limit nor a filter was
 why."""
