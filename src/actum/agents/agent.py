@@ -67,7 +67,7 @@ from ..core.record import (
 )
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource
-from ..core.tool import Tool
+from ..core.tool import Tool, brought_by_client
 from ..core.under_way import call_under_way
 from ..core.user import User
 from ..core.worker_thread import off_loop
@@ -1038,7 +1038,7 @@ class Agent(Generic[Output]):
         """The tools that a client brought for a run."""
         begun = (await journal.read(checked_id(run_id)))[:1]
         try:
-            return RunState(begun).beginning().client_tools
+            return brought_by_client(RunState(begun).beginning().client_tools)
         except JournalError:  # told when the run is taken up
             return self.runner.client_tools
 

@@ -203,7 +203,7 @@ def fit(call: ToolCall, bound: ResolvedTool, terms: PolicyInputs) -> tuple[ToolC
         repairs = shown_repairs(repairs, taken_out(call.arguments, bound.secrets)[1])
     if bound.spots:
         try:
-            arguments, changed = written_out(arguments, bound.spots, local=not bound.tool.foreign)
+            arguments, changed = written_out(arguments, bound.spots, local=bound.tool.paths_are_local)
         except Unclear as unclear:
             raise InvalidArguments([Problem(unclear.args[0], "clear", unclear.args[1])]) from None
         repairs += tuple(f"{where}: written out" for where in changed)

@@ -181,9 +181,9 @@ def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Resolve
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
         return ResolvedTool(tool, toolset, before.schema, before.result, before.spots, before.secrets, standing)
-    schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=tool.foreign)
+    schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=not tool.paths_are_local)
     result = None
     if tool.result is not None:
         where = f"result of tool {tool.name!r}"
-        result = compile_schema(tool.result, where=where, blanks=True, foreign=tool.foreign)
+        result = compile_schema(tool.result, where=where, blanks=True, foreign=not tool.paths_are_local)
     return ResolvedTool(tool, toolset, schema, result, spots(tool.parameters), secret_paths(tool.parameters), standing)

@@ -38,6 +38,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         idempotent: doing it twice with the same arguments is as good as once.
         probed: its toolset can find out whether a call that was interrupted happened.
         foreign: it comes from another party (an MCP server, an agent, an API) and its own word is not trusted.
+        from_client: a client of a server sent the definition; see `paths_are_local`. No part of the digest.
         approval: every use waits for a person's approval, whatever the policy says.
         sinks: parameters that say where something goes or who gets it; all others are content. Empty: no parameter says
             so. None: not declared, and any parameter may say so. See `journal.grant`.
@@ -80,6 +81,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     idempotent: bool = False
     probed: bool = False
     foreign: bool = False
+    from_client: bool = False
     approval: bool = False
     sinks: tuple[str, ...] | None = None
     trusted: tuple[str, ...] = ()
@@ -106,7 +108,15 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         """SHA-256 of the definition, hexadecimal: two tools with this in common are the same to a model and a
         policy.
         """
-        return hashlib.sha256(_sorted.encode(self)).hexdigest()
+        said = msgspec.structs.replace(self, from_client=False) if self.from_client else self
+        return hashlib.sha256(_sorted.encode(said)).hexdigest()
+
+    @property
+    def paths_are_local(self) -> bool:
+        """Whether paths in its arguments are of this machine, so that symbolic links are followed. Otherwise a path is
+        judged by its text alone: another party would learn from each answer what lies where on this machine.
+        """
+        return not (self.foreign or self.from_client)
 
     @cached_property
     def reads_only(self) -> bool:
@@ -129,6 +139,11 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         """Names of the parameters that must be given."""
         found = self.parameters.get("required")
         return tuple(str(name) for name in found) if isinstance(found, list) else ()
+
+
+def brought_by_client(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    """Definitions that a client of a server sent, marked as such."""
+    return tuple([msgspec.structs.replace(tool, from_client=True) for tool in tools])
 
 
 def digest_of(tools: Iterable[Tool]) -> str:

@@ -489,7 +489,7 @@ class _Ready:
 
     def _holds(self, when: Condition | Predicate, case: _Case) -> bool:
         if isinstance(when, Condition):
-            return when.holds(case.variables(when), local=not case.tool.foreign)
+            return when.holds(case.variables(when), local=case.tool.paths_are_local)
         try:
             held = when(case.call, case.facts)
         except Exception as error:  # a predicate of the program's own: the record hears of it, and the call is denied
@@ -515,7 +515,7 @@ class _Required:
         Raises:
             ConditionFailed: one of its arguments has no value.
         """
-        local = not case.tool.foreign
+        local = case.tool.paths_are_local
         values = {name: each.value(case.variables(each), local=local) for name, each in self._args.items()}
 
         def fault(check: Json) -> str:

@@ -44,7 +44,7 @@ from ..core.record import CallsRequested, Ended, Entry, InputGiven, Requester, S
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secret_store import SecretSource, secrets_for
 from ..core.tenant import acting_for
-from ..core.tool import Tool
+from ..core.tool import Tool, brought_by_client
 from ..core.trace import NO_WAY, Way, trace_id, way_in
 from ..core.under_way import call_under_way
 from ..core.user import User
@@ -241,8 +241,8 @@ class Runner:
         """
         other = copy.copy(self)
         before = {tool.name for tool in self.client_tools}
-        other._bare = [*(tool for tool in self._bare if tool.name not in before), *tools]
-        other.client_tools = tuple(tools)
+        other.client_tools = brought_by_client(tools)
+        other._bare = [*(tool for tool in self._bare if tool.name not in before), *other.client_tools]
         other._catalog, other._generations = None, ()
         return other
 

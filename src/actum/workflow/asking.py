@@ -132,7 +132,7 @@ async def _plain(
     reply = await _said(request, ask)
     if settings.output_schema is None:
         return NodeAnswer({"output": reply.text, "text": reply.text})
-    form = compile_schema(settings.output_schema, where="output_schema")
+    form = compile_schema(settings.output_schema, where="output_schema", foreign=True)
     value, problem = _read(reply.text, form)
     if problem:
         words = f"Your answer could not be used: {problem}. Answer again with nothing but the corrected JSON."
@@ -198,7 +198,7 @@ async def _filled(task: str, given: JsonObject, schema: JsonObject, may_miss: Se
     messages: list[Message] = [SystemMessage(instructions), UserMessage.of(told(given["text"]))]
     shown = {**schema, "required": [name for name in _required(schema) if name not in may_miss]}
     tool = Tool(name=FORM, description="Give the answer.", parameters=shown, effects=frozenset())
-    form = compile_schema(shown, where="the answer")
+    form = compile_schema(shown, where="the answer", foreign=True)
     problem = ""
     for _ in range(2):
         reply = await ask(Request(messages=messages, tools=(tool,), tool_choice=NamedTool(FORM), parallel_calls=False))

@@ -120,6 +120,7 @@ def _line(
         parameters=card.inputs or {"type": "object", "properties": {}},
         effects=effects,
         idempotent=True,
+        from_client=True,
     )
     return ListedWorkflow(publication=publication, card=card, tool=tool)
 

@@ -161,7 +161,7 @@ class Workflow:
         self._given_models = dict(models or {})
         self._models: dict[str, Model] = {}
         self._known = {definition.digest: definition}
-        self._inputs = compile_schema(definition.inputs or {"type": "object"}, where="inputs")
+        self._inputs = compile_schema(definition.inputs or {"type": "object"}, where="inputs", foreign=bool(version))
         self._templates = TemplateWriter()
 
     @classmethod

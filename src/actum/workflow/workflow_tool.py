@@ -29,6 +29,10 @@ class CalledWorkflow(Protocol):
         """The graph."""
 
     @property
+    def version(self) -> int:
+        """The number under which the graph was published; 0 where it was not."""
+
+    @property
     def runner(self) -> Runner:
         """Knows the tools of the nodes."""
 
@@ -102,6 +106,7 @@ class WorkflowTool:
                 description=self._description,
                 parameters=schema,
                 effects=None if effects is None else frozenset(effects or {"read"}),
+                from_client=bool(self._workflow.version),
                 idempotent=True,
             ),
         )

@@ -42,7 +42,7 @@ from ...core.record import (
     summary_of,
     time_over,
 )
-from ...core.tool import Tool
+from ...core.tool import Tool, brought_by_client
 from ...journal.export import definitions, faults
 from ...journal.grant import check_free
 from ...journal.lists import Page, checked_limit, read_cursor, write_cursor
@@ -284,7 +284,8 @@ async def _record_of(journal: Journal, run_id: str, ask_id: str, answer: Answer)
     if asked is not None and asked in recording.waiting():
         _check_time(asked.pending, max(journal.now(), recording.latest))
     if asked is not None and answer.arguments is not None and answer.verdict == "approve" and not asked.run:
-        _check(answer.arguments, asked, await definitions(journal, recording.tools))
+        brought = recording.beginning().client_tools
+        _check(answer.arguments, asked, (*brought_by_client(brought), *await definitions(journal, recording.tools)))
     (record,) = records_of(recording, {ask_id: answer}, is_shared=journal.is_shared)
     return recording, record
 
@@ -353,7 +354,7 @@ def _check(arguments: JsonObject, asked: InputRequested, tools: Sequence[Tool]) 
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         return
-    schema = compile_schema(tool.parameters, where=f"tool {name!r}", foreign=tool.foreign)
+    schema = compile_schema(tool.parameters, where=f"tool {name!r}", foreign=not tool.paths_are_local)
     problems = schema.check(arguments).problems
     if problems:
         raise UsageError(f"{name} can not be called so: {tell_problem(problems[0])}")
