@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from actum import Agent, Context, Tool, ToolCall, ToolError, ToolResult, tool
-from actum.core.call import TextPart
+from actum.core.call import Effect, MediaPart, TextPart
 from actum.core.errors import CallError, RateLimited
 from actum.core.event import RunResult
 from actum.core.json import Json, JsonObject
@@ -90,13 +90,47 @@ class Foreign:
         return self._answer  # type: ignore[return-value]  # as a toolset without types would
 
 
+GONE = "[a {}: JSON can't hold it]"
+LOCK = GONE.format("object")
+
+
 @pytest.mark.parametrize(
-    "answer",
-    [None, "text", ToolResult("0", structured=object()), ToolResult("0", (TextPart("\ud83d"),))],  # type: ignore[arg-type]
-    ids=["nothing", "a text", "an object", "a surrogate"],
+    ("answer", "said"),
+    [
+        (ToolResult("0", structured={"paid": 12, "by": object()}), f'{{"paid":12,"by":"{LOCK}"}}'),  # type: ignore[dict-item]
+        (ToolResult("0", structured=[1.5, 1j]), f'[1.5,"{GONE.format("complex")}"]'),  # type: ignore[list-item]
+        (ToolResult("0", (TextPart("paid \ud83d"),)), "paid \ufffd"),
+        (
+            ToolResult("0", (MediaPart("image/png", b"p", name="caf\udce9.png"),)),
+            "[att_1: image/png, caf\ufffd.png, 1 bytes]",
+        ),
+        (ToolResult("0", (TextPart("paid"), object())), "paid"),  # type: ignore[arg-type]
+        (ToolResult("0", (TextPart(12),)), "12"),  # type: ignore[arg-type]
+    ],
+    ids=["an object", "a complex number", "a surrogate", "a name", "a part", "a number"],
 )
-async def test_what_a_toolset_may_not_return_is_an_invalid_result(answer: object) -> None:
-    assert codes(await run(Foreign(answer))) == ["invalid_result"]
+async def test_of_what_a_toolset_returns_all_that_can_be_said_is_kept(answer: ToolResult, said: str) -> None:
+    result = await run(Foreign(answer))
+    assert codes(result) == ["ok"]
+    assert said in result.calls[0][1].text
+
+
+@pytest.mark.parametrize(("answer", "said"), [(None, "null"), ("paid", "paid")], ids=["nothing", "a text"])
+async def test_what_is_no_result_at_all_is_told_in_the_error(answer: object, said: str) -> None:
+    result = await run(Foreign(answer))
+    assert codes(result) == ["invalid_result"]
+    assert said in result.calls[0][1].text
+
+
+@pytest.mark.parametrize("effect", ["done", "unknown"])
+async def test_an_error_with_a_file_of_any_name_keeps_its_words(effect: Effect) -> None:
+    async def find() -> str:
+        """Find."""
+        raise ToolError("Half is written.", effect=effect, files=[MediaPart("text/csv", b"1,2", name="caf\udce9.csv")])
+
+    result = await run(find)
+    assert codes(result) == ["tool_error"]
+    assert result.calls[0][1].text == "Half is written.\n[att_1: text/csv, caf\ufffd.csv, 3 bytes]"
 
 
 async def test_a_result_answers_the_call_that_was_made() -> None:
@@ -108,6 +142,7 @@ async def test_a_result_that_does_not_fit_the_tools_own_schema_is_invalid() -> N
     promised: JsonObject = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     result = await run(RecordingToolset([Tool(name="find", result=promised)], lambda call: {"b": "x"}))
     assert codes(result) == ["invalid_result"]
+    assert '{"b":"x"}' in result.calls[0][1].text
 
 
 @pytest.mark.row("C7")

@@ -15,6 +15,7 @@ from actum.core.call import TextPart
 from actum.core.errors import CallError, ResourceLimit, ToolError, Unavailable
 from actum.core.holder import Holder
 from actum.core.interfaces import Context
+from actum.core.message import ToolMessage
 from actum.policy.rules import Rule, Rules
 from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.linux import landlock_abi
@@ -47,6 +48,32 @@ async def test_text_value_and_files_come_back_and_links_are_not_followed(tmp_pat
     assert isinstance(text, TextPart)
     assert text.text == "left\n[value]\n42"
     assert [(file.name, file.data) for file in files if isinstance(file, File)] == [("a/kept.txt", b"kept")]
+
+
+@pytest.mark.parametrize(
+    ("code", "shown", "made"),
+    [
+        ("open(b'caf\\xe9', 'w').write('x')\nopen(b'caf\\xe8', 'w').write('y')\nNone", "", ["caf%E8", "caf%E9"]),
+        (
+            "import os\nos.mkdir(b'd\\xff')\nopen(b'd\\xff/a', 'w').write('k')\nos.listdir(b'd\\xff')",
+            "['a']",
+            ["d%FF/a"],
+        ),
+        ("class R:\n  def __repr__(self): return 'a\\ud800'\nR()", "a?", []),
+        ("class R:\n  def __repr__(self): 1 / 0\nR()", "[a R, whose repr failed: ZeroDivisionError]", []),
+    ],
+)
+@pytest.mark.parametrize("session", ["", "new"])
+async def test_a_name_or_a_value_that_can_not_be_written_costs_nothing_else(
+    session: str, code: str, shown: str, made: list[str]
+) -> None:
+    code = code.replace("os.listdir(b'd\\xff')", "[os.fsdecode(name) for name in os.listdir(b'd\\xff')]")
+    call = ToolCall("c1", "run_python", {"code": f"print('said')\n{code}", "session": session})
+    agent = Agent(ScriptedModel([[call], "Done."]), tools=code_tools(approval=False))
+    (told,) = [each.result for each in (await agent.run("Compute.")).messages if isinstance(each, ToolMessage)]
+    assert told.error is None, told.error
+    assert told.text.startswith(f"said\n[value]\n{shown}" if shown else "said")
+    assert sorted(part.name for part in told.media) == made
 
 
 async def test_a_given_file_is_found_by_its_last_name_and_not_given_back() -> None:

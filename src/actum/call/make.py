@@ -24,7 +24,6 @@ from ..core.errors import (
     CallTimeout,
     FeatureMissing,
     InvalidArguments,
-    InvalidResult,
     ResourceLimit,
     Unavailable,
 )
@@ -37,6 +36,7 @@ from ..core.process_limits import NO_PROCESS_LIMITS
 from ..core.record import CallCompleted, CallParked, CallRefused, InputRequested, Intended
 from ..core.redaction import RedactedStream
 from ..core.secret_values import shown_problems
+from ..core.told_value import sound
 from ..core.under_way import inside
 from ..core.worker_thread import LARGE, off_loop
 from ..journal.excerpt import ResultReader, to_show
@@ -350,7 +350,7 @@ class CallMaker:
         plan: Plan | None = None,
         cleaned: ToolResult | None = None,
     ) -> ToolResult:
-        """Write down how an attempt ended, without secrets. What the journal can not hold is no result.
+        """Write down how an attempt ended, without secrets. A mark stands in the place of what JSON can't hold.
 
         Args:
             cleaned: the result without secrets, where that is known.
@@ -359,21 +359,24 @@ class CallMaker:
         used = scope.budget.used_by(plan.key) if plan is not None else NOTHING
         elapsed, outside = scope.elapsed(), self._outside.pop(place, ())
 
-        def record(result: ToolResult, shown: int) -> ToolResult:
+        def record(result: ToolResult, cleaned: ToolResult | None = None) -> ToolResult:
+            shown = 0
+            try:
+                result = cleaned or scope.redaction.clean(result, scope.told)
+                if final and result.content:
+                    result = scope.keep_media(result)
+                shown = self._shown(call, result, plan)
+            except ResourceLimit as large:
+                result = ToolResult(call.id, error=large.failure())
             scope.write(
                 CallCompleted(place.cause, place.index, result, seconds, elapsed, detail, final, shown, used, outside)
             )
             return result
 
         try:
-            result = cleaned or scope.redaction.clean(result, scope.told)
-            if final and result.content:
-                result = scope.keep_media(result)
-            result = record(result, self._shown(call, result, plan))
-        except (TypeError, ValueError, RecursionError, ResourceLimit) as bad:
-            no_value = InvalidResult("The tool returned something that is no value.")
-            error = bad if isinstance(bad, ResourceLimit) else no_value
-            result = record(ToolResult(call.id, error=error.failure()), 0)
+            result = record(result, cleaned)
+        except (TypeError, ValueError, AttributeError, RecursionError):  # its tool put into it what JSON can't hold
+            result = record(sound(result))
         if final:
             self._tell(call, result, seconds, place)
         return result

@@ -13,11 +13,12 @@ import msgspec
 from msgspec import UNSET
 
 from ..core.call import TextPart, ToolCall, ToolResult
-from ..core.errors import CallError, CallTimeout, InvalidResult, ResourceLimit, ToolBug, Unavailable, tell_problem
+from ..core.errors import CallError, CallTimeout, InvalidResult, ResourceLimit, ToolBug, Unavailable
 from ..core.given_secrets import GIVEN
 from ..core.interfaces import InputRequired
 from ..core.json import JsonObject, dumps
 from ..core.record import new_id
+from ..core.told_value import to_json, unfit
 from .http_failure import http_failure
 from .plan import Plan
 
@@ -41,14 +42,14 @@ def checked(result: ToolResult, plan: Plan) -> ToolResult:
         InvalidResult: it is none.
     """
     if not isinstance(result, ToolResult):
-        raise InvalidResult("The tool returned something that is no result.")
+        raise InvalidResult(f"The tool returned something that is no result: {dumps(to_json(result))}")
     if result.call_id != plan.said.id:
         result = msgspec.structs.replace(result, call_id=plan.said.id)
     schema = plan.bound.result
     if schema is not None and result.structured is not UNSET and result.error is None:
         problems = schema.problems(result.structured)
         if problems:
-            raise InvalidResult(f"The tool returned what it did not promise: {tell_problem(problems[0])}")
+            raise unfit(problems[0], result)
     return result
 
 

@@ -14,6 +14,7 @@ from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.event import Event
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Journal, Peer, Request
+from ..core.json import whole_text
 from ..core.message import Message, Reply
 from ..core.record import CallsRequested, Record
 from ..core.redaction import DEFAULT_REDACTION, Redaction
@@ -99,7 +100,7 @@ class RunContext(Struct, kw_only=True):
         for part in result.content:
             if isinstance(part, MediaPart):
                 free = (handle for number in count(1) if (handle := f"att_{number}") not in self.attachments)
-                part = msgspec.structs.replace(part, handle=next(free))  # noqa: PLW2901  # the same, with its name
+                part = msgspec.structs.replace(part, handle=next(free), name=whole_text(part.name))  # noqa: PLW2901
                 self.attachments[part.handle] = part
             content.append(part)
         return msgspec.structs.replace(result, content=tuple(content))

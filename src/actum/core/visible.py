@@ -12,6 +12,8 @@ import re
 _INVISIBLE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _IN_TEXT = re.compile(f"[{_INVISIBLE}]")
 _IN_LINE = re.compile(rf"[\t\n{_INVISIBLE}]")
+_NO_UTF8 = re.compile(r"[\udc80-\udcff]")
+"""As which Python reads a byte of a file name that is no UTF-8."""
 
 
 def visible(text: str) -> str:
@@ -33,6 +35,15 @@ def on_one_line(text: str) -> str:
     'report.txt\\nIgnore all that.'
     """
     return text if _IN_LINE.search(text) is None else _IN_LINE.sub(_escape, text)
+
+
+def shown_path(path: str) -> str:
+    r"""A path that UTF-8 can write: each byte that is no UTF-8 is told by its number.
+
+    >>> shown_path("caf\udce9.txt")
+    'caf%E9.txt'
+    """
+    return _NO_UTF8.sub(lambda byte: f"%{ord(byte[0]) - 0xDC00:02X}", path)
 
 
 def _escape(found: re.Match[str]) -> str:

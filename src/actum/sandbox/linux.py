@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.visible import shown_path
 from ..transport.process import Child, start_child
 from .process import JailedCommand, JailedProcess, JailReport, end_jailed
 from .work_folder import PATH, JailPlace, furnished
@@ -75,7 +76,7 @@ class LaunchedProcess(JailedProcess):
             found = taken.read_bytes()
         except FileNotFoundError:
             return []
-        return [os.fsdecode(path) for path in found.split(b"\0") if path]
+        return [shown_path(os.fsdecode(path)) for path in found.split(b"\0") if path]
 
     def went_around_proxy(self) -> bool:
         try:

@@ -44,7 +44,11 @@ last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else
 exec(compile(tree, {CODE!r}, "exec"), globals())
 value = None if last is None else eval(compile(ast.Expression(last.value), {CODE!r}, "eval"), globals())
 if value is not None:
-    open({VALUE!r}, "w", encoding="utf-8").write(repr(value))
+    try:
+        shown = repr(value)
+    except Exception as error:
+        shown = f"[a {{type(value).__name__}}, whose repr failed: {{type(error).__name__}}]"
+    open({VALUE!r}, "w", encoding="utf-8", errors="replace").write(shown)
 if "matplotlib.pyplot" in sys.modules:
     plots = sys.modules["matplotlib.pyplot"]
     for number in plots.get_fignums():

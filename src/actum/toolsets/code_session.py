@@ -57,7 +57,11 @@ def run(code):
         for number in plots.get_fignums():
             plots.figure(number).savefig(f"figure_{number}.png")
         plots.close("all")
-    return "" if value is None else repr(value)
+    try:
+        shown = "" if value is None else repr(value)
+    except Exception as error:
+        shown = f"[a {type(value).__name__}, whose repr failed: {type(error).__name__}]"
+    return shown.encode("utf-8", "replace").decode()
 
 def read(fd, start, most):
     os.lseek(fd, start, os.SEEK_SET)

@@ -20,6 +20,7 @@ from ..core.attachment import File
 from ..core.call import Effect, MediaPart, TextPart
 from ..core.errors import CallError, ResourceLimit, ToolError, Unavailable, UsageError
 from ..core.secret_values import is_secret_name
+from ..core.visible import shown_path
 from ..sandbox.jail import Jail
 from ..sandbox.layers import start
 from ..sandbox.process import AROUND_PROXY, JailedProcess, JailReport
@@ -210,7 +211,7 @@ def collected(work: Path, is_known: Callable[[str, bytes], bool], hidden: Sequen
         folders[:] = sorted(kept)
         for name in sorted(files):
             names += 1
-            place = str(relative / name)
+            place = shown_path(str(relative / name))
             if names > NAMES_MAX or len(found) >= FILES_MAX:
                 return found
             if name.startswith(".") and place not in hidden:

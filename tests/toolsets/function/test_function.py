@@ -14,7 +14,7 @@ import pytest
 
 from actum.core.attachment import Image
 from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
-from actum.core.errors import BadTool, InvalidArguments, InvalidResult, ToolError, UnknownTool
+from actum.core.errors import BadTool, InvalidArguments, ToolError, UnknownTool
 from actum.core.interfaces import Context, Toolset
 from actum.core.json import Json, JsonObject
 from actum.schema.signature import ToolWarning
@@ -372,15 +372,6 @@ async def test_a_tool_that_exits_does_not_end_the_program() -> None:
     for function in (plain, later):
         with pytest.raises(RuntimeError, match=r"sys\.exit"):
             await run(function)
-
-
-async def test_what_is_no_value_is_an_invalid_result() -> None:
-    def give() -> object:
-        """Give."""
-        return threading.Lock()
-
-    with pytest.raises(InvalidResult, match="lock"):
-        await run(give)
 
 
 # Methods. -------------------------------------------------------------------------------------------------------------

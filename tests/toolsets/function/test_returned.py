@@ -17,9 +17,9 @@ from pydantic import BaseModel
 
 from actum.core.attachment import Audio, File, Image
 from actum.core.call import MediaPart, TextPart, ToolResult
-from actum.core.errors import InvalidResult
 from actum.core.json import Json
-from actum.toolsets.function.returned import progress_of, result_of, to_json
+from actum.core.told_value import to_json
+from actum.toolsets.function.returned import progress_of, result_of
 
 pytestmark = pytest.mark.row("T1")
 
@@ -136,27 +136,66 @@ def cycle() -> list[object]:
     return items
 
 
+class Broken(BaseModel):
+    x: object
+
+    def model_dump(self, **options: object) -> dict[str, object]:
+        raise ValueError("/srv/private")
+
+
+@dataclasses.dataclass
+class Node:
+    name: str
+    next: object = None
+
+
+def ring() -> Node:
+    node = Node("a")
+    node.next = node
+    return node
+
+
+GONE = "[a {}: JSON can't hold it]"
+LOCK = GONE.format("object")
+
+
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
-        (float("nan"), "nan"),
-        ([None, {"a": float("-inf")}], "-inf"),
-        (object(), "object"),
-        ([object()], "object"),
-        (lambda: 1, "function"),
-        (iter([1]), "list_iterator"),
-        (1j, "complex"),
-        ({(1, 2): 3}, "dict"),
-        (cycle(), "list"),
-        (Cyclic(), "Cyclic"),
-        (b"bytes", "File"),
-        ({"picture": File(b"x")}, "alone"),
-        (Book, "ModelMetaclass"),
+        (float("nan"), "NaN"),
+        ([None, {"a": float("-inf"), "b": 1.5}, float("inf")], [None, {"a": "-Infinity", "b": 1.5}, "Infinity"]),
+        (Point(float("nan")), {"x": "NaN", "at": None}),
+        (object(), LOCK),
+        ({"paid": 12, "by": object()}, {"paid": 12, "by": LOCK}),
+        ([Node("a", object()), {3}], [{"name": "a", "next": LOCK}, [3]]),
+        (lambda: 1, GONE.format("function")),
+        ([1j, Book], [GONE.format("complex"), GONE.format("ModelMetaclass")]),
+        ({(1, 2): 3, "a": 4}, {"[1,2]": 3, "a": 4}),
+        ({object(): 1, object.__new__(object): 2}, {LOCK: 1, f"{LOCK} (2)": 2}),
+        ([7, cycle()], [7, [GONE.format("list")]]),
+        ([7, Cyclic()], [7, GONE.format("Cyclic")]),
+        (ring(), {"name": "a", "next": GONE.format("Node")}),
+        ({"ok": 1, "model": Broken(x=object())}, {"ok": 1, "model": {"x": LOCK}}),
+        (
+            {"at": datetime.date(2026, 1, 2), "bytes": b"x", "lock": object()},
+            {"at": "2026-01-02", "bytes": "eA==", "lock": LOCK},
+        ),
+        ({"n": 1, "picture": File(b"x")}, {"n": 1, "picture": f"[{File(b'x')}: a file stands alone or in a list]"}),
     ],
 )
-def test_what_is_no_value_is_an_invalid_result_that_says_what_it_was(value: object, told: str) -> None:
-    with pytest.raises(InvalidResult, match=told):
-        result_of("1", value)
+def test_what_json_can_hold_is_kept_and_the_rest_is_marked_in_its_place(value: object, expected: Json) -> None:
+    assert result_of("1", value) == ToolResult("1", structured=expected)
+    assert progress_of(value) == expected
+
+
+def test_bare_bytes_are_a_file() -> None:
+    whole = MediaPart("application/octet-stream", data=b"bytes")
+    assert result_of("1", b"bytes") == ToolResult("1", (whole,))
+    assert result_of("1", ["Here:", bytearray(b"bytes"), Image(b"p")]).content == (
+        TextPart("Here:"),
+        whole,
+        MediaPart("image/png", data=b"p"),
+    )
 
 
 def test_half_a_surrogate_pair_is_replaced_everywhere() -> None:

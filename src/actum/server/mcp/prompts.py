@@ -22,10 +22,11 @@ from ...core.errors import UsageError
 from ...core.interfaces import Context
 from ...core.json import Json, JsonObject
 from ...core.message import Reply, UserMessage
+from ...core.told_value import to_json
 from ...core.tool import Tool
 from ...protocols.mcp.content import blocks_of
 from ...toolsets.function.function import FunctionTool
-from ...toolsets.function.returned import result_of, to_json
+from ...toolsets.function.returned import result_of
 
 Suggest = Callable[[str], Sequence[str]]
 """What could be meant by the beginning of a text."""

@@ -14,15 +14,10 @@ from typing import Literal, Self
 import msgspec
 
 from ...core.call import ToolCall, ToolResult
-from ...core.errors import (
-    InvalidArguments,
-    InvalidResult,
-    ToolError,
-    UnknownTool,
-    tell_problem,
-)
+from ...core.errors import InvalidArguments, ToolError, UnknownTool
 from ...core.interfaces import Context
 from ...core.json import Json, JsonObject
+from ...core.told_value import unfit
 from ...core.tool import Tool
 from ...protocols.mcp.config import McpServer, McpTransport
 from ...schema.schema import compile_schema
@@ -107,7 +102,7 @@ class McpFinder:
         if tool.result is not None and result.structured is not msgspec.UNSET:
             problems = compile_schema(tool.result, where=tool.name, blanks=True).problems(result.structured)
             if problems:
-                raise InvalidResult(f"The tool returned what it did not promise: {tell_problem(problems[0])}")
+                raise unfit(problems[0], result)
         return result
 
     async def _toolset(self, server: str, transport: McpTransport) -> McpToolset:
