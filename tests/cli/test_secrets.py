@@ -42,7 +42,7 @@ def test_a_secret_is_set_from_stdin_listed_without_its_value_used_by_a_tool_and_
     shown = [run("secrets", "set", "crm_key", input="hunter2\n")]
     shown += [run("secrets", "set", "crm_key", "--user", "ann", "--tenant", "north", input="hunter3\r\n")]
     listed = run("secrets", "list", "--json")
-    told = json.loads(listed.stdout)
+    told = json.loads(listed.stdout)["items"]
     assert [(each["name"], each["user"], each["tenant"], each["kept_in"]) for each in told] == [
         ("crm_key", "", "", "file"),
         ("crm_key", "ann", "north", "file"),
@@ -89,7 +89,7 @@ def test_a_value_is_never_an_argument_and_an_empty_one_or_a_bad_name_keeps_nothi
     ):
         result = run("secrets", "set", *words, input=given)
         assert (result.exit_code, told in result.stderr) == (2, True), (words, result.stderr)
-    assert run("secrets", "list", "--json").stdout.strip() == "[]"
+    assert json.loads(run("secrets", "list", "--json").stdout)["items"] == []
     assert run("audit", "--json").stdout == ""
 
 
@@ -99,7 +99,7 @@ def test_without_a_key_or_a_keyring_nothing_is_set_and_variables_are_listed(
     monkeypatch.setenv("ACTUM_SECRET_CRM_KEY", "hunter2")
     result = run("secrets", "set", "crm_key", input="v")
     assert (result.exit_code, "ACTUM_SECRETS_KEY_FILE" in result.stderr) == (2, True)
-    (one,) = json.loads(run("secrets", "list", "--json").stdout)
+    (one,) = json.loads(run("secrets", "list", "--json").stdout)["items"]
     assert one == {"name": "crm_key", "user": "", "tenant": "", "set_at": None, "kept_in": "environment"}
     assert run("secrets", "rm", "crm_key").exit_code == 1
 
@@ -112,10 +112,10 @@ def test_a_key_is_changed_while_both_are_valid(run: Run, home: Path, monkeypatch
     assert run("secrets", "rekey").exit_code == 0
     refused = run("secrets", "rekey", "--finish")
     assert (refused.exit_code, "this is the old key" in refused.stderr) == (2, True)
-    assert len(json.loads(run("secrets", "list", "--json").stdout)) == 1
+    assert len(json.loads(run("secrets", "list", "--json").stdout)["items"]) == 1
     monkeypatch.setenv("ACTUM_SECRETS_KEY", NEW_KEY)
     assert run("secrets", "rekey", "--finish").exit_code == 0
-    assert len(json.loads(run("secrets", "list", "--json").stdout)) == 1
+    assert len(json.loads(run("secrets", "list", "--json").stdout)["items"]) == 1
     monkeypatch.setenv("ACTUM_SECRETS_KEY", KEY)
     old = run("secrets", "list")
     assert (old.exit_code, "does not open" in old.stderr) == (2, True)

@@ -43,6 +43,7 @@ BODIES: dict[str, object] = {
     "forkRun": {"at": 0},
     "answerApproval": {"verdict": "approve"},
     "addKey": {"id": "a_b"},
+    "setSecret": {"value": ""},
 }
 LIST = {
     "jsonrpc": "2.0",
@@ -186,6 +187,9 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "listKeys": (401, (200, 403, 403, 403)),
     "addKey": (401, (422, 403, 403, 403)),
     "deleteKey": (401, (404, 403, 403, 403)),
+    "listSecrets": (401, (200, 403, 403, 403)),
+    "setSecret": (401, (422, 403, 403, 403)),
+    "deleteSecret": (401, (404, 403, 403, 403)),
     "cancelRun": (401, (404, 404, 403, 200)),
     "forgetSession": (401, (404, 404, 403, 200)),
     **{f"GET {path}": (401, (status, 403, 403, 403)) for path, status in MODEL_PATHS.items()},

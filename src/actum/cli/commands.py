@@ -217,9 +217,9 @@ COMMANDS: Mapping[str, KnownCommand] = {
         "secrets:app",
         "Secrets for tools: set one, list them, remove one.",
         {
-            "set": "Set a secret. The value is asked for and not shown; without a terminal it is read from stdin.",
             "list": "List the secrets: names, owners, when each was set. Values are never shown.",
             "rm": "Remove a secret. A variable of the environment can not be removed here.",
+            "set": "Set a secret. The value is asked for and not shown; without a terminal it is read from stdin.",
             "rekey": "Change the key of the secrets: first both keys are valid, and with --finish only the new one.",
         },
     ),

@@ -566,4 +566,4 @@ def _cell(terminal: Terminal, item: object, column: ListColumn) -> str:
         case "word":
             return tr(text)
         case _:
-            return text
+            return text or tr(column.empty)

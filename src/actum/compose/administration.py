@@ -12,6 +12,7 @@ from ..server.api.api import Api, GivenAgents, Tasking
 from ..server.workflows import GivenWorkflows
 from .features import features_of, take_into_use
 from .journals import open_journal
+from .secrets import kept_secrets
 from .settings import Settings
 from .task_queue import open_queue
 from .workflows import WorkflowParts, shelf_of_tenant
@@ -35,6 +36,7 @@ async def open_application(settings: Settings) -> AsyncIterator[Api]:
         published = WorkflowParts(settings=settings, tools=(), journal=journal)
         workflows = GivenWorkflows({}, lambda tenant: shelf_of_tenant(published, tenant=tenant))
         tasking = Tasking(open_queue(settings, journal))
-        yield Api(runner, GivenAgents({}), SystemClock(), tasking, workflows, features)
+        secrets = kept_secrets(os.environ)
+        yield Api(runner, GivenAgents({}), SystemClock(), tasking, workflows, features, secrets)
     finally:
         await journal.close()

@@ -1,7 +1,6 @@
 """The secrets of a program: the encrypted file of the person who runs it, and the variables `ACTUM_SECRET_*`.
 
-What a user set, or what everybody of the tenant shares, comes before a variable. Variables can only be read. What an
-administrator does with secrets is put on record, by name; a value never is.
+What a user set, or what everybody of the tenant shares, comes before a variable. Variables can only be read.
 """
 
 from __future__ import annotations
@@ -9,19 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..core.errors import UsageError
-from ..core.interfaces import Journal
-from ..core.json import JsonObject
-from ..core.secret_store import (
-    SecretEntry,
-    SecretSource,
-    SecretStore,
-    SecretValue,
-    UserSecrets,
-    checked_name,
-    checked_value,
-)
+from ..core.secret_store import SecretEntry, SecretSource, SecretStore, UserSecrets
 from ..core.user import User
-from ..runs.administration import put_on_record
+from ..server.api.api import KeptSecrets
 from ..storage.folders import state_folder
 from ..storage.secret_file import SecretFile
 from ..storage.secret_key import (
@@ -84,6 +73,15 @@ def open_secrets(environment: Mapping[str, str]) -> SecretSource:
     return LayeredSecrets(store, EnvironmentSecrets(environment))
 
 
+def kept_secrets(environment: Mapping[str, str]) -> KeptSecrets:
+    """The same secrets, for administrators to list, set and remove."""
+    try:
+        store = secret_file(environment)
+    except UsageError:  # there is no home folder
+        store = None
+    return KeptSecrets(store, tuple(EnvironmentSecrets(environment).entries()))
+
+
 def secret_file(environment: Mapping[str, str]) -> SecretFile:
     """The person's own file of secrets.
 
@@ -92,46 +90,6 @@ def secret_file(environment: Mapping[str, str]) -> SecretFile:
     """
     path = state_folder(environment) / "secrets.json"
     return SecretFile(path, FirstKey(EnvironmentKey(environment, path), KeyringKey(f"secrets {path}")))
-
-
-async def set_secret(journal: Journal, store: SecretStore, name: str, value: SecretValue, owner: User, by: str) -> None:
-    """Set a secret, as an administrator does. The act is on record before it is done, so none is missing there.
-
-    Args:
-        journal: where the act is written down.
-        store: keeps the secret.
-        name, value, owner: the secret.
-        by: who does it.
-
-    Raises:
-        UsageError: the name or the value can not be, or the store can not be written; then nothing was changed.
-        JournalError: the act can not be written down; nothing was changed.
-    """
-    checked_name(name)
-    checked_value(value)
-    await put_on_record(journal, "secrets.set", _told(name, owner), principal=by, tenant=owner.tenant)
-    store.set(name, value, owner)
-
-
-async def remove_secret(journal: Journal, store: SecretStore, name: str, owner: User, by: str) -> bool:
-    """Remove a secret, as an administrator does. It is removed first: a journal that fails keeps no secret alive.
-
-    Returns:
-        False where this owner has no secret of this name; then nothing is put on record.
-
-    Raises:
-        UsageError: the store can not be written; nothing was changed.
-        JournalError: the secret is removed, and the act can not be written down.
-    """
-    if not store.remove(name, owner):
-        return False
-    await put_on_record(journal, "secrets.rm", _told(name, owner), principal=by, tenant=owner.tenant)
-    return True
-
-
-def _told(name: str, owner: User) -> JsonObject:
-    told: JsonObject = {"name": name, "user": owner.principal, "tenant": owner.tenant}
-    return {key: value for key, value in told.items() if value or key == "name"}
 
 
 def begin_rekey(store: SecretFile, environment: Mapping[str, str]) -> bool:

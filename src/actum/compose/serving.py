@@ -63,7 +63,7 @@ from .features import features_of
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_models_door
-from .secrets import open_secrets
+from .secrets import kept_secrets, open_secrets
 from .settings import LoginTable, ServeSettings, Settings
 from .settings_watch import SettingsWatch, open_egress
 from .task_queue import open_queue
@@ -130,7 +130,14 @@ def open_doors(
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)
-    api = ApiDoor(runner, agents, tasking=tasking, workflows=workflows, features=features_of(settings).checked())
+    api = ApiDoor(
+        runner,
+        agents,
+        tasking=tasking,
+        workflows=workflows,
+        features=features_of(settings).checked(),
+        secrets=kept_secrets(os.environ),
+    )
     executor = AgentExecutor(
         Api(runner, agents, SystemClock(), workflows=workflows), AgentServing(hold_s=settings.serve.hold_s)
     )

@@ -24,6 +24,7 @@ class ListColumn(Struct, frozen=True):
         field: the field of an item that the column shows. Several values are shown with blanks between them.
         form: how the value is shown.
         other: the field that is shown where the first one says nothing.
+        empty: what is shown in the person's language where there is nothing to show.
         made_of: makes the text of the whole item, where no single field says it.
     """
 
@@ -31,6 +32,7 @@ class ListColumn(Struct, frozen=True):
     field: str = ""
     form: Form = "text"
     other: str = ""
+    empty: str = ""
     made_of: Callable[[Any], str] | None = None
 
 

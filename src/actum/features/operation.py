@@ -20,7 +20,7 @@ from .command import Command
 Body = TypeVar("Body", covariant=True)
 Query = TypeVar("Query", covariant=True)
 
-Method = Literal["get", "post", "delete"]
+Method = Literal["get", "post", "put", "delete"]
 
 
 class ApiRequest(Generic[Query, Body]):

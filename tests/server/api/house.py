@@ -25,7 +25,7 @@ from actum.core.tool import Tool
 from actum.features.refusal import Refusal
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
-from actum.server.api.api import GivenAgents, Tasking
+from actum.server.api.api import GivenAgents, KeptSecrets, Tasking
 from actum.server.api.door import ApiDoor
 from actum.server.api.problem import encoded
 from actum.server.door import IDENTITY
@@ -231,6 +231,7 @@ async def house(
     drain_s: float = 0.1,
     tasking: Tasking | None = None,
     workflows: Mapping[str, Workflow] | None = None,
+    secrets: KeptSecrets | None = None,
 ) -> AsyncIterator[House]:
     """A server with some tools and an agent called `desk`."""
     bank = bank or Bank()
@@ -243,6 +244,7 @@ async def house(
         drain_s=drain_s,
         tasking=tasking,
         workflows=GivenWorkflows(workflows or {}),
+        secrets=secrets,
     )
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=HANGS_S) as client:
         yield House(bank, journal, door, client, url)

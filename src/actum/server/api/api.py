@@ -23,6 +23,7 @@ from ...core.identity import Identity, Usable
 from ...core.interfaces import Clock, Facts
 from ...core.message import UserMessage
 from ...core.record import Started, new_id
+from ...core.secret_store import SecretEntry, SecretStore
 from ...core.stores import Stores
 from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...core.tool import Tool
@@ -115,6 +116,19 @@ class Tasking(Struct, frozen=True):
     check_webhook: Callable[[User, str], None] | None = None
 
 
+class KeptSecrets(Struct, frozen=True):
+    """The secrets of a server, as administrators see them.
+
+    Attributes:
+        store: keeps them; None where there is no place for them.
+        variables: those of the environment, which can only be read. They are the operator's: only the tenant without a
+            name is told of them.
+    """
+
+    store: SecretStore | None = None
+    variables: tuple[SecretEntry, ...] = ()
+
+
 class Api:
     """What all handlers share.
 
@@ -125,6 +139,7 @@ class Api:
         tasking: accepts tasks; None where nothing carries tasks out.
         workflows: the workflows, which write to the journal of the runner; None for none.
         features: the features that are on.
+        secrets: the secrets that administrators set.
     """
 
     def __init__(
@@ -135,7 +150,9 @@ class Api:
         tasking: Tasking | None = None,
         workflows: WorkflowsByName | None = None,
         features: FeatureSet = NO_FEATURES,
+        secrets: KeptSecrets | None = None,
     ) -> None:
+        self.secrets = secrets or KeptSecrets()
         self.features = features
         self.runner = runner
         self.workflows: WorkflowsByName = workflows or GivenWorkflows({})

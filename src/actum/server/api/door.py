@@ -35,7 +35,7 @@ from ...runs.runner import Runner
 from ..door import identity_of
 from ..scopes import allows
 from ..workflows import WorkflowsByName
-from .api import AgentsByName, Api, GivenAgents, Tasking
+from .api import AgentsByName, Api, GivenAgents, KeptSecrets, Tasking
 from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
 from .events import EventStream, Streams
 from .operations import OPERATIONS, recorded
@@ -66,6 +66,7 @@ class ApiDoor:
         tasking: how tasks are taken on; None where nothing carries tasks out, and each is refused.
         workflows: the workflows that callers may run; None for none.
         features: the features that are on.
+        secrets: the secrets that administrators set; None for none.
 
     Attributes:
         api: the runs that the door carries out.
@@ -82,9 +83,11 @@ class ApiDoor:
         tasking: Tasking | None = None,
         workflows: WorkflowsByName | None = None,
         features: FeatureSet = NO_FEATURES,
+        secrets: KeptSecrets | None = None,
     ) -> None:
         self.streams = Streams()
-        self.api = Api(runner, agents or GivenAgents({}), clock or SystemClock(), tasking, workflows, features)
+        given = agents or GivenAgents({})
+        self.api = Api(runner, given, clock or SystemClock(), tasking, workflows, features, secrets)
         self._drain_s = drain_s
         self._document = whole_document(features)
         self._routes: list[BaseRoute] = [

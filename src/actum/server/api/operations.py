@@ -17,7 +17,7 @@ from ...features.feature import Feature, FeatureSet
 from ...features.operation import ApiReply, ApiRequest, Application, Events, Operation
 from ...runs.administration import put_on_record
 from ..scopes import SCOPES
-from . import audit, keys, sessions
+from . import audit, keys, secrets, sessions
 from .approvals import operations as approvals
 from .runs import operations as runs
 from .tasks import operations as tasks
@@ -35,6 +35,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *sessions.OPERATIONS,
     *audit.OPERATIONS,
     *keys.OPERATIONS,
+    *secrets.OPERATIONS,
 )
 
 TAKEN = frozenset(
