@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 from tests.cost import Costs
-from tests.endurance import Endurance, Volume, share
+from tests.endurance import Endurance, Volume, is_unchanged, share
 from tests.packages import Installing, installing
 from tests.postgres import PostgresServer, postgres_server
 
@@ -57,6 +57,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the tests marked `endurance` alone, with all their cases: `whole`, or a number of seconds, for which "
         "those run whose files have changed since they passed",
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A run of all tests leaves out the projects whose files have not changed; a run that names them does not."""
+    is_everything = config.args == config.getini("testpaths") and config.getoption("endurance") is None
+    return True if is_everything and is_unchanged(collection_path) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,6 +3,9 @@
 A test says both numbers with `share` or `some`, and is marked with the files that the test stands for.
 `make endurance` writes into `endurance.toml` which tests passed, and the digest of their files. `.ci/run` runs the
 tests whose files have changed since, for eight minutes at most.
+
+The tests of a project that stands by itself, such as the embedded model, run in `make test` only when the files of the
+project have changed. They have one row together.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import json
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -21,6 +24,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TABLE = "tests/endurance.toml"
 HEAD = "# Endurance tests, the files they stand for, and the digest of these when they last passed: `make endurance`.\n"
+PROJECTS: Mapping[str, Sequence[str]] = {
+    "tests/embedded": ("src/actum_embedded",),
+    "tests/bench/test_training.py": ("bench/training", "src/actum_embedded"),
+}
+"""Folders and files of tests that stand by themselves, and the files that they stand for beside themselves."""
 T = TypeVar("T")
 
 
@@ -87,6 +95,14 @@ def written(rows: dict[str, Row]) -> str:
     )
 
 
+def is_unchanged(path: Path, root: Path = ROOT) -> bool:
+    """Whether this folder or file is the tests of a project that all passed with the files that are there now."""
+    if not path.is_relative_to(root) or (project := path.relative_to(root).as_posix()) not in PROJECTS:
+        return False
+    row = rows(root).get(project)
+    return row is not None and row.digest == digest(row.files, root)
+
+
 class Endurance:
     """Runs the endurance tests alone and whole.
 
@@ -106,17 +122,18 @@ class Endurance:
     @pytest.hookimpl(tryfirst=True)  # before `-k`, so that a test of which some cases ran is not taken for whole
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         known = rows(self._root)
-        marked = {item: stood_for for item in items if (stood_for := files_of(item))}
-        cases = Counter(name_of(item.nodeid) for item in marked)
+        marked = {item: (name_of(item.nodeid), stood_for) for item in items if (stood_for := files_of(item))}
+        if self._ends is None:  # otherwise `make check` ran the projects that have changed
+            marked = whole_projects(items, self._root) | marked
+        cases = Counter(name for name, _ in marked.values())
         digests: dict[tuple[str, ...], str] = {}
         chosen: list[tuple[str, pytest.Item]] = []
-        for item, stood_for in marked.items():
-            name = name_of(item.nodeid)
+        for item, (name, stood_for) in marked.items():
             files = tuple(sorted({*stood_for, name.partition("::")[0]}))
             found = digests[files] = digests.get(files) or digest(files, self._root)
             if self._ends is not None and name in known and known[name].digest == found:
                 continue
-            item.user_properties.append(("endurance", json.dumps([cases[name], *Row(files, found)])))
+            item.user_properties.append(("endurance", json.dumps([name, cases[name], *Row(files, found)])))
             chosen.append((found + name, item))
         # In an order that changes with the files: where time runs out, the same tests are not always the last.
         chosen.sort(key=lambda each: each[0])
@@ -129,13 +146,13 @@ class Endurance:
             pytest.skip("there was no time left")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        name = name_of(report.nodeid)
-        if report.failed:
-            self._failed.add(name)
         told = dict(report.user_properties).get("endurance")
         if told is None:  # a worker of xdist that crashed tells no more than the name
+            self._failed |= {name_of(report.nodeid)} if report.failed else set()
             return
-        cases, *row = json.loads(str(told))
+        name, cases, *row = json.loads(str(told))
+        if report.failed:
+            self._failed.add(name)
         before = self._seen.setdefault(name, Row(*row))
         self._seen[name] = before._replace(seconds=before.seconds + report.duration)
         self._cases.setdefault(name, cases)
@@ -168,13 +185,27 @@ def files_of(item: pytest.Item) -> Sequence[str]:
     return [next(each for each in rooms if (ROOT / each).is_dir())]
 
 
+def whole_projects(items: Sequence[pytest.Item], root: Path) -> dict[pytest.Item, tuple[str, Sequence[str]]]:
+    """The project of each test, and what the project stands for; of projects that were collected whole alone."""
+    collected = {item.path for item in items}
+    found: dict[pytest.Item, tuple[str, Sequence[str]]] = {}
+    for project, files in PROJECTS.items():
+        place = root / project
+        its = {*place.rglob("test_*.py")} if place.is_dir() else {place}
+        if its <= collected:
+            found |= {item: (project, files) for item in items if item.path in its}
+    return found
+
+
 def name_of(nodeid: str) -> str:
     """The id of a test without its case."""
     return nodeid.partition("[")[0]
 
 
 def is_there(test: str, root: Path) -> bool:
-    """Whether there still is a test of this id."""
+    """Whether there still is a test of this id, or a project of this name."""
     path, _, name = test.partition("::")
     file = root / path
+    if not name:
+        return test in PROJECTS and file.exists()
     return file.exists() and f"def {name.rpartition('::')[2]}(" in file.read_text("utf-8")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.endurance import Endurance, digest, rows
+from tests import endurance
+from tests.endurance import Endurance, digest, is_unchanged, rows
 
 pytest_plugins = ["pytester"]
 
@@ -76,6 +77,28 @@ def test_tests_for_which_no_time_is_left_are_named(pytester: pytest.Pytester, pl
     done = pytester.runpytest_inprocess(plugins=[Endurance(-1.0, root=place)])
     done.stdout.fnmatch_lines([f"did not pass whole: {ONE}", f"did not pass whole: {OTHER}"])
     assert done.parseoutcomes()["skipped"] == 3
+
+
+def test_the_tests_of_a_project_have_one_row_and_need_not_run_until_its_files_change(
+    pytester: pytest.Pytester, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(endurance.PROJECTS, "project", ["src"])
+    project = place / "project"
+    project.mkdir()
+    for name in ("test_a.py", "test_b.py"):
+        (project / name).write_text("def test_it(): pass", "utf-8")
+    assert not is_unchanged(project, place)
+    assert runs(pytester) == {"passed": 5}
+    assert rows(place)["project"].files == ["project", "src"]
+    assert is_unchanged(project, place)
+    assert not is_unchanged(place / "src", place), "only a project is left out"
+    (project / "test_b.py").write_text("def test_it(): assert False", "utf-8")
+    assert not is_unchanged(project, place)
+    assert runs(pytester, "project/test_a.py") == {}, "a part proves nothing of the whole"
+    assert not is_unchanged(project, place)
+    assert runs(pytester, changed=True) == {}, "`make check` ran them"
+    assert runs(pytester) == {"passed": 4, "failed": 1}
+    assert not is_unchanged(project, place)
 
 
 def test_a_digest_sees_content_and_names_and_refuses_what_is_not_there(tmp_path: Path) -> None:
