@@ -218,6 +218,8 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
     quotes = [span for span in clause.spans if span.kind == "quoted"] if slot.type == "string" else []
     for (first, last), spans in view.typed.items():
         kinds = tuple(span.kind for span in spans)
+        if "attachment" in kinds and slot.kind != "attachment":
+            continue  # no words of the question: it has a handle, and no place among them
         if not _OWN_SIGNS.intersection(kinds) and any(_within(spans[0], quote) for quote in quotes):
             continue
         seen: list[Json] = []

@@ -214,6 +214,7 @@ def _whole(slot: Slot, answer: Clause) -> Argument | None:
     short = len(text) <= _ANSWER_LENGTH_MAX and len(text.split()) <= 6
     if (
         not text
+        or (slot.kind != "text" and all(token.functional for token in answer.tokens))
         or not (short or slot.kind in ("text", "query"))
         or slot.enum
         or slot.kind in ("date", "time", "email", "url")

@@ -36,6 +36,8 @@ from .mood_words import (
     IMAGINED,
     IRREGULAR,
     JOINED,
+    JUDGED,
+    JUDGED_AFTER,
     LOOK_FIRST,
     LOOKS,
     MEASURES,
@@ -49,11 +51,14 @@ from .mood_words import (
     REASON,
     RELATED,
     REMOVES,
+    REPORTED,
     RISK,
     SENTENCE_END,
+    TAG,
     TAKES_BACK,
     TELLS,
     TEXT_BEGINS,
+    TOLD_DONE,
     UNLIKE,
     UNWANTED,
     WANTED_DONE,
@@ -148,7 +153,9 @@ _NO_ANSWERS = (
 
 
 def objection(step: Step, said: str, steps: Sequence[Step] = ()) -> str:
-    """The words of a message that speak against a call; empty where the call is ordered, and where it only reads.
+    """The words of a message that speak against a call; empty where the call is ordered.
+
+    Against a call that only reads speak a prohibition of the call and what takes the call back, and nothing else.
 
     Args:
         step: the call; its clause lies in the message.
@@ -156,10 +163,8 @@ def objection(step: Step, said: str, steps: Sequence[Step] = ()) -> str:
         steps: all calls that the message asks for.
     """
     tool = step.indexed.tool
-    if tool.reads_only:
-        return ""
     read = _read(step, said, steps)
-    telling = _tells_only(tool)
+    telling = tool.reads_only or _tells_only(tool)
     found = _called_off(step, read) or _left_out(step, said) or _forbidden(read, FORBIDS if telling else NEGATION)
     if found or telling:
         return found
@@ -171,6 +176,7 @@ def objection(step: Step, said: str, steps: Sequence[Step] = ()) -> str:
     return (
         _conditional(step.indexed, read)
         or _imagined(tool, read)
+        or _reported(read)
         or _past(step.indexed, read)
         or _drafted(step.indexed, read)
     )
@@ -278,7 +284,11 @@ def _past(indexed: Indexed, read: _Said) -> str:
 
 def _done(part: _Part, tool: Tool) -> str:
     """The first word for what the tool does is in the past: `I deleted report.txt`."""
-    if not part.acts or WANTED_DONE.search(part.text):
+    if not part.acts:
+        return ""
+    if found := _first(part.text[: part.acts[0][1]], TOLD_DONE):
+        return found
+    if WANTED_DONE.search(part.text):
         return ""
     if found := _first(part.text, WAS_MADE):
         return found
@@ -286,6 +296,16 @@ def _done(part: _Part, tool: Tool) -> str:
     word = part.text[first:last].lower()
     past = PAST_FORM.fullmatch(word) is not None or word in IRREGULAR
     return word if past and word not in f"{spaced(tool.name)} {tool.description}".lower() else ""
+
+
+def _reported(read: _Said) -> str:
+    """The call is judged, or somebody else's order is told."""
+    told = [
+        _first(part.text[: part.acts[0][1]], REPORTED, JUDGED) or _first(part.text, JUDGED_AFTER)
+        for part in read.acting
+        if part.acts
+    ]
+    return told[0] if told and all(told) else ""
 
 
 def _conditional(indexed: Indexed, read: _Said) -> str:
@@ -312,7 +332,7 @@ def _imagined(tool: Tool, read: _Said) -> str:
     asked = [_first(text, *IMAGINED) for text in texts]
     if asked and all(asked):
         return asked[0]
-    return next((found for part in read.parts if part.own and (found := _first(part.text, RISK))), "")
+    return next((found for part in read.parts if part.own and (found := _first(part.text, RISK, TAG))), "")
 
 
 def _drafted(indexed: Indexed, read: _Said) -> str:

@@ -164,7 +164,7 @@ CALLED_OFF = _pattern(
         r"(?:better|rather) not|i['’]d rather not|(?:absolutely|certainly|definitely|of course|maybe|probably"
         r"|surely) not",
         r"no way|no thanks|no thank you|nope|nah|i don['’]?t want (?:that|it|this)|i don['’]?t want to(?=\W*$)",
-        r"too late|hold your horses|stand down|put (?:it|that) on hold",
+        r"(?:i|we) (?:refused|declined|said no)|too late|hold your horses|stand down|put (?:it|that) on hold",
     ),
     r"^\W*(?:stop|cancel|abort|halt|undo|wait|don['’]?t|do not)\W*$",
     r"^\W*no(?=\W*$|\.\s)|^\W*(?:(?:but|and|please|maybe|just)\W+)*not (?:yet|now|today|any ?more)\b",
@@ -273,6 +273,47 @@ RISK = _pattern(
 )
 """What asks whether a call would be a good idea, wherever it stands in the sentence."""
 
+TAG = _pattern(
+    r"^\W*(?:(?:do|did|have|has|had|is|are|was|were)(?:n['’]t)? (?:you|i|it|we|they|he|she)|right|correct|true)\W*$",
+    r"^\W*(?:对[吧吗么]|是[吧吗么]|是不是|对不对|没错吧)\W*$",
+)
+"""What makes a question of what was told: `..., didn't you?`"""
+
+_GOOD = (
+    r"(?:(?:very|really|so|much|most|absolutely|also|now|just|high|about) )*(?:great|nice|good|lovely|kind|wonderful"
+    r"|fantastic|awesome|perfect|ideal|excellent|cool|fine|ok|okay|best|better|helpful|useful|handy|convenient|time"
+    r"|necessary|important|urgent|essential|vital|crucial|imperative|safe|up to you|your)\b"
+)
+_IS = (
+    r"(?:['’]s|['’]d| is| was| seems| would| might| could| may| will)(?:n['’]t)?"
+    rf" (?!(?:not |be |have been )*{_GOOD})"
+)
+JUDGED = _pattern(
+    rf"\b(?:it|that|this){_IS}[\w’' ]+ to \w+$",
+    r"\b(?:i|we)(?:['’](?:m|re|d be)| am| are| was| were| would be) (?:\w+ )?(?:sorry|sad|afraid|scared|unable"
+    r"|unwilling|reluctant|about|going|tempted|ashamed|close)(?: to \w+| \w*ing| of \w+)$",
+    r"\b(?:regret(?:s|ted)?|hate[sd]?|fear(?:s|ed)?|hesitated?|refused?|refuses|declined?|declines|failed|tried|forgot"
+    r"|almost|nearly|avoided|stopped|meant|intended|planned)(?: to)? \w+$",
+)
+"""What judges a call before the word for what the tool does, or tells that the call was not made."""
+
+JUDGED_AFTER = _pattern(
+    rf"^\W*(?:to \w+|\w+ing)\b.*?\w{_IS}\w",
+    r"是不对|不对的|是错|错误的|不合适|不应该|不妥|不明智|危险|可惜",
+)
+"""What judges a call behind the word for what the tool does: `deleting it would be a mistake`."""
+
+_ORDERED = "(?:asked|told|ordered|begged|forced|wanted|advised|urged|reminded|instructed|requested|invited|expected)"
+REPORTED = _pattern(
+    rf"\b(?:{_ORDERED}|asks|tells|orders|wants) (?!you\b)(?:\w+ ){{1,2}}?to \w+$",
+    r"\b(?:made|had|let|helped|saw) (?:me|us|him|her|them) \w+$",
+    rf"(?<!\byou )\b(?:am|is|are|was|were|been|got|['’]m) (?:\w+ly |just )*(?:{_ORDERED}|supposed|required) to \w+$",
+    r"(?<!\bi )(?<!\byou )\b(?:said|says|suggest(?:s|ed)|recommend(?:s|ed)|propose[sd]|insist(?:s|ed)|demand(?:s|ed)"
+    r"|thinks|thought)\b.* \w+$",
+    r"(?:让|要求|命令|劝|吩咐)我|(?:他们?|她们?|老板|经理|同事|客户|妈|爸|老师)[^，。？]{0,4}(?:叫|要|请|建议|求)我",
+)
+"""What tells of somebody else's order, up to the word for what the tool does."""
+
 _COURTESY = (
     r"^\W*(?:(?:so|and|but|hey|hi|hello|ok|okay|well|please|can you tell me|could you tell me|tell me"
     r"|do you know|i wonder|wait|by the way|yes|sorry)\W+)*"
@@ -347,6 +388,13 @@ IRREGULAR = {
     "wrote": "write",
 }
 """Words in the past that no ending tells of, and their present."""
+
+_THEN = r"(?:just|already|now|once|ever|never|also|recently|\w+ly)"
+TOLD_DONE = _pattern(
+    rf"(?:\b(?:have|had|has)|['’]ve)(?: {_THEN})* (?:\w+ed|{'|'.join(IRREGULAR)})$",
+    rf"\b(?:i|we|he|she|they)(?: {_THEN})* (?:\w+ed|{'|'.join(IRREGULAR)})$",
+)
+"""What tells, up to the word for what the tool does, that somebody did that."""
 
 DRAFTS = _pattern(
     _word(

@@ -43,6 +43,24 @@ async def test_the_answer_may_be_worded_freely(answer: str, city: str) -> None:
     assert arguments["city"] == city
 
 
+@pytest.mark.parametrize(
+    "word", ["此外", "另外", "首先", "其次", "除此之外", "再说", "besides", "Secondly", "furthermore"]
+)
+async def test_a_word_that_joins_sentences_is_no_value(word: str) -> None:
+    chinese = not word.isascii()
+    talk = Talk(tools("zh" if chinese else "desk"))
+    await talk.say("查无人机的状态" if chinese else "What is the state of the drone?")
+    assert calls_of(await talk.say(word)) == []
+    both = (
+        f"帮我查无人机1001的状态，{word}查一下天气" if chinese else f"State of drone 1001? {word}, what's the weather?"
+    )
+    assert calls_of(await Talk(tools("zh" if chinese else "desk")).say(both))[:1] == [
+        ("drone_data_query", {"drone_id": "1001"})
+    ]
+    for ask in (f"帮我查无人机，{word}查一下天气", f"{word}，查天气") if chinese else (f"{word}, check the weather",):
+        assert [call for call in calls_of(await Talk(tools("all")).say(ask)) if word in call[1].values()] == []
+
+
 async def test_a_full_question_after_ours_is_a_new_question() -> None:
     talk = Talk(tools("all"))
     await talk.say("What's the weather?")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from actum.core.call import MediaPart, TextPart, ToolCall
 from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
 from actum.core.interfaces import AllowedTools, Model, NamedTool, Request
+from actum.core.json import JsonObject
 from actum.core.message import Reply, SystemMessage, Transcript, UserMessage
 from actum.core.tool import Tool
 from actum_embedded import Embedded
@@ -147,6 +148,34 @@ async def test_an_attachment_goes_where_a_handle_is_asked_for() -> None:
     said = UserMessage((TextPart("Describe this picture"), MediaPart("image/png", data=b"x", handle="att_3")))
     reply = await model().reply(Request(messages=[said], tools=(describe,)))
     assert calls_of(reply) == [("describe_picture", {"picture": "att_3"})]
+
+
+HANDLE: JsonObject = {"type": "string", "description": "Pass the handle of an attachment, such as att_1."}
+LISTED: JsonObject = {"type": "array", "items": {"type": "string"}, "description": "Names."}
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "application/pdf", "image/png"])
+@pytest.mark.parametrize("group", ["everyday", "desk", "errands", "zh", "office", "mixed"])
+async def test_an_attachment_ends_no_answer_and_goes_nowhere_else(group: str, media_type: str) -> None:
+    picture: JsonObject = {"type": "object", "properties": {"file": HANDLE, "names": LISTED}, "required": ["file"]}
+    offered = (*tools(group), Tool(name="describe", description="Describe an attached file.", parameters=picture))
+    for said in (
+        "",
+        "Summarize this",
+        "总结一下",
+        '"',
+        "?",
+        "What is the weather?",
+        "查天气",
+        "send it to Ada",
+        "a" * 3000,
+    ):
+        parts = (TextPart(said), MediaPart(media_type, data=b"x", handle="att_1"))
+        for content in (parts, parts[1:], (*parts, MediaPart("text/csv", handle="att_2"))):
+            reply = await model().reply(Request(messages=[UserMessage(content)], tools=offered))
+            elsewhere = [call for call in reply.calls if call.name != "describe" and "att_" in call.arguments_text()]
+            assert reply.content
+            assert elsewhere == [], said
 
 
 async def test_a_nested_argument_is_built() -> None:

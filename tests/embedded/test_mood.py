@@ -11,7 +11,7 @@ import pytest
 
 from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage
-from actum.core.tool import Tool
+from actum.core.tool import Effects, Tool
 from actum_embedded.conversation import SHALL_I
 from tests.embedded.harness import (
     HERE,
@@ -83,11 +83,55 @@ async def test_orders_that_only_look_like_a_no_are_carried_out(declared: bool) -
     assert called >= 110, "of 142; the others are not understood, with or without these rules"
 
 
-async def test_a_tool_that_only_reads_is_called_whatever_is_said_of_it() -> None:
+NOTE = "the note called ideas"
+TOLD = f"""I have just deleted {NOTE}|I've now deleted {NOTE}|As you can see, I have deleted {NOTE}
+we had deleted {NOTE}|As you can see I deleted {NOTE}|I need to tell you that she deleted {NOTE}
+{NOTE} was deleted, wasn't it?|You have deleted {NOTE}, haven't you?|You delete {NOTE} every day, don't you?
+我刚刚删除了笔记 ideas|笔记 ideas 删除了，对吧？"""
+JUDGED = f"""It would be wrong to delete {NOTE}|It's a pity to delete {NOTE}|It was not wise to delete {NOTE}
+Deleting {NOTE} would be a mistake|To delete {NOTE} is foolish|I am afraid to delete {NOTE}
+I regret deleting {NOTE}|There is no reason to delete {NOTE}|It makes no sense to delete {NOTE}
+删除笔记 ideas 是不对的|删除笔记 ideas 很危险"""
+REPORTED = f"""She asked me to delete {NOTE}, but I refused|My boss told us to delete {NOTE}
+I was told to delete {NOTE}|Ada wants me to delete {NOTE}|He suggested deleting {NOTE}
+The manual says to delete {NOTE}|Ada said I should delete {NOTE}|I refused to delete {NOTE}
+I almost deleted {NOTE}|I was about to delete {NOTE}|她让我删除笔记 ideas，但我拒绝了|老板叫我删除笔记 ideas"""
+WISHED = f"""I want {NOTE} deleted|Please have {NOTE} deleted|It would be great to delete {NOTE}
+It is time to delete {NOTE}|It's important to delete {NOTE}|I told you to delete {NOTE}
+I asked you to delete {NOTE}|It would be wonderful if you deleted {NOTE}|My boss wants you to delete {NOTE}
+You are asked to delete {NOTE}|I have to delete {NOTE}|I have decided to delete {NOTE}|请删除笔记 ideas
+我让你删除笔记 ideas|Delete {NOTE}, would you?|Could you delete {NOTE}, please?"""
+
+
+@pytest.mark.parametrize("effects", [frozenset({"destroy"}), None])
+async def test_what_is_told_judged_or_reported_is_no_order_and_a_wish_is_one(
+    effects: frozenset[Effects] | None,
+) -> None:
+    parameters: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    delete = Tool(name="delete_note", description="Delete a note. 删除笔记", parameters=parameters, effects=effects)
+    wrong = []
+    for said, ordered in ((TOLD, False), (JUDGED, False), (REPORTED, False), (WISHED, True)):
+        for ask in said.replace("\n", "|").split("|"):
+            wrong += [ask] * (bool(calls_of(await Talk([delete]).say(ask))) != ordered)
+    assert wrong == []
+
+
+async def test_a_tool_that_only_reads_is_called_unless_the_call_itself_is_forbidden_or_taken_back() -> None:
+    look = "If it rains I stay at home. What is the weather in Oslo?|Why don't you tell me the weather in Oslo?"
+    look += "|I don't know the weather in Oslo|Was the weather in Oslo good?|北京天气不好吗|别忘了查北京的天气"
+    look += "|看看北京的天气，不要太详细|Don't delete report.txt, tell me the weather in Oslo"
+    leave = "不要查北京的天气|别看北京的天气|不用查询北京的天气了|查北京的天气。算了，不用了"
+    leave += "|Don't look up the weather in Oslo|Please do not check the weather in Oslo"
+    leave += "|The weather in Oslo? No, never mind."
+    wrong = []
+    for said, wanted in ((look, True), (leave, False)):
+        for ask in said.split("|"):
+            made = calls_of(await Talk(tools("errands")).say(ask))
+            wrong += [(ask, made)] * (("weather" in dict(made)) != wanted)
+    assert wrong == []
     talk = Talk(tools("errands"))
-    assert calls_of(await talk.say("If it rains I stay at home. What is the weather in Oslo?")) == [
-        ("weather", {"city": "Oslo"})
-    ]
+    assert (await talk.say("不要查北京的天气")).text == "您说了“不要”，所以我没有调用 weather（city = 北京）。要做吗？"
+    assert calls_of(await talk.say("要")) == [("weather", {"city": "北京"})]
 
 
 async def test_a_yes_makes_the_call_and_a_no_does_not() -> None:
