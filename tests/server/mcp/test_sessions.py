@@ -11,12 +11,13 @@ from typing import Any
 import httpx2
 import pytest
 from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import PromptsListChanged
 
 from actum import Context, tool
 from actum.core.json import JsonObject, dumps
 from actum.server import Access, Authenticator, Identity, McpService, Resource, SharedKey
 from actum.server.mcp.exchange import decode
-from actum.server.mcp.sessions import HELLO_BYTES_MAX, SESSIONS_MAX, Sessions
+from actum.server.mcp.sessions import CHANGES_MAX, HELLO_BYTES_MAX, SESSIONS_MAX, Sessions
 from tests.mcp_service import served
 from tests.patience import HANGS_S
 
@@ -197,6 +198,40 @@ async def test_what_belongs_to_no_request_goes_on_the_one_stream_of_the_session(
         assert (await anext(messages))["method"] == "notifications/resources/updated"
         await way.delete()
         assert [message async for message in messages] == []
+
+
+async def test_a_change_before_the_stream_is_open_is_told_once_when_it_opens() -> None:
+    service = McpService([greet], resources=[Resource(f"note:{n}", lambda: "a", name=f"n{n}") for n in range(3)])
+    async with session(service) as way:
+        for number in range(2):
+            await way.post(request(number, "resources/subscribe", uri=f"note:{number}"))
+        for uri in ("note:0", "note:1", "note:2", "note:0"):
+            await service.resource_updated(uri)
+        await service.changes.publish(PromptsListChanged())
+        async with way.stream() as messages:
+            heard = [await anext(messages) for _ in range(3)]
+            await service.resource_updated("note:1")
+            heard.append(await anext(messages))
+    assert [(each["method"].removeprefix("notifications/"), each.get("params", {}).get("uri")) for each in heard] == [
+        ("resources/updated", "note:0"),
+        ("resources/updated", "note:1"),
+        ("prompts/list_changed", None),
+        ("resources/updated", "note:1"),
+    ]
+
+
+async def test_no_client_that_does_not_listen_makes_a_server_keep_more_and_more() -> None:
+    opened = Sessions(Server("t")).open({}, ANYBODY)
+    assert opened is not None
+    for number in range(CHANGES_MAX + 5):
+        await opened.notify("notifications/resources/updated", {"uri": f"note:{number}"})
+        await opened.notify("notifications/message", {"data": number})
+    line = Line()
+    listening = asyncio.create_task(opened.listen(line.answer()))
+    line.hung_up.set()
+    await listening
+    assert line.body.count(b"data: ") == CHANGES_MAX
+    assert b'"note:4"' not in line.body
 
 
 async def test_a_session_that_nobody_uses_ends() -> None:

@@ -45,6 +45,12 @@ SWEEPS = 30
 TELL_S = 5.0
 """A client that does not read is told no longer than this that it need not answer."""
 
+CHANGES_MAX = 1_000
+"""So many changes are kept for a client until it listens: the oldest is forgotten."""
+_CHANGES = frozenset(
+    f"notifications/{what}"
+    for what in ("tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated")
+)
 _CANCELLED = ErrorData(code=-32800, message="Request cancelled")
 _TWICE = ErrorData(code=INVALID_REQUEST, message="A request of this id is under way")
 _CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
@@ -70,6 +76,7 @@ class Session:
         self.connection = Connection.for_loop(self, session_id=self.id)
         self._runner = ServerRunner(server, self.connection, state)
         self._stream: HttpAnswer | None = None
+        self._changes: dict[tuple[str, object], JsonObject] = {}
         self._exchanges: dict[Id, Exchange] = {}
         self._asked: dict[Id, asyncio.Future[JsonObject]] = {}
         self._number = 0
@@ -126,6 +133,8 @@ class Session:
         """Serve the one stream of what belongs to no request."""
         self._stream = answer
         try:
+            for change in list(self._changes):
+                await self._tell(answer, change)
             await answer.stay()
         finally:
             self._stream = None
@@ -147,9 +156,27 @@ class Session:
     # What goes --------------------------------------------------------------------------------------------------------
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
-        """Tell it something that belongs to no request; nobody hears it where it does not listen."""
-        if self._stream is not None:
-            await self._stream.tell(said(method, params))
+        """Tell it something that belongs to no request; nobody hears it where it does not listen.
+
+        What has changed is told when it listens: its stream opens after its handshake, and may break and open again.
+        """
+        told = said(method, params)
+        if method in _CHANGES:
+            change = method, (params or {}).get("uri")
+            self._changes[change] = told
+            if len(self._changes) > CHANGES_MAX:
+                del self._changes[next(iter(self._changes))]
+            if self._stream is not None:
+                await self._tell(self._stream, change)
+        elif self._stream is not None:
+            await self._stream.tell(told)
+
+    async def _tell(self, stream: HttpAnswer, change: tuple[str, object]) -> None:
+        """Tell of a change; what is not wholly sent is told again on the next stream."""
+        if (told := self._changes.get(change)) is not None:  # else it was told meanwhile
+            await stream.tell(told)
+            if self._changes.get(change) is told and not stream.is_over:
+                del self._changes[change]
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
