@@ -169,6 +169,7 @@ def answered_in(recording: RunState) -> list[Message]:
             place = CallRef(number, index)
             result = as_it_stands(recording, place, call, wording)
             messages.append(ToolMessage(call.name, recording.told(place, result)))
+        messages.extend(recording.said_beside(number, len(replied.reply.calls)))
         messages.extend(
             UserMessage.of(recording.answers[asked.id].text)
             for asked in recording.questions

@@ -233,7 +233,9 @@ class Driver(Struct, kw_only=True, dict=True):
                 for index, result in enumerate(results)
             ]
         sampled = run.state.sampled_in(number) if run.state.sampled else 0
-        return Called(results, self._elapsed_after(len(results)), run.state.used_in(number, len(results)), sampled)
+        said = run.state.said_beside(number, len(results)) if run.state.answers else ()
+        elapsed, used = self._elapsed_after(len(results)), run.state.used_in(number, len(results))
+        return Called(results, elapsed, used, sampled, said)
 
     def _elapsed_after(self, calls: int) -> float:
         """As it was when the calls were on record, so that a replay sees the same time as the run did."""

@@ -78,12 +78,14 @@ class Called(Struct, frozen=True):
 
     Attributes:
         sampled: how often their tools asked a model.
+        said: what users said beside the results that they gave.
     """
 
     results: Sequence[ToolResult | Pending]
     elapsed: float = 0.0
     used: Used = NOTHING
     sampled: int = 0
+    said: Sequence[UserMessage] = ()
 
 
 class UserAnswered(Struct, frozen=True):
@@ -167,7 +169,7 @@ def turn(
         if waiting:
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
         results: Sequence[ToolResult] = outcome.results  # type: ignore[assignment]  # none waits
-        transcript.extend(watch.hear(calls, results, refusals))
+        transcript.extend([*watch.hear(calls, results, refusals), *outcome.said])
         handed = _handed_over(calls, results, answers, check)
         if handed is not None:
             return handed

@@ -22,7 +22,7 @@ from .event import Delta
 from .given_secrets import GIVEN
 from .holder import Holder
 from .json import Json, JsonObject, dumps
-from .message import Message, Reply, SystemMessage
+from .message import Message, Reply, SystemMessage, UserMessage
 from .noted import RecordKinds
 from .pending import Pending
 from .process_limits import NO_PROCESS_LIMITS, ProcessLimits
@@ -722,6 +722,7 @@ class Answer(Struct, frozen=True, omit_defaults=True):
             arguments. Of a tool that declares `sinks`, only the sinks have to be the same; `sinks=()` declares that
             no argument has to.
         free: with `for_run`, the names of arguments that may differ all the same. A declared sink may not.
+        said: with a result, what the user says beside it: the model is told these messages behind all results.
     """
 
     verdict: Verdict
@@ -733,6 +734,7 @@ class Answer(Struct, frozen=True, omit_defaults=True):
     claimed: str = ""
     tenant: str | None = None
     roles: tuple[str, ...] = ()
+    said: tuple[UserMessage, ...] = ()
 
 
 class Approver(Protocol):

@@ -573,6 +573,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
         hidden: as in `ModelReplied`.
         expired: nobody answered in time. That the time is over is on record as a `cancel` by the clock.
         tenant, roles: the tenant of whoever answered, and the roles with which they came in, as in `Answer`.
+        said: as in `Answer`.
     """
 
     id: str
@@ -590,6 +591,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     expired: bool = False
     tenant: str | None = None
     roles: tuple[str, ...] = ()
+    said: tuple[UserMessage, ...] = ()
 
     def voter(self, run_tenant: str) -> Voter:
         """Who answered, for rules about approvers.

@@ -15,7 +15,7 @@ from ..core.budget import NOTHING, Used
 from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.json import JsonObject
-from ..core.message import Reply
+from ..core.message import Reply, UserMessage
 from ..core.pending import Quorum
 from ..core.record import (
     AgentChanged,
@@ -519,6 +519,17 @@ class RunState:
             if answer.arguments is not None and asked.pending.secrets:
                 self._edits[CallRef(asked.cause, asked.index)] = self._filled(asked, answer.arguments)
         self.answers[answer.id] = answer
+
+    def said_beside(self, cause: int, calls: int) -> list[UserMessage]:
+        """What users said beside the results of calls that they gave.
+
+        Args:
+            cause: the number of the entry that asked for the calls.
+            calls: how many.
+        """
+        places = [self._asked.get(CallRef(cause, index)) for index in range(calls)]
+        given = [self.answers.get(asked.id) for asked in places if asked is not None]
+        return [message for answer in given if answer is not None for message in answer.said]
 
     def agreed(self, ask_id: str, arguments: JsonObject | None = None) -> frozenset[str]:
         """Who has said yes so far: to these arguments in the place of the call's own, where they are given."""

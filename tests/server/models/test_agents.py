@@ -28,6 +28,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+ADDS_TOOL = {"type": "function", "name": "add"}
 ADDS: list[str | Reply] = [Reply.of("Let me see.", [ToolCall("call_0", "add", {"a": 2, "b": 3})]), "It is 5."]
 
 
@@ -200,6 +201,24 @@ async def test_a_wish_about_calls_that_an_agent_does_not_honour_is_refused_by_na
         ("/v1/chat/completions", {**said, "tool_choice": "none"}),
         ("/v1/chat/completions", {**said, "tool_choice": {"type": "function", "function": {"name": "add"}}}),
         ("/v1/chat/completions", {**said, "parallel_tool_calls": False}),
+        *[
+            ("/v1/chat/completions", {**said, offered: [{**form, "name": "f"}], field: choice})
+            for offered, form in (("tools", {"type": "function"}), ("functions", {}))
+            for field in ("tool_choice", "function_call")
+            for choice in ({"name": "f"}, {"function": {"name": "f"}}, {"type": "function", "name": "f"}, "f", "none")
+        ],
+        ("/v1/chat/completions", {**said, "tool_choice": "auto", "function_call": {"name": "add"}}),
+        (
+            "/v1/chat/completions",
+            {**said, "tools": [ADDS_TOOL], "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": ["add"]}},
+        ),
+        ("/v1/responses", {"model": "desk", "input": "Hi.", "tools": [ADDS_TOOL], "tool_choice": {"name": "add"}}),
+        ("/v1/messages", {**said, "max_tokens": 9, "tool_choice": {"type": "none"}}),
+        *[
+            ("/v1beta/models/desk:generateContent", {"contents": [{"parts": [{"text": "Hi."}]}], field: {inner: mode}})
+            for field, inner in (("toolConfig", "functionCallingConfig"), ("tool_config", "function_calling_config"))
+            for mode in ({"mode": "ANY"}, {"mode": "any"}, {"mode": "NONE"}, {"allowed_function_names": ["add"]})
+        ],
         ("/v1/responses", {"model": "desk", "input": "Hi.", "tool_choice": "required"}),
         ("/v1/messages", {**said, "max_tokens": 9, "tool_choice": {"type": "any"}}),
         ("/v1/messages", {**said, "max_tokens": 9, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),

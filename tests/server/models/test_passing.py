@@ -12,16 +12,19 @@ import pytest
 from msgspec import structs
 
 from actum.core.call import ToolCall
+from actum.core.json import JsonObject
 from actum.core.key import new_key
 from actum.core.message import Reply, Usage
 from actum.core.user import User
+from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS
+from actum.dialects.api.openai_chat.request import forms_of
 from actum.models.catalog import ModelPlace
 from actum.server.access import Access
 from actum.server.models.event_watch import EventWatch
 from actum.server.models.upstream import ModelRoute, ModelUpstream
 from actum.server.verifier import Keys
 from actum.testing import FakeClock
-from tests.chat_server import ChatServer, Raw
+from tests.chat_server import ChatServer, Raw, Said
 from tests.patience import HANGS_S
 from tests.server.models.gateway import DIALECTS, KEY, STREAM, RawServer, gateway, http, upstream
 
@@ -108,6 +111,59 @@ WORDS = [
 ]
 USAGE = piece(choices=[], usage={"prompt_tokens": 5, "completion_tokens": 2})
 DONE = b"data: [DONE]\n\n"
+
+
+ASKS = {"role": "user", "content": "Add 2 and 3."}
+FUNCTION = {"name": "add", "parameters": ADD}
+SAID = {"name": "add", "arguments": '{"a": 2, "b": 3}'}
+OLD_TURN: list[dict[str, object]] = [
+    {"role": "assistant", "content": None, "function_call": SAID},
+    {"role": "function", "name": "add"},
+]
+NEW_CALL = {"id": "call_7", "type": "function", "function": SAID}
+NEW_TURN: list[dict[str, object]] = [
+    {"role": "assistant", "tool_calls": [NEW_CALL]},
+    {"role": "tool", "tool_call_id": "call_7"},
+]
+FORMS: dict[str, tuple[list[dict[str, object]], dict[str, object], bool]] = {
+    "2023": ([], {"functions": [FUNCTION], "function_call": {"name": "add"}}, True),
+    "2023, the second request": (OLD_TURN, {}, True),
+    "2023, after tools": (NEW_TURN, {"functions": [FUNCTION]}, True),
+    "today": ([], {"tools": [{"type": "function", "function": FUNCTION}], "tool_choice": "required"}, False),
+    "today, the second request": (NEW_TURN, {}, False),
+    "today, after functions": (OLD_TURN, {"tools": [{"type": "function", "function": FUNCTION}]}, False),
+    "both": ([], {"tools": [{"type": "function", "function": FUNCTION}], "functions": [FUNCTION]}, True),
+    "neither": ([], {}, False),
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("case", FORMS)
+async def test_an_upstream_is_asked_in_the_form_that_it_knows_and_its_client_answered_in_its_own(
+    case: str, stream: bool
+) -> None:
+    before, fields, is_old = FORMS[case]
+    messages = [ASKS, *[{"content": "5", **message} for message in before]]
+    for name, dialect in (("chat", OPENAI_CHAT), ("functions", OPENAI_FUNCTIONS)):
+
+        def api(body: JsonObject) -> Said:
+            if forms_of(body) - {"tools" if name == "chat" else "functions"}:  # noqa: B023  # asked within the loop
+                return Raw((b'{"error":{"message":"Unsupported parameter"}}',), status=400)
+            said = Reply.of(calls=[ToolCall("call_1", "add", {"a": 2, "b": 3})])
+            told = dialect.encoder().close(said) if body.get("stream") else dialect.encode_reply(said)  # noqa: B023
+            return Raw((told,))
+
+        with ChatServer(api) as chat:
+            place = ModelPlace(url=chat.url, model="model-1", key=KEY, dialect=dialect)
+            route = ModelRoute([ModelUpstream(name, place, timeout_s=5.0)])
+            async with gateway({"fast": route}) as (_, client, _):
+                asked = {"model": "fast", "messages": messages, "stream": stream, **fields}
+                answer = await client.post("/v1/chat/completions", json=asked)
+        assert answer.status_code == 200, answer.text
+        said = OPENAI_CHAT.decode(answer.content)
+        assert [(call.name, call.arguments) for call in said.calls] == [("add", {"a": 2, "b": 3})]
+        if case != "neither":
+            assert ('"function_call":' in answer.text) == is_old
 
 
 async def test_the_usage_of_a_chat_stream_is_asked_for_and_its_event_left_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import pytest
 
 from actum.core.call import ToolCall
 from actum.core.interfaces import Request
-from actum.core.message import Reply, ToolMessage, UserMessage
+from actum.core.json import JsonObject
+from actum.core.message import Message, Reply, ToolMessage, UserMessage
+from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT
+from actum.dialects.api.openai_chat.request import forms_of
 from actum.server.models.upstream import ModelRoute
-from tests.chat_server import ChatServer
+from tests.chat_server import ChatServer, Raw, Said
 from tests.peers import install
 from tests.server.models.desk import desk
 from tests.server.models.gateway import upstream
@@ -61,3 +65,47 @@ async def test_a_client_of_others_has_its_own_tools_beside_governed_ones_streams
             runs = await server.journal.runs(limit=None)
             assert [run.status for run in runs] == ["done"] * 8
             assert chat.requests[0].json["response_format"]
+
+
+def weather(messages: Sequence[Message]) -> str | Reply:
+    """Calls the function of the program, and tells what it knows."""
+    words = [message.text for message in messages if isinstance(message, UserMessage)]
+    results = [message.result for message in messages if isinstance(message, ToolMessage)]
+    if not results:
+        return Reply.of(calls=[ToolCall("call_9", "get_current_weather", {"location": "Boston", "unit": "celsius"})])
+    known = msgspec.json.decode(results[-1].text, type=dict[str, str])
+    return f"{known['location']} {known['temperature']}, {' '.join(words)}"
+
+
+def api_of_today(body: JsonObject) -> Said:
+    """An upstream that knows `tools` and refuses the form of 2023, as the newest models of the API do."""
+    said = msgspec.json.encode(body)
+    if forms_of(body) - {"tools"} or b'"function_call"' in said or b'"role":"function"' in said:
+        told = b'{"error":{"message":"Unsupported parameter: functions","type":"invalid_request_error"}}'
+        return Raw((told,), status=400)
+    return weather(OPENAI_CHAT.decode_request(said).messages)
+
+
+@pytest.mark.row("S9")
+async def test_the_sample_of_2023_runs_word_for_word_at_an_agent_and_at_a_model_that_is_passed_through() -> None:
+    python = install.py_bin("openai0", "python")
+    boston = "Boston 72, What's the weather like in Boston?"
+    with ChatServer(api_of_today) as chat:
+        routes = {"fast": ModelRoute([upstream(chat.url)])}
+        async with desk(lambda request: weather(request.messages), [add], passing=routes) as server:
+            for model in ("desk", "fast"):
+                process = await asyncio.create_subprocess_exec(
+                    *(python, CLIENTS / "openai_2023.py", f"{server.url}/v1", server.keys["ann"], model),
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                )
+                said, problems = await asyncio.wait_for(process.communicate(), 100)
+                assert process.returncode == 0, problems.decode()[-3_000:]
+                assert msgspec.json.decode(said) == [boston, *[f"{boston} And tomorrow?"] * 2], model
+            asked = server.model.requests
+            assert [len(request.messages) for request in asked] == [2, 4, 2, 5, 6]  # with the instructions
+            assert "tomorrow" not in "".join([each.result.text for each in said_by_tools(asked)])
+
+
+def said_by_tools(requests: Sequence[Request]) -> list[ToolMessage]:
+    return [message for request in requests for message in request.messages if isinstance(message, ToolMessage)]

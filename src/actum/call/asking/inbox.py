@@ -411,6 +411,7 @@ def answered(ask_id: str, answer: Answer, elapsed: float, *, is_shared: bool = T
         as_claimed=bool(claimed) and not is_shared,
         tenant=answer.tenant,
         roles=tuple(map(whole_text, answer.roles)),
+        said=tuple(answer.said),
     )
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...core.errors import ModelError, UsageError
+from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
+from ...dialects.api.openai_chat.request import forms_of
 from ...dialects.losses import Loss
 from ...dialects.transcode.one_field import with_field
 from ...dialects.transcode.transcode import transcode
 from .provider_tools import provider_tools
 from .request import ModelRequest
+from .surface import CHAT
 from .upstream import ModelUpstream
 
 
@@ -43,7 +46,7 @@ def outgoing(asked: ModelRequest, to: ModelUpstream, *, may_ask_usage: bool = Tr
     """
     surface, model = asked.surface, to.model(asked.model)
     asks_usage = asked.stream and may_ask_usage and to.place.dialect.name == "openai_chat" and not wants_usage(asked)
-    if to.takes(surface):
+    if to.takes(surface) and _is_in_form_of(asked, to):
         body = asked.body if surface.model_in == "address" else with_field(asked.body, ["model"], model, insert=True)
         asks_usage = asks_usage and surface.name == "chat"
         if asks_usage:
@@ -54,7 +57,10 @@ def outgoing(asked: ModelRequest, to: ModelUpstream, *, may_ask_usage: bool = Tr
     alien = provider_tools(surface.name, surface.vendor, asked.fields)
     if alien:
         raise UsageError(f"tools: this model is behind another API, which can not run {', '.join(alien[:10])}")
-    said = transcode(asked.body, surface.dialect, to.place.dialect, kind="request", model=model)
+    source = surface.dialect
+    if surface is CHAT and to.place.dialect.name == "openai_chat":
+        source = OPENAI_FUNCTIONS  # either form is read by either dialect, and the same to the same changes nothing
+    said = transcode(asked.body, source, to.place.dialect, kind="request", model=model)
     body = said.wire
     if asked.stream and to.place.dialect.name != "gemini_content":
         body = with_field(body, ["stream"], True, insert=True)
@@ -63,6 +69,13 @@ def outgoing(asked: ModelRequest, to: ModelUpstream, *, may_ask_usage: bool = Tr
     elif not asked.stream and b'"stream' in body:
         body = with_field(body, ["stream"], False)
     return Outgoing(body, "", asks_usage, tuple(loss for loss in said.lost if loss.where != "model"))
+
+
+def _is_in_form_of(asked: ModelRequest, to: ModelUpstream) -> bool:
+    """Whether a request speaks of tools only in the form that an upstream of Chat Completions knows."""
+    if asked.surface is not CHAT or (b"tool" not in asked.body and b"function" not in asked.body):
+        return True
+    return forms_of(asked.fields) <= {"functions" if to.place.dialect.name == "openai_functions" else "tools"}
 
 
 def wants_usage(asked: ModelRequest) -> bool:

@@ -18,6 +18,7 @@ from ...core.interfaces import Request
 from ...core.json import JsonObject
 from ...core.worker_thread import off_loop
 from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
+from ...dialects.api.openai_chat.request import is_of_2023
 from ...dialects.api.openai_fields import read_body
 from ...dialects.api.raw_json import NOT_DECODED
 from ...dialects.base import ApiDialect
@@ -82,7 +83,8 @@ class ModelRequest:
     @property
     def dialect(self) -> ApiDialect:
         """The dialect of the answer: a client that speaks Chat Completions as of 2023 is answered so."""
-        return OPENAI_FUNCTIONS if self.surface is CHAT and "functions" in self.fields else self.surface.dialect
+        is_old = self.surface is CHAT and b"function" in self.body and is_of_2023(self.fields)
+        return OPENAI_FUNCTIONS if is_old else self.surface.dialect
 
     @property
     def request(self) -> Request:

@@ -71,6 +71,34 @@ def decode_request(wire: bytes) -> Request:
     )
 
 
+def forms_of(body: JsonObject) -> set[str]:
+    """In which forms a request speaks of tools: `tools` is that of today, `functions` that of 2023."""
+    found: set[str] = set()
+    if body.get("tools") or body.get("tool_choice") is not None:
+        found.add("tools")
+    if body.get("functions") or body.get("function_call") is not None:
+        found.add("functions")
+    said = body.get("messages")
+    for message in said if isinstance(said, list) else ():
+        if not isinstance(message, dict):
+            continue
+        if message.get("tool_calls") or message.get("role") == "tool":
+            found.add("tools")
+        if message.get("function_call") or message.get("role") == "function":
+            found.add("functions")
+    return found
+
+
+def is_of_2023(body: JsonObject) -> bool:
+    """Whether a request is to be answered in the form of 2023: it offers functions, or speaks of no tools but those.
+
+    >>> is_of_2023({"messages": [{"role": "function", "name": "add", "content": "5"}]})
+    True
+    """
+    offers = body.get("functions") or body.get("function_call") is not None
+    return bool(offers) or forms_of(body) == {"functions"}
+
+
 def _stop(value: Json) -> tuple[str, ...]:
     if value is None:
         return ()

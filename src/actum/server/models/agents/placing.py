@@ -317,12 +317,18 @@ class Placing:
         if len(runs) > 1 or len(known) < len(refs):
             raise UnknownName("There are no such calls in one run: send the results of one answer at a time.")
         recorded = await self.own(known[0].run_id, who, "call")
-        texts = texts_of(turn)
-        given = {ref.ask_id: text for ref, text in zip(known, texts, strict=True)}
-        return self._answered(recorded, given, asked)
+        given = {ref.ask_id: message.result.text for ref, message in zip(known, turn.results, strict=True)}
+        return self._answered(recorded, given, turn, who, asked)
 
-    def _answered(self, recorded: Recorded, given: Mapping[str, str], asked: ModelRequest | None) -> GoOn | Join:
-        """Results for what a run asked its client.
+    def _answered(
+        self,
+        recorded: Recorded,
+        given: Mapping[str, str],
+        turn: AskedTurn,
+        who: Identity,
+        asked: ModelRequest | None,
+    ) -> GoOn | Join:
+        """Results for what a run asked its client, and what the user says beside them.
 
         Raises:
             UnknownName: the run did not ask for this.
@@ -336,6 +342,9 @@ class Placing:
             raise Refused(ModelError(f"{len(other)} of these calls have other results.", status=409), DO_NOT_RETRY)
         answers = {ask: Answer("answer", text) for ask, text in given.items() if ask in waiting}
         if answers:
+            said = tuple([own_words(word, who) for word in turn.words])
+            last = list(answers)[-1]
+            answers[last] = msgspec.structs.replace(answers[last], said=said)
             return GoOn(recorded, len(recorded.entries), answers)
         if not recorded.is_over and asked is not None and not is_repeat(asked):
             raise under_way()
@@ -356,10 +365,10 @@ class Placing:
             return None
         recorded, waiting = fitting[0]
         given: dict[str, str] = {}
-        for message, text in zip(turn.results, texts_of(turn), strict=True):
+        for message in turn.results:
             one = next(w for w in waiting if w.id not in given and w.call is not None and w.call.name == message.name)
-            given[one.id] = text
-        return self._answered(recorded, given, None)
+            given[one.id] = message.result.text
+        return self._answered(recorded, given, turn, who, None)
 
     async def _with_approvals(self, turn: AskedTurn, who: Identity) -> GoOn | Join:
         """A run goes on with what its client says of calls that wait for a person.
@@ -452,16 +461,6 @@ def words_of_turn(turn: AskedTurn, who: Identity) -> tuple[tuple[UserMessage, ..
         return tuple(words), UserMessage((TextPart(GO_ON),), "client")
     last = max(at for at, word in enumerate(turn.words) if isinstance(word, UserMessage))
     return (*words[:last], *words[last + 1 :]), words[last]
-
-
-def texts_of(turn: AskedTurn) -> list[str]:
-    """What a client says that its calls came to. Words that the user adds are told with the last result: a run that
-    waits for results takes nothing else."""
-    texts = [message.result.text for message in turn.results]
-    added = "\n".join(word.text for word in turn.words if word.text)
-    if added and texts:
-        texts[-1] = f"{texts[-1]}\n\n[The user adds:] {added}"
-    return texts
 
 
 def door_fields(asked: ModelRequest) -> JsonObject:

@@ -160,9 +160,11 @@ def _check(request: Request, fields: JsonObject) -> None:
     if isinstance(others, list) and others:
         kinds = sorted({str(tool.get("type") or next(iter(tool), "")) for tool in others if isinstance(tool, dict)})
         raise UsageError(f"tools: an agent has its own tools, and {', '.join(kinds)} is not run here")
-    choice = fields.get("tool_choice", fields.get("function_call"))
-    kind = choice.get("type") if isinstance(choice, dict) else choice
-    if kind not in (None, "auto"):
+    choice = fields.get("tool_choice")
+    if (request.tool_choice != "auto" and "toolConfig" not in fields) or fields.get("function_call") not in (
+        None,
+        "auto",
+    ):
         raise UsageError("tool_choice: the agent decides which tools are called: leave it out, or say auto")
     serial = isinstance(choice, dict) and choice.get("disable_parallel_tool_use") is True
     if serial or fields.get("parallel_tool_calls") is False:
@@ -171,7 +173,10 @@ def _check(request: Request, fields: JsonObject) -> None:
     modes = (
         gemini.get("functionCallingConfig", gemini.get("function_calling_config")) if isinstance(gemini, dict) else 0
     )
-    if isinstance(modes, dict) and modes.get("mode") not in (None, "AUTO", "MODE_UNSPECIFIED", "VALIDATED"):
+    is_among = isinstance(modes, dict) and (modes.get("allowedFunctionNames") or modes.get("allowed_function_names"))
+    if is_among or (
+        isinstance(modes, dict) and modes.get("mode") not in (None, "AUTO", "MODE_UNSPECIFIED", "VALIDATED")
+    ):
         raise UsageError("toolConfig: the agent decides which tools are called: leave it out, or say AUTO")
 
 
