@@ -59,6 +59,9 @@ def call(number: Id, name: str, params: Message) -> None:  # noqa: C901 - one li
         case "huge and nameless":
             sys.stdout.write('{"jsonrpc":"2.0","result":{"text":"' + "x" * 34_000_000 + f'"}},"id":{number}}}\n')
             sys.stdout.flush()
+        case "lines":
+            sys.stdout.buffer.write(bytes.fromhex(params["arguments"]["lines"]).replace(b"ID", str(number).encode()))
+            sys.stdout.flush()
         case "die":
             sys.stderr.write("I am dying of it\n")
             sys.stderr.flush()

@@ -8,6 +8,7 @@ ensures.
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +135,11 @@ def same(left: Json, right: Json) -> bool:
     (True, False, False)
     """
     return _sorted.encode(left) == _sorted.encode(right)
+
+
+def finite(value: float) -> float | str:
+    """A number that JSON can hold, or the name of one that JSON can't hold: `NaN`, `Infinity` or `-Infinity`."""
+    return value if math.isfinite(value) else json.dumps(value)
 
 
 def whole_text(text: str) -> str:

@@ -8,7 +8,6 @@ kin by their names, any other thing by its class, such as `[a Lock: JSON can't h
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import PurePath
@@ -20,7 +19,7 @@ from msgspec import Struct
 from .attachment import File
 from .call import Problem, TextPart, ToolResult
 from .errors import InvalidResult, tell_problem
-from .json import DEPTH_MAX, Json, JsonObject, dumps, whole_text
+from .json import DEPTH_MAX, Json, JsonObject, dumps, finite, whole_text
 
 
 def to_json(value: object) -> Json:
@@ -153,8 +152,8 @@ def _finite(value: Json, levels: int = DEPTH_MAX) -> Json:
     match value:
         case str():
             return whole_text(value)
-        case float() if not math.isfinite(value):
-            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case float():
+            return finite(value)
         case list() | tuple() | dict() if value and not levels:
             return f"[nested deeper than {DEPTH_MAX} levels]"
         case list() | tuple():

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ..core.json import Json, whole_text
+from ..core.json import Json, finite, whole_text
 
 _SEQUENCES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]"
 """What a terminal takes as an order: CSI, OSC and the short ones of ECMA-48."""
@@ -82,10 +82,12 @@ def _is_chosen(text: str) -> bool:
 
 
 def plain_json(value: Json) -> Json:
-    """A value in which every text is plain, keys included."""
+    """A value in which every text is plain, keys included. `NaN`, which some servers write, becomes a text."""
     match value:
         case str():
             return plain(value)
+        case float():
+            return finite(value)
         case list():
             return [plain_json(item) for item in value]
         case dict():

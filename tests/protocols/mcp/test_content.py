@@ -65,6 +65,11 @@ def test_a_damaged_picture_is_said_to_be_one() -> None:
     assert part == TextPart("[image that can not be read: what came is no base64]")
 
 
+def test_a_number_that_is_none_is_told_by_its_name() -> None:
+    raw: JsonObject = {"structuredContent": {"mean": float("nan"), "most": [1.5, float("inf")]}}
+    assert result_of("1", raw).structured == {"mean": "NaN", "most": [1.5, "Infinity"]}
+
+
 @pytest.mark.parametrize("value", [None, 5, "five", [1, 2], {"a": {"b": None}}, False])
 def test_a_structured_value_is_any_json(value: Json) -> None:
     assert result_of("1", {"content": [], "structuredContent": value}).structured == value

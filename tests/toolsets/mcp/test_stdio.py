@@ -22,7 +22,8 @@ from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpServer
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
-from actum.toolsets.mcp.stdio import LineCutter, messages, process
+from actum.toolsets.mcp.line import messages
+from actum.toolsets.mcp.stdio import LineCutter, process
 
 
 def odd(*words: str, **settings: object) -> McpServer:
@@ -85,11 +86,66 @@ def test_any_json_is_messages_or_a_clear_refusal(value: object) -> None:
     assert problem in ("", "no JSON", "no message")
 
 
-def test_a_malformed_answer_is_an_error_for_its_request() -> None:
-    (answer,) = messages(b'{"jsonrpc": "2.0", "id": "a", "result": null}')
+ANSWER = b'{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"WORDS"}]}}'
+GOOD = b"\n" + ANSWER.replace(b"WORDS", b"good") + b"\n"
 
-    assert isinstance(answer, JSONRPCError)
-    assert answer.id == "a"
+
+LINES: list[tuple[bytes, str | type[Exception]]] = [
+    (ANSWER.replace(b"WORDS", rb"a\ud83d"), "a\ufffd"),
+    (ANSWER.replace(b"WORDS", b"caf\xe9"), "caf\ufffd"),
+    (ANSWER.replace(b"WORDS", rb"\udc00\u00e9 \ud83d\ude00"), "\ufffdé 😀"),
+    (b"\xef\xbb\xbf" + ANSWER.replace(b"WORDS", b"marked"), "marked"),
+    (ANSWER.replace(b"ID", b'"ID"').replace(b"WORDS", b"quoted"), "quoted"),
+    (ANSWER.replace(b"ID", b"ID.0").replace(b"WORDS", b"float"), "float"),
+    (b'[{"jsonrpc":"2.0"},' + ANSWER.replace(b"WORDS", b"batch") + b"]", "batch"),
+    (b'{"jsonrpc":"2.0","id":ID,"result":{"content":[', InvalidResult),
+    (b'{"jsonrpc":"2.0","result":{"content":[{"id":99', InvalidResult),
+    (b'{"jsonrpc":"2.0","result":{"content":[{"id":99, oops}]},"id":ID}', InvalidResult),
+    (b'{"jsonrpc":"2.0","id":ID}', InvalidResult),
+    (b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}', McpError),
+    (b'{"level":"error","id":ID,"error":"disk slow"}' + GOOD, "good"),
+    (b'{"level":"info","sent":{"jsonrpc":"2.0","id":ID,"result":[]}}' + GOOD, "good"),
+    (b'{"level":"info", id: ID, jsonrpc result' + GOOD, "good"),
+    (b'I: {"jsonrpc":"2.0","result":{}' + GOOD, "good"),
+    (b"caf\xe9 {\n\xff\n[1]\nnull" + GOOD, "good"),
+    (b"\xef\xbb\xbf\n" + GOOD, "good"),
+]
+
+
+async def test_a_damaged_line_is_mended_or_told_at_once_and_a_log_disturbs_nobody() -> None:
+    async with McpConnection(odd("modern")) as connection:
+        for lines, expected in LINES:
+            try:
+                found: object = said(await called(connection, "lines", lines=(lines + b"\n").hex()))
+            except (CallTimeout, InvalidResult, McpError) as error:
+                found = type(error)
+            assert found == expected, lines
+        assert connection.health.restarts == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "ended"),
+    [
+        (b'{"jsonrpc": "2.0", "id": 7, "result": null}', [7]),
+        (b'{"jsonrpc": "2.0", "id": 7, "result": {"a": ', [7]),
+        (b'{"result": {"id": 8, "a": "\\"id\\": 8"}, "id": 7, oops', [7]),
+        (b'{"jsonrpc": "2.0", "error": {"id": 8, "a": ', [7, 8]),
+        (b'{"jsonrpc": "2.0", "result": {"id": 8}}', [7, 8]),
+        (b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {', None),
+        (b'[{"jsonrpc": "2.0", "result": {"id": 8, ', None),
+        (b'{"id": 7, "a": ', None),
+    ],
+)
+def test_of_the_requests_that_wait_only_those_end_that_the_line_may_answer(
+    line: bytes, ended: list[int] | None
+) -> None:
+    if ended is None:
+        with pytest.raises(ValueError, match="no "):
+            messages(line, (7, 8))
+        return
+    answers = messages(line, (7, 8))
+    assert all(isinstance(answer, JSONRPCError) for answer in answers)
+    assert [answer.id for answer in answers if isinstance(answer, JSONRPCError)] == ended
 
 
 async def test_an_answer_that_is_no_object_is_told_at_once() -> None:
@@ -121,13 +177,13 @@ async def test_a_message_that_is_too_long_fails_its_request_alone() -> None:
         assert connection.health.restarts == 0
 
 
-async def test_a_message_too_long_to_tell_whose_it_is_ends_the_connection() -> None:
+async def test_a_message_too_long_to_tell_whose_it_is_is_told_to_all_that_wait() -> None:
     async with McpConnection(odd()) as connection:
-        with pytest.raises(CallTimeout, match="lost"):
+        with pytest.raises(InvalidResult, match="too long"):
             await called(connection, "huge and nameless")
 
         assert said(await called(connection, "echo"))
-        assert connection.health.restarts == 1
+        assert connection.health.restarts == 0
 
 
 async def test_an_error_of_the_servers_own_keeps_its_words_without_what_nobody_sees() -> None:

@@ -2,7 +2,8 @@
 
 The SDK's own way of doing this reads lines of any length, leaves a request whose answer is malformed without any, and
 leaves what the server itself started running when the server ends in time. Here a line is bounded, a malformed answer
-is an error for the request that it names, and everything that the server started is ended (`transport/process.py`).
+is an error for whom it may be meant (`line.py`), and everything that the server started is ended
+(`transport/process.py`).
 
 Source: Model Context Protocol, transports, stdio, and lifecycle, shutdown.
 """
@@ -10,16 +11,15 @@ Source: Model Context Protocol, transports, stdio, and lifecycle, shutdown.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
-import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
-from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from ...core.errors import UsageError
 from ...protocols.mcp.config import McpServer
@@ -29,6 +29,7 @@ from ...transport.egress import Egress
 from ...transport.process import CHUNK, ENDING, LEFT_S, Child, Ending, start_child
 from .install.package import check_installed
 from .jail import OpenedOutside, jail_of, program_of, unfit_for_jail
+from .line import messages
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -41,8 +42,8 @@ PASSED_ON = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER
 """What a local server finds of our environment, with all of `LC_*`; the rest is not its business."""
 
 Note: TypeAlias = Callable[[str], None]
-
-_ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{0,128}")')
+Waiting: TypeAlias = dict[int | str, None]
+"""The requests that were sent and have no answer, the oldest first."""
 
 
 @asynccontextmanager
@@ -71,8 +72,9 @@ async def process(
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
         async with incoming, outgoing, anyio.create_task_group() as group:
-            group.start_soon(_read, child, heard, note)
-            group.start_soon(_write, child, said, heard)
+            waiting: Waiting = {}
+            group.start_soon(_read, child, heard, note, waiting)
+            group.start_soon(_write, child, said, heard, waiting)
             group.start_soon(_overhear, child, note)
             group.start_soon(_watch, child, heard)
             try:
@@ -163,43 +165,12 @@ class LineCutter:
         self._size += len(piece)
 
 
-def messages(line: bytes, *, is_whole: bool = True) -> list[JSONRPCMessage]:
-    """What a line says. An answer that is none becomes an error for the request that it names.
-
-    Raises:
-        ValueError: it says nothing that anybody waits for.
-
-    >>> messages(b'{"jsonrpc": "2.0", "id": 3, "result": [1]}')[0].id
-    3
-    """
-    if not is_whole:
-        found = _ID.search(line[:512])
-        if found is None:
-            raise ValueError("a message that is too long")
-        return [_malformed(msgspec.json.decode(found.group(1)), "too long")]
-    try:
-        return [jsonrpc_message_adapter.validate_json(line, by_name=False)]
-    except ValueError:
-        pass
-    try:
-        value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        raise ValueError("no JSON") from None
-    if isinstance(value, list):  # a batch, as 2025-03-26 has it
-        return [message for item in value for message in messages(msgspec.json.encode(item))]
-    if isinstance(value, dict) and "method" not in value and isinstance(value.get("id"), int | str):
-        return [_malformed(value["id"], "malformed")]
-    raise ValueError("no message")
-
-
-def _malformed(request: int | str, how: str) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=PARSE_ERROR, message=how))
-
-
 # The three pipes ------------------------------------------------------------------------------------------------------
 
 
-async def _read(child: Child, heard: MemoryObjectSendStream[SessionMessage | Exception], note: Note) -> None:
+async def _read(
+    child: Child, heard: MemoryObjectSendStream[SessionMessage | Exception], note: Note, waiting: Waiting
+) -> None:
     lines = LineCutter(MESSAGE_BYTES_MAX)
     async with heard:
         while data := await child.stdout.read(CHUNK):
@@ -207,14 +178,14 @@ async def _read(child: Child, heard: MemoryObjectSendStream[SessionMessage | Exc
                 if not line.strip():
                     continue
                 try:
-                    said = messages(line, is_whole=is_whole)
+                    said = messages(line, tuple(waiting), is_whole=is_whole)
                 except ValueError as error:
                     note(f"(not in the protocol: {error}) {_text(line)}")
-                    if not is_whole:
-                        return  # nobody knows who waits for it: all that wait hear that the connection is over
                     continue
                 with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
                     for message in said:
+                        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+                            waiting.pop(coerce_request_id(message.id), None)
                         await heard.send(SessionMessage(message))
 
 
@@ -222,10 +193,18 @@ async def _write(
     child: Child,
     said: MemoryObjectReceiveStream[SessionMessage],
     heard: MemoryObjectSendStream[SessionMessage | Exception],
+    waiting: Waiting,
 ) -> None:
     try:
         async with said:
             async for each in said:
+                match each.message:
+                    case JSONRPCRequest(id=request):
+                        waiting[coerce_request_id(request)] = None
+                    case JSONRPCNotification(method="notifications/cancelled", params=dict(params)):
+                        waiting.pop(coerce_request_id(params.get("requestId", "")), None)
+                    case _:
+                        pass
                 line = each.message.model_dump_json(by_alias=True, exclude_unset=True)
                 child.stdin.write(line.encode("utf-8", "replace") + b"\n")
                 await child.stdin.drain()
