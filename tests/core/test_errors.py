@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import msgspec
 import pytest
 
 from actum.core.call import Failure, Problem
-from actum.core.errors import CODES, CallError, InvalidArguments, Retry
+from actum.core.errors import CODES, CallError, InvalidArguments, ModelError, Retry, UsageError
+from actum.toolsets.mcp.error import McpError
 
 pytestmark = pytest.mark.row("C2")
 
@@ -43,6 +46,18 @@ def test_every_kind_comes_back_from_the_journal_as_it_was(code: str) -> None:
     failure = error.failure()
     assert msgspec.json.decode(msgspec.json.encode(failure), type=Failure) == failure
     assert (failure.code, failure.effect) == (code, FACTS[code][0])
+
+
+def test_a_copy_has_the_facts_of_its_error_whatever_its_class_is_made_of() -> None:
+    for error in (
+        InvalidArguments([Problem("a", "type", "integer")]),
+        McpError(-32603, "no such table", {"a": 1}),
+        ModelError("no", status=503),
+        UsageError("there is no agent {name!r}", name="crm"),
+        *(kind("why", reference="r") for kind in CODES.values() if kind is not InvalidArguments),
+    ):
+        other = copy.copy(error)
+        assert (type(other), other.args, vars(other)) == (type(error), error.args, vars(error))
 
 
 def test_wrong_arguments_are_told_line_by_line_and_missing_ones_are_to_be_asked_for() -> None:

@@ -56,6 +56,17 @@ class ActumError(Exception):
         self.sentence = as_sentence(message, values)
         super().__init__(str(self.sentence))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy has the facts of this error, whatever its class is made of."""
+        return _remade, (type(self), self.args, self.__dict__)
+
+
+def _remade(kind: type[ActumError], args: tuple[object, ...], facts: dict[str, object]) -> ActumError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(facts)
+    return error
+
 
 class UsageError(ActumError, ValueError):
     """The program that uses actum asked for something that can not be. The message says what to do instead."""

@@ -20,6 +20,7 @@ from actum.core.json import JsonObject
 from actum.sandbox.linux import landlock_abi
 from tests.patience import HANGS_S
 from tests.toolsets.mcp.package_index import wheel
+from tests.toolsets.shifty_server import ADD, SHIFTY, Shifty
 
 from ..conftest import Run
 from ..person import Person
@@ -373,6 +374,23 @@ def test_a_server_that_ends_at_once_costs_its_own_tools_and_says_what_it_wrote(r
     failed = run("mcp", "test", "gone", "--yes")
     assert (failed.exit_code, "no licence" in failed.stderr) == (1, True)
     assert run("tools", "list").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("pages", "exit_code", "said"),
+    [
+        ({"first": {"error": {"code": -32603, "message": "no such table"}}}, 1, "no such table"),
+        ({"first": {"result": {"tools": [ADD], "nextCursor": "x"}}}, 0, "do not end"),
+    ],
+)
+def test_why_a_list_is_not_whole_is_told_in_the_words_of_the_server(
+    run: Run, tmp_path: Path, pages: JsonObject, exit_code: int, said: str
+) -> None:
+    Shifty(tmp_path).tell(lists={"tools/list": pages})
+    run("mcp", "add", "shifty", "--no-jail", "--", sys.executable, str(SHIFTY), str(tmp_path))
+    tested = run("mcp", "test", "shifty", "--yes")
+    assert tested.exit_code == exit_code
+    assert said in " ".join((tested.stdout + tested.stderr).split())
 
 
 def test_a_person_looks_and_agrees(person: Callable[..., Person], run: Run, server: Path) -> None:

@@ -101,7 +101,7 @@ async def test_a_next_page_at_another_path_is_told_as_the_call_that_asks_for_it(
 
 
 async def test_where_the_next_page_begins_is_told_by_the_parameter_that_takes_it() -> None:
-    async def told(body: JsonObject, *parameters: str) -> str:
+    async def told(body: JsonObject, *parameters: str, given: JsonObject | None = None) -> str:
         queries: list[Json] = [{"name": name, "in": "query", "schema": {}} for name in parameters]
         document: JsonObject = {
             "openapi": "3.1.0",
@@ -110,9 +110,9 @@ async def test_where_the_next_page_begins_is_told_by_the_parameter_that_takes_it
         async with wire_server(lambda head, sent: said(dumps(body).encode(), "200 OK", JSON)) as server:
             here = f"http://127.0.0.1:{server.port}"
             toolset = ApiToolset(ApiSetup(name="a", api=read_api(document), server=here, origins=(here,)).approving())
-            result = await toolset.execute(ToolCall("1", "list_a", {}), context("list_a"))
+            result = await toolset.execute(ToolCall("1", "list_a", given or {}), context("list_a"))
             await toolset.aclose()
-        return result.text.partition("same arguments and ")[2]
+        return result.text.partition("same arguments and ")[2] or result.text.partition("}\n")[2]
 
     assert await told({"next_cursor": "abc=="}, "cursor") == '{"cursor":"abc=="}.'
     assert await told({"items": [], "nextPageToken": "t\u200b1"}, "limit", "pageToken") == '{"pageToken":"t1"}.'
@@ -132,15 +132,21 @@ async def test_where_the_next_page_begins_is_told_by_the_parameter_that_takes_it
     for body in unusable:
         assert await told(body, "cursor", "page") == "", body
     assert await told({"next_cursor": "x"}, "filter") == ""
+    for again in ("x", 3):
+        assert "Do not ask for it again" in await told({"next_page": again}, "page", given={"page": again}), again
 
 
 async def test_a_next_page_of_an_endpoint_is_told_by_the_arguments_of_its_tool() -> None:
     answer = said(dumps({"next": "?q=a&p=2", "items": [1]}).encode(), "200 OK", JSON)
     async with wire_server(lambda head, body: answer) as server:
-        for query, told in (("p={number:integer}", '{"number":"2"}'), ("p=1{number}", "There are more results.")):
+        for query, told in (
+            ("p={number:integer}", '{"number":"2"}'),
+            ("p=1{number}", "There are more results."),
+            ("p=2{number}", "this page as the next one again"),
+        ):
             url = f"http://127.0.0.1:{server.port}/find?q={{word}}&{query}"
             toolset = ApiToolset(setup_of(EndpointTemplate(name="find", url=url)))
-            arguments: JsonObject = {"word": "a", "number": 1}
+            arguments: JsonObject = {"word": "a", "number": "" if "2{" in query else 1}
             result = await toolset.execute(ToolCall("1", "find", arguments), context("find", arguments))
             await toolset.aclose()
             assert told in result.text, query

@@ -187,10 +187,15 @@ async def test_pages_are_walked_and_an_empty_one_is_not_the_end() -> None:
     assert tools == [{"name": "one", "inputSchema": {}, "extra": 1}, {"name": "two"}]
 
 
-async def test_pages_that_go_in_a_circle_are_an_error() -> None:
+async def test_of_pages_that_go_in_a_circle_each_thing_is_listed_once_where_the_fault_is_heard() -> None:
+    faults: list[object] = []
     async with McpConnection(odd("circle")) as connection:
         with pytest.raises(McpError, match="do not end"):
             await connection.list_all("tools/list")
+        tools = await connection.list_all("tools/list", note=faults.append)
+
+    assert [tool["name"] for tool in tools] == ["one", "two"]
+    assert "do not end" in str(faults)
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])

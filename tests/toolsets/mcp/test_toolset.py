@@ -14,7 +14,7 @@ import pytest
 
 from actum import Agent, Context, ToolCall
 from actum.core.call import TextPart, ToolResult
-from actum.core.errors import PermissionDenied, UnknownName, UsageError
+from actum.core.errors import CallError, PermissionDenied, UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Answer
 from actum.core.json import Json, JsonObject
@@ -124,6 +124,61 @@ async def test_one_malformed_tool_costs_itself_and_not_the_list(shifty: Shifty, 
         ("twice", "duplicate"),
     ]
     assert all(each.reason for each in toolset.quarantined)
+
+
+ERROR: JsonObject = {"error": {"code": -32603, "message": "no such table"}}
+
+
+def page(*names: str, cursor: Json = None, field: str = "tools") -> JsonObject:
+    items: list[Json] = [{**ADD, "name": name, "uri": f"note://{name}"} for name in names]
+    return {"result": {field: items, **({} if cursor is None else {"nextCursor": cursor})}}
+
+
+@pytest.mark.parametrize(
+    ("pages", "listed", "fault"),
+    [
+        ({"first": page("a", cursor="")}, ["shifty_a"], ""),
+        ({"first": page("a", cursor="x"), "x": page("b", cursor="x")}, ["shifty_a", "shifty_b"], "do not end"),
+        ({"first": page("a", cursor="x"), "x": page("b", cursor="")}, ["shifty_a", "shifty_b"], ""),
+        ({"first": page("a", "b", cursor="x")}, ["shifty_a", "shifty_b"], "do not end"),
+        ({"first": page("a", cursor="x"), "x": ERROR}, ["shifty_a"], "no such table"),
+        ({"first": page("a", cursor="x"), "x": {"result": []}}, ["shifty_a"], "malformed"),
+    ],
+    ids=["empty", "repeats", "empty later", "cursor ignored", "error on a page", "no page"],
+)
+async def test_what_was_listed_is_used_and_the_fault_is_told_once(
+    shifty: Shifty, opened: Open, caplog: pytest.LogCaptureFixture, pages: JsonObject, listed: list[str], fault: str
+) -> None:
+    shifty.tell(lists={"tools/list": pages}, answers={})
+    toolset = opened()
+    assert await names(toolset) == listed
+    assert (await call(toolset, "shifty_a")).text == "a was called"
+    told = [record.getMessage() for record in caplog.records if "was listed is used" in record.getMessage()]
+    assert len(told) == bool(fault), told
+    assert fault in "".join(toolset.faults)
+    assert fault in toolset.problem
+
+
+@pytest.mark.parametrize("code", [-32603, -32601, 7])
+async def test_a_server_that_refuses_to_list_its_tools_is_told_at_once_in_its_own_words(
+    shifty: Shifty, opened: Open, code: int
+) -> None:
+    shifty.tell(lists={"tools/list": {"first": {"error": {"code": code, "message": "no such table"}}}})
+    toolset = opened()
+    with pytest.raises(CallError, match="no such table"):
+        await toolset.list_tools()
+    assert "no such table" in toolset.health.problem
+
+
+async def test_of_a_server_that_refuses_one_list_the_others_are_used(shifty: Shifty, opened: Open) -> None:
+    note: JsonObject = {"uri": "note://a", "name": "a"}
+    shifty.tell(lists={"tools/list": {"first": ERROR}, "resources/list": {"first": ERROR}}, resources=[note])
+    toolset = opened()
+    assert await names(toolset) == ["shifty_list_resources", "shifty_read_resource"]
+    assert [each.uri for each in await toolset.resources()] == ["note://{name}{?v}"]
+    assert "no such table" in " ".join(toolset.faults)
+    shifty.tell(lists={"resources/list": {"first": page("a", cursor="x", field="resources"), "x": ERROR}})
+    assert [each.uri for each in await toolset.resources()] == ["note://a", "note://{name}{?v}"]
 
 
 async def test_large_schemas_of_a_server_leave_the_loop_to_others(shifty: Shifty, opened: Open) -> None:

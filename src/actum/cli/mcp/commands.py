@@ -443,7 +443,7 @@ async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
                 {"name": usable.name, "here": usable.tool.name, "effects": effects(usable.tool)}
                 for usable in listing.usable.values()
             ],
-            "faults": [f"{shown(each.name)}: {each.reason}" for each in listing.quarantined],
+            "faults": [*toolset.faults, *(f"{shown(each.name)}: {each.reason}" for each in listing.quarantined)],
         }
     except ActumError as error:
         told["problem"] = toolset.health.problem or str(error)

@@ -35,6 +35,8 @@ NOTED = ("etag", "last-modified", "content-length", "content-type", "allow")
 
 HIDING = "The API answered with a text that holds a credential in another character set; the text is not handed on."
 
+AGAIN = "The API names this page as the next one again. Do not ask for it again: the rest can not be had in this way."
+
 _SHORT = range(1, WORDS_CHARS_MAX)
 """What is longer is left out whole: to cut it could leave the beginning of a secret that is then not found."""
 _NEXT = re.compile(r"<([^<>]*)>([^<>]*)")
@@ -295,7 +297,7 @@ def _next_in_body(value: Json, url: str, asked: AskedOperation) -> list[str]:
     """The next page, where the body has its address in a field `next`, or says where it begins."""
     if not isinstance(value, dict):
         return []
-    if cursor := _cursor_in(value, asked):
+    if cursor := _cursor_in(value, url, asked):
         return cursor
     links = value.get("links") or value.get("_links")
     found = value.get("next") or (links.get("next") if isinstance(links, dict) else None)
@@ -304,9 +306,10 @@ def _next_in_body(value: Json, url: str, asked: AskedOperation) -> list[str]:
     return _page(found, url, asked) if isinstance(found, str) and found else []
 
 
-def _cursor_in(body: JsonObject, asked: AskedOperation) -> list[str]:
+def _cursor_in(body: JsonObject, url: str, asked: AskedOperation) -> list[str]:
     """How the next page is asked for, where a field such as `next_cursor` fits a query parameter of the operation."""
     takes = {_letters(parameter): argument for parameter, argument in asked.query.items()}
+    here = {asked.query.get(parameter): value for parameter, value in parse_qsl(urlsplit(url).query)}
     for holder in (body, *(body.get(name) for name in _PAGE_HOLDERS)):
         if not isinstance(holder, dict):
             continue
@@ -315,6 +318,8 @@ def _cursor_in(body: JsonObject, asked: AskedOperation) -> list[str]:
         for name, value in holder.items():
             argument = next((takes[each] for each in _CURSORS.get(_letters(name), ()) if each in takes), "")
             if argument and _is_cursor(value):
+                if here.get(argument) == str(value):
+                    return [AGAIN]
                 told, tool = _shown({argument: value}), asked.operation.tool.name
                 return [f"There are more results: call {tool} again with the same arguments and {told}."]
     return []
@@ -338,6 +343,8 @@ def _page(link: str, url: str, asked: AskedOperation) -> list[str]:
         return ["There are more results, at another server; the link is not followed."]
     here, there = urlsplit(url), urlsplit(address)
     before = parse_qsl(here.query)
+    if there.path == here.path and sorted(parse_qsl(there.query)) == sorted(before):
+        return [AGAIN]
     after = [pair for pair in parse_qsl(there.query) if pair not in before]
     if (
         there.path == here.path

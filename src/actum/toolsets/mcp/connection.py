@@ -237,20 +237,34 @@ class McpConnection:
 
         return await self._in_time(method, caller, holder, send)
 
-    async def list_all(self, method: str, *, caller: Caller = NOBODY, holder: Holder | None = None) -> list[JsonObject]:
+    async def list_all(
+        self,
+        method: str,
+        *,
+        caller: Caller = NOBODY,
+        holder: Holder | None = None,
+        note: Callable[[CallError | None], None] | None = None,
+    ) -> list[JsonObject]:
         """All that a list holds, page by page.
 
         Args:
             method: `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`.
+            note: is told why the list is not whole, and None where it is; left out, what was listed is not returned
+                then.
 
         Raises:
-            McpError: the server refuses, or its pages do not end.
+            CallError: the server refuses the first page; or any, or its pages do not end, where nothing is noted.
         """
 
         async def send(params: JsonObject) -> JsonObject:
             return await self.request(method, params, caller=caller, holder=holder)
 
-        return (await all_pages(method, send))[0]
+        listed = await all_pages(method, send)
+        if note is not None:
+            note(listed.fault)
+        elif listed.fault is not None:
+            raise listed.fault
+        return listed.items
 
     async def notify(
         self, method: str, params: JsonObject, *, caller: Caller = NOBODY, holder: Holder | None = None

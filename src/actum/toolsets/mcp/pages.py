@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from ...core.json import JsonObject
+from msgspec import Struct
+
+from ...core.errors import CallError, InvalidResult
+from ...core.json import JsonObject, dumps
 from .error import INVALID_REQUEST, McpError
 
 PAGES_MAX = 200
@@ -12,33 +15,55 @@ ITEMS_MAX = 10_000
 TTL_MS_MAX = 1e12
 
 
-async def all_pages(
-    method: str, send: Callable[[JsonObject], Awaitable[JsonObject]]
-) -> tuple[list[JsonObject], float | None]:
-    """All that a list holds, and for how many seconds it holds, where the server tells.
+class Listed(Struct, frozen=True):
+    """What a server lists, as far as it could be had.
+
+    Attributes:
+        items: what was listed.
+        holds_s: seconds for which the list holds, where the server tells.
+        fault: why the rest could not be had; None where this is all.
+    """
+
+    items: list[JsonObject]
+    holds_s: float | None = None
+    fault: CallError | None = None
+
+
+async def all_pages(method: str, send: Callable[[JsonObject], Awaitable[JsonObject]]) -> Listed:
+    """All that a list holds, or what it held before a page of it failed. An empty cursor is the end.
 
     Args:
         method: `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`.
         send: asks for a page with these parameters.
 
     Raises:
-        McpError: the server refuses, or its pages do not end.
+        McpError, InvalidResult: the server refuses the first page, or the page can't be read.
     """
     field = {"resources/templates/list": "resourceTemplates"}.get(method, method.partition("/")[0])
     items: list[JsonObject] = []
     seen: set[str] = set()
     ttls: list[float] = []
     params: JsonObject = {}
-    for _ in range(PAGES_MAX):
-        page = await send(params)
+    fault: CallError | None = None
+    while True:
+        try:
+            page = await send(params)
+        except (McpError, InvalidResult) as error:
+            if not seen:
+                raise
+            fault = error
+            break
         found, ttl_ms, cursor = page.get(field), page.get("ttlMs"), page.get("nextCursor")
         items += [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
         if isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool):
             ttls.append(max(0.0, min(TTL_MS_MAX, ttl_ms)) / 1000)
-        if not isinstance(cursor, str):
-            return items, min(ttls, default=None)
-        if cursor in seen or len(items) > ITEMS_MAX:
-            raise McpError(INVALID_REQUEST, f"the pages of {method} do not end")
+        if not isinstance(cursor, str) or not cursor:
+            break
+        if cursor in seen or len(items) > ITEMS_MAX or len(seen) + 1 == PAGES_MAX:
+            # What such a server lists again and again is one thing.
+            items = list({dumps(item): item for item in items}.values())[:ITEMS_MAX]
+            fault = McpError(INVALID_REQUEST, f"the pages of {method} do not end")
+            break
         seen.add(cursor)
         params = {"cursor": cursor}
-    raise McpError(INVALID_REQUEST, f"{method} has more than {PAGES_MAX} pages")
+    return Listed(items, min(ttls, default=None), fault)

@@ -20,6 +20,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
 import msgspec
@@ -79,7 +80,7 @@ from .listing import (
     Usable,
     sort_out,
 )
-from .pages import all_pages
+from .pages import Listed, all_pages
 from .resources import ResourceTools
 from .room import Room
 from .session import (
@@ -186,6 +187,7 @@ class McpToolset:
         self._resources: ResourceTools | None = None
         self._generation = 0
         self._offered: JsonObject = {}
+        self._faults: dict[str, str] = {}
         self._is_met = False
         self._is_listed = False
         self._is_stale = False
@@ -229,6 +231,8 @@ class McpToolset:
             return str(self._failure)
         if self._listing is None and self._looking is not None:
             return "It has not told its tools yet; its tools are taken in when it has."
+        if self._faults:
+            return " ".join(self._faults.values())
         return self.health.problem if self.health.state == "resting" else ""
 
     async def list_tools(self) -> Sequence[Tool]:
@@ -291,8 +295,10 @@ class McpToolset:
     async def _look_once(self) -> None:
         try:
             await self._look()
-        except ActumError as error:
-            self._failure = error
+        except Exception as bug:  # whoever waits for the tools hears of it
+            log.debug("MCP server %s", self.server.name, exc_info=bug)
+            unknown = f"The MCP server {self.server.name!r} can not be looked at: {type(bug).__name__}."
+            self._failure = error = bug if isinstance(bug, ActumError) else Unavailable(unknown)
             pause = self._connection.rests_s if self._connection is not None else 0.0
             self._retry_at = self._clock.now() + max(RETRY_S, pause)
             if self._listing is None and self._connection is not None:  # it was not closed meanwhile
@@ -475,6 +481,11 @@ class McpToolset:
     # What is approved -------------------------------------------------------------------------------------------------
 
     @property
+    def faults(self) -> Sequence[str]:
+        """Why lists of the server are not whole, in its own words; a sentence for each list."""
+        return tuple(self._faults.values())
+
+    @property
     def quarantined(self) -> Sequence[Quarantined]:
         """The tools that may not be used, each with the reason."""
         return self._listing.quarantined if self._listing is not None else ()
@@ -538,8 +549,22 @@ class McpToolset:
         return await self._resources_of(NOBODY)
 
     async def _resources_of(self, caller: Caller) -> list[ResourceOffer]:
-        listed = await self._all("resources/list", caller)
-        return resources_of([*listed, *await self._all("resources/templates/list", caller)])
+        """What can be read, and templates, as far as the server lists any of both.
+
+        Raises:
+            McpError: it refuses both lists.
+        """
+        listed: list[JsonObject] = []
+        refused: list[McpError] = []
+        for method in ("resources/list", "resources/templates/list"):
+            try:
+                listed += await self._all(method, caller)
+            except McpError as error:
+                refused.append(error)
+                self._note_fault(method, error)
+        if len(refused) == 2:
+            raise refused[0]
+        return resources_of(listed)
 
     async def read(self, uri: str) -> tuple[Part, ...]:
         """A resource as parts, for a `UserMessage`.
@@ -601,8 +626,18 @@ class McpToolset:
     async def _all(self, method: str, caller: Caller = NOBODY) -> list[JsonObject]:
         await self._look(caller=caller)
         with _if_it_does_that() as found:
-            found.extend(await self.connection.list_all(method, caller=caller, holder=_holder_of(caller)))
+            note = partial(self._note_fault, method)
+            found.extend(await self.connection.list_all(method, caller=caller, holder=_holder_of(caller), note=note))
         return found
+
+    def _note_fault(self, method: str, fault: CallError | None) -> None:
+        """Keep why a list could not be had whole, and log it once."""
+        told = "" if fault is None else f"{method}: {fault}"
+        if told and self._faults.get(method) != told:
+            log.warning("MCP server %s: %s What was listed is used.", self.server.name, told)
+        self._faults = {name: words for name, words in self._faults.items() if name != method}
+        if told:
+            self._faults[method] = told
 
     # Life -------------------------------------------------------------------------------------------------------------
 
@@ -735,13 +770,30 @@ class McpToolset:
     async def _list(self, page: Callable[[JsonObject], Awaitable[JsonObject]]) -> None:
         self._is_stale = False  # before it is asked: it may change again while it is told
         try:
-            await self._take(*await all_pages("tools/list", page) if "tools" in self._offered else ([], None))
+            await self._take(await self._listed(page) if "tools" in self._offered else Listed([]))
         except BaseException:
             self._is_stale = True
             raise
 
-    async def _take(self, definitions: Sequence[JsonObject], holds_s: float | None) -> None:
+    async def _listed(self, page: Callable[[JsonObject], Awaitable[JsonObject]]) -> Listed:
+        """The server's own tools. Where it refuses to list them and has other things to offer, it is used for these,
+        with the tools that it listed before.
+
+        Raises:
+            McpError: it refuses, and offers nothing else.
+        """
+        try:
+            listed = await all_pages("tools/list", page)
+        except McpError as error:
+            if not {"resources", "prompts"} & self._offered.keys():
+                raise
+            listed = Listed(list(self._definitions), fault=error)
+        self._note_fault("tools/list", listed.fault)
+        return listed
+
+    async def _take(self, listed: Listed) -> None:
         """These are the tools now."""
+        definitions, holds_s = listed.items, listed.holds_s
         size = len(msgspec.json.encode(definitions))
         if self._seen is None:
             first = await off_loop(size, sort_out, self.server, definitions, None)

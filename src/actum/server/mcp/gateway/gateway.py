@@ -504,7 +504,8 @@ class McpGateway:
             )
             told = result_for(ctx.method, page or {}, modern=client.is_modern)
             following, items = told.pop("nextCursor", None), told.get(field)
-            left, cursor = (left, following) if isinstance(following, str) else (left[1:], None)
+            is_next = isinstance(following, str) and following not in ("", cursor)  # what repeats has no end
+            left, cursor = (left, str(following)) if is_next else (left[1:], None)
             told[field] = [_renamed(item, kind, upstream, user) for item in items] if isinstance(items, list) else []
             if cursor is not None or (told[field] and left):
                 told["nextCursor"] = _write_cursor(left[0].server.name, cursor)

@@ -379,7 +379,9 @@ class UserSession:
     ) -> AsyncIterator[JsonObject]:
         """All that a server lists, as far as it answers."""
         cursor: Json = None
-        for _ in range(PAGES_MAX):
+        seen: set[Json] = set()
+        while cursor not in seen and len(seen) < PAGES_MAX:
+            seen.add(cursor)
             page = await self.ask(upstream, method, {"cursor": cursor} if cursor is not None else {}, client)
             if page is None:
                 break
@@ -388,7 +390,7 @@ class UserSession:
                 if isinstance(item, dict):
                     yield item
             cursor = page.get("nextCursor")
-            if not isinstance(cursor, str):
+            if not isinstance(cursor, str) or not cursor:
                 break
 
     # What changes -----------------------------------------------------------------------------------------------------
