@@ -80,7 +80,7 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.chat": {"actum.cli.line_editor"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
     "actum.cli.mcp.serve": {"actum.compose.serving"},
-    "actum.cli.serve": {"actum.compose.serving", "actum.compose.tasks", "actum.server.metrics"},
+    "actum.cli.serve": {"actum.compose.serving", "actum.server.keys"},
     "actum.cli.trigger": {"actum.compose.triggers", "actum.triggers.desk"},
     "actum.compose.features": {"actum.server.api.operations"},
     "actum.compose.serving": {"actum.compose.a2a"},

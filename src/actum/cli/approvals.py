@@ -277,6 +277,7 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
         terminal.note(f"On record. To the same arguments have to agree yet: {_missing(one.asked, agreed)}.")
     else:
         terminal.note(f"On record. To go on: actum resume {one.run.run_id}{flag}")
+        terminal.note("A server that let go of the run goes on with it by itself.")
     return DONE
 
 

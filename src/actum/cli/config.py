@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
 import typer
 
+from ..compose.agents import problems_of
+from ..compose.extras import SERVES, install, missing_extras, needed_extras
 from ..compose.features import features_of
-from ..compose.settings import SETTINGS_FILE, find_mistakes, shown_settings
+from ..compose.settings import SETTINGS_FILE, ServeSettings, find_mistakes, shown_settings
 from ..compose.template import TEMPLATE
 from ..core.errors import ActumError, UsageError
 from ..core.json import Json, dumps
@@ -17,6 +20,7 @@ from . import options
 from .exit_codes import DONE, FAILED
 from .language import tr
 from .options import JsonFlag
+from .serve import check_server
 from .show.terminal import Terminal, styled
 
 app = typer.Typer(help="The settings: check the files, show what holds.", invoke_without_command=True)
@@ -53,13 +57,7 @@ def check(as_json: JsonFlag = False) -> int:
         {"file": each.file, "line": each.line, "problem": each.problem, "hint": each.hint} for each in mistakes
     ]
     if not mistakes:
-        try:
-            told += [
-                {"file": "", "line": 0, "problem": problem, "hint": ""}
-                for problem in features_of(options.read()).problems.values()
-            ]
-        except ActumError as error:  # what several files say together
-            told.append({"file": "", "line": 0, "problem": str(error), "hint": ""})
+        told += [{"file": "", "line": 0, "problem": problem, "hint": ""} for problem in asyncio.run(_refused(terminal))]
     if as_json:
         terminal.json(told)
         return FAILED if told else DONE
@@ -73,6 +71,30 @@ def check(as_json: JsonFlag = False) -> int:
             f"Nothing is wrong with {read}." if read else "There is no settings file; `actum init` writes one."
         )
     return FAILED if told else DONE
+
+
+async def _refused(terminal: Terminal) -> list[str]:
+    """What speaks against the settings when everything that they name is built, as `actum run` and `actum serve` do.
+
+    What belongs to a server alone is looked at where the packages of a server are installed.
+    """
+    try:
+        settings = options.read()  # what several files say together
+    except ActumError as error:
+        return [str(error)]
+    found = list(features_of(settings).problems.values())
+    lacking = missing_extras({*needed_extras(settings)})
+    if lacking:
+        return [*found, f"this needs packages that are not installed: {install(*lacking)}"]
+    found += await problems_of(settings, os.environ, Path.cwd())
+    if not found and not (lacking := missing_extras({*SERVES})):
+        try:
+            await check_server(settings)
+        except ActumError as error:
+            found.append(str(error))
+    if lacking and settings.serve != ServeSettings():
+        terminal.note(f"[serve] was not looked at: {install(*lacking)}")
+    return found
 
 
 @app.command("show")

@@ -9,6 +9,7 @@ import traceback
 
 import typer
 
+from ..compose.extras import extra_of, install
 from ..core.errors import ActumError, JournalError, UsageError
 from ..core.given_secrets import GIVEN
 from ..core.redacted_log import traceback_of
@@ -34,6 +35,9 @@ def tell(error: BaseException, *, as_json: bool) -> int:
             message += ". Name another with --journal PATH or ACTUM_JOURNAL, or use --journal memory"
         case ActumError():
             pass
+        case ModuleNotFoundError() if extra := extra_of(error.name or ""):
+            lacking = UsageError("this needs a package that is not installed: {command}", command=install(extra))
+            return tell(lacking, as_json=as_json)
         case _:
             message = _bug(error)
     terminal, message = Terminal(), GIVEN.without(message)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..agents.agent import Agent
 from ..compose.agents import list_tools, make_agent, open_agents, tool_names
-from ..compose.mcp import find_servers, open_finder, open_mcp
+from ..compose.mcp import open_finder, open_mcp, usable_servers
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import FINDER, Settings
@@ -46,7 +46,7 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     if needed and needed in {tool.name for tool in await list_tools(loaded)}:
         yield Loaded(loaded)
         return
-    read = find_servers(settings.mcp, os.environ)
+    read = usable_servers(settings.mcp, os.environ)
     for note in read.notes:
         terminal.note(note)
     host = open_mcp(read.servers, os.environ, egress=open_egress(settings, os.environ), wait_s=settings.mcp_wait)

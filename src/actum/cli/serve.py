@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
+from msgspec import structs
 
 from .. import server as doors
+from ..compose.extras import SERVES, check_extras
 from ..compose.settings import ServeSettings, Settings
-from ..compose.tools import load_tools
-from ..compose.workflows import open_workflows
 from ..core.json import JsonObject
 from ..server.verifier import WantedLater
 from . import options
@@ -23,6 +23,7 @@ from .options import JournalFlag, LimitFlag, PolicyFlag, ToolsFlag
 from .show.terminal import Terminal
 
 if TYPE_CHECKING:
+    from ..core.identity import Identity
     from ..server import Access
 
 ALL_SCOPES = ("admin",)
@@ -66,6 +67,7 @@ def serve(
         )
 
     settings = read()
+    check_extras(settings, *SERVES)
     from ..compose.serving import run_server  # noqa: PLC0415  # nobody else needs a web server
 
     return run_server(_serve(settings, lambda: read().serve, key_env, insecure=insecure))
@@ -73,20 +75,63 @@ def serve(
 
 async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_env: str, *, insecure: bool) -> int:
     from ..compose.serving import (  # noqa: PLC0415  # nobody else needs a web server
-        Serving,
+        built,
+        left_out,
         log_to_stderr,
-        open_doors,
         open_login,
         place_of,
-        served_agents,
         serves_a2a,
-        troubles_of,
     )
-    from ..compose.tasks import tasks_carried_out  # noqa: PLC0415  # as above
-    from ..server.metrics import Metrics, counted  # noqa: PLC0415  # as above
 
+    reached, access = settings.serve, _access(settings, key_env, insecure=insecure)
+    async with options.journal(settings) as opened:
+        login = open_login(settings, opened, os.environ)
+        if login is not None and access.verifier is None:
+            # Whoever logs in is told apart from all others: nobody comes in without a word, also on this machine.
+            access = structs.replace(access, verifier=doors.Authenticator([]), insecure=False)
+        entered = await entrance(access, opened, place_of(reached.http)[0], scopes=ALL_SCOPES)
+        async with built(settings, opened, entered, login, _operator(settings), reread) as (serving, agents):
+            with serving.listening() as address:
+                told = {"models": list(settings.models), "agents": list(settings.agents)}
+                told["workflows"] = list(settings.workflows)
+                _tell(reached, entered.access, address, told, a2a=serves_a2a(settings, agents))
+                for line in left_out(settings, agents):
+                    Terminal().note(line)
+                log_to_stderr()
+                return ended(await serving.run())
+
+
+async def check_server(settings: Settings) -> None:
+    """Build all that `actum serve` would serve, and serve nothing: no place is taken, and the journal is an empty one.
+
+    Args:
+        settings: as read.
+
+    Raises:
+        ActumError: `actum serve` would refuse these settings.
+    """
+    from ..compose.serving import built, open_login, place_of  # noqa: PLC0415  # nobody else needs a web server
+    from ..server.keys import Entrance  # noqa: PLC0415  # as above
+
+    access = _access(settings, "", insecure=False)
+    for place in filter(None, (settings.serve.http, settings.serve.metrics)):
+        place_of(place)
+    # Keys are in the journal, which is not looked at here: somebody has one.
+    access = structs.replace(access, verifier=access.verifier or doors.Authenticator([]))
+    with TemporaryDirectory(prefix="actum-") as folder:
+        async with options.journal(structs.replace(settings, journal=str(Path(folder) / "empty.db"))) as journal:
+            login = open_login(settings, journal, os.environ)
+            async with built(settings, journal, Entrance(access), login, _operator(settings)):
+                pass
+
+
+def _operator(settings: Settings) -> Identity:
+    return structs.replace(local(settings), scopes=ALL_SCOPES)
+
+
+def _access(settings: Settings, key_env: str, *, insecure: bool) -> Access:
     reached = settings.serve
-    access = doors.Access(
+    return doors.Access(
         verifier=verifier(
             key_env,
             reached.issuer,
@@ -99,52 +144,6 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         issuer=reached.issuer,
         insecure=insecure,
     )
-    who = msgspec.structs.replace(local(settings), scopes=ALL_SCOPES)
-    loaded = load_tools(settings, Path.cwd())
-    async with options.journal(settings) as opened:
-        login = open_login(settings, opened, os.environ)
-        if login is not None and access.verifier is None:
-            # Whoever logs in is told apart from all others: nobody comes in without a word, also on this machine.
-            access = msgspec.structs.replace(access, verifier=doors.Authenticator([]), insecure=False)
-        entered = await entrance(access, opened, place_of(reached.http)[0], scopes=ALL_SCOPES)
-        counts = Metrics()
-        journal = counted(opened, counts)
-        async with (
-            tasks_carried_out(settings, journal, os.environ, Path.cwd()) as dispatcher,
-            open_workflows(settings, os.environ, Path.cwd(), journal=journal) as workflows,
-            served_agents(settings, os.environ, Path.cwd(), loaded, journal, dispatcher, workflows) as agents,
-        ):
-            serving = Serving(
-                [
-                    *open_doors(
-                        settings,
-                        loaded,
-                        agents,
-                        journal,
-                        who,
-                        dispatcher,
-                        verifier=entered.access.verifier,
-                        workflows=workflows,
-                    ),
-                    *([login] if login is not None else []),
-                ],
-                reached,
-                entered.access,
-                who=who,
-                journal=journal,
-                metrics=counts,
-                stored=entered.stored,
-                login=login,
-                reread=reread,
-                dispatcher=dispatcher,
-                troubles=troubles_of(settings, os.environ),
-            )
-            with serving.listening() as address:
-                told = {"models": list(settings.models), "agents": list(settings.agents)}
-                told["workflows"] = list(settings.workflows)
-                _tell(reached, entered.access, address, told, a2a=serves_a2a(settings, agents))
-                log_to_stderr()
-                return ended(await serving.run())
 
 
 def _tell(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from ..compose.extras import check_extras
 from ..compose.settings import SETTINGS_FILE, Settings
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
@@ -84,6 +85,8 @@ def add(
         made = msgspec.convert(table, TriggerTable)
     except msgspec.ValidationError as error:
         raise UsageError(f"--signature: {error}") from None
+    settings = options.read()
+    check_extras(msgspec.structs.replace(settings, triggers={**settings.triggers, name: made}), "server")
     from ..triggers.desk import check_trigger  # noqa: PLC0415  # needs actum[server]
 
     check_trigger(name, made)
@@ -124,6 +127,7 @@ def fire(
 ) -> int:
     """Tell a trigger of an event. The run is a task: `actum serve` or `actum worker` carries it out."""
     settings, terminal = options.read(journal=journal), Terminal()
+    check_extras(settings, "server")
     try:
         value, _ = parse(said(data))
     except JsonProblem as problem:

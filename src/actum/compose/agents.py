@@ -6,7 +6,8 @@ An agent of `[agents.NAME]` is the same in every process that has the same setti
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from ..core.json import JsonObject
 from ..core.secret_store import SecretSource
 from ..core.task_request import NO_DEFAULTS, TaskDefaults
 from ..core.tool import Tool
+from ..journal.memory import MemoryJournal
 from ..policy.file import PolicyFile
 from ..policy.rules import CAREFUL, Rules
 from ..runs.given_tools import Toolish
@@ -31,7 +33,7 @@ from ..tasks.background import in_background
 from ..tasks.dispatcher import Dispatcher
 from ..tasks.queue import TaskQueue
 from ..toolsets.wrappers import ToolLabels, labelled, labels_of
-from .mcp import find_servers, open_finder, open_mcp
+from .mcp import open_finder, open_mcp, usable_servers
 from .models import make_model
 from .secrets import open_secrets
 from .settings import FINDER, AgentTable, Settings, table_of
@@ -43,6 +45,8 @@ from .user_code import kind_of, load_object, names_one_object
 if TYPE_CHECKING:
     from ..toolsets.mcp.host import McpHost
 
+
+log = logging.getLogger("actum")
 
 Output = TypeVar("Output")
 NO_LABELS: Mapping[str, ToolLabels] = {}
@@ -254,8 +258,11 @@ class Agents:
             *load_tools(settings, self._folder, self._egress),
             *map(self.get, table.agents),
         ]
-        servers = find_servers(settings.mcp, self._environment).servers
+        read = usable_servers(settings.mcp, self._environment)
+        servers = read.servers
         if settings.mcp not in self._hosts:
+            for note in read.notes:
+                log.warning("%s", note)
             self._hosts[settings.mcp] = open_mcp(
                 servers, self._environment, egress=self._egress, wait_s=settings.mcp_wait
             )
@@ -295,6 +302,33 @@ async def open_agents(
         yield agents
     finally:
         await agents.close()
+
+
+async def problems_of(settings: Settings, environment: Mapping[str, str], folder: Path) -> list[str]:
+    """What speaks against the agents that the settings describe, or against the one agent where there are no tables.
+
+    Args:
+        settings, environment, folder: as for `Agents`.
+    """
+    journal = MemoryJournal()
+
+    def alone() -> None:
+        tools = load_tools(settings, folder)
+        make_agent(settings, make_model(settings), tools, journal=journal, approver=None)
+
+    async with open_agents(settings, environment, folder, journal=journal) as agents:
+        builds: list[Callable[[], object]] = [partial(agents.get, name) for name in agents.names]
+        builds = [*(builds or [alone]), partial(open_policy, settings)]
+        found = [problem for build in builds if (problem := _problem_of(build))]
+    return list(dict.fromkeys(found))
+
+
+def _problem_of(build: Callable[[], object]) -> str:
+    try:
+        build()
+    except ActumError as error:
+        return str(error)
+    return ""
 
 
 async def tool_names(agents: Agents) -> set[str]:

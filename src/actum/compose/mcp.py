@@ -29,6 +29,7 @@ from ..storage.tokens import TokenStore
 from ..storage.whole_file import alone_with, replace
 from ..toolsets import mcp as mcp_tools
 from ..transport.egress import Egress
+from .extras import install, missing_extras
 from .secrets import open_secrets, secret_file
 from .settings import MCP_WAIT_S, MEMORY, MINE, Settings
 
@@ -128,6 +129,26 @@ def find_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
         elif word != "none":
             servers.append(_own_server(word, own.servers, mine))
     return Read(tuple({server.name: server for server in servers if not server.disabled}.values()), tuple(notes))
+
+
+def usable_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
+    """The MCP servers that are meant. Where the package of the protocol is not installed, the servers of `mine` are
+    left out, and a note says so: nobody asked for them by name, and all else goes on without them.
+
+    Args:
+        words: as for `find_servers`.
+
+    Raises:
+        UsageError: as by `find_servers`.
+    """
+    found = find_servers(words, environment)
+    if MINE not in words or not missing_extras({"mcp"}):
+        return found
+    named = find_servers([word for word in words if word != MINE], environment)
+    kept = {server.name for server in named.servers}
+    lost = ", ".join(server.name for server in found.servers if server.name not in kept)
+    note = f"MCP servers are left out, since a package is not installed: {lost}: {install('mcp')}"
+    return Read(named.servers, (*found.notes, *([note] if lost else [])))
 
 
 def own_server(name: str, entry: Json, environment: Mapping[str, str]) -> McpServer:

@@ -16,7 +16,6 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -40,10 +39,11 @@ from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogDoor
 from ..server.door import Door
 from ..server.house import House, HouseSettings, NotReady, request_id
+from ..server.keys import Entrance
 from ..server.login.door import LoginDoor
 from ..server.login.provider import LoginSettings
 from ..server.mcp.service import McpService
-from ..server.metrics import Metrics
+from ..server.metrics import Metrics, counted
 from ..server.models.agents.executor import AgentExecutor, AgentServing
 from ..server.news import NewsDoor
 from ..server.open_streams import Endings, OpenStreams
@@ -59,6 +59,7 @@ from ..transport.guard import is_here
 from ..triggers.watch import Watcher
 from .agents import make_agent, open_agents, open_policy, with_background
 from .catalog import catalog_files
+from .extras import install, missing_extras
 from .features import features_of
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
@@ -67,10 +68,10 @@ from .secrets import kept_secrets, open_secrets
 from .settings import LoginTable, ServeSettings, Settings
 from .settings_watch import SettingsWatch, open_egress
 from .task_queue import open_queue
-from .tasks import open_tasking
-from .tools import with_labels
+from .tasks import open_tasking, tasks_carried_out
+from .tools import load_tools, with_labels
 from .triggers import open_resources, open_senders, open_triggers
-from .workflows import Workflows
+from .workflows import Workflows, open_workflows
 
 try:
     import uvloop
@@ -172,9 +173,73 @@ def open_doors(
     return [*doors, models, *catalog, api]
 
 
+@asynccontextmanager
+async def built(
+    settings: Settings,
+    opened: Journal,
+    entered: Entrance,
+    login: LoginDoor | None,
+    who: Identity,
+    reread: Callable[[], ServeSettings] | None = None,
+) -> AsyncIterator[tuple[Serving, AgentsByName]]:
+    """A block with a server of these settings that does not listen yet, and with its agents.
+
+    Args:
+        settings: as read.
+        opened: the one journal of the server.
+        entered: who may come in.
+        login: the door at which people log in; None where there is none.
+        who: on whose behalf a caller without a key is served.
+        reread: reads the settings anew when the process is told to; None where nothing can change.
+
+    Raises:
+        UsageError: something that the settings name is not there, or can not be used.
+    """
+    environment, folder, counts = os.environ, Path.cwd(), Metrics()
+    loaded = load_tools(settings, folder)
+    journal = counted(opened, counts)
+    async with (
+        tasks_carried_out(settings, journal, environment, folder) as dispatcher,
+        open_workflows(settings, environment, folder, journal=journal) as workflows,
+        served_agents(settings, environment, folder, loaded, journal, dispatcher, workflows) as agents,
+    ):
+        doors = open_doors(
+            settings,
+            loaded,
+            agents,
+            journal,
+            who,
+            dispatcher,
+            verifier=entered.access.verifier,
+            workflows=workflows,
+        )
+        serving = Serving(
+            [*doors, *([login] if login is not None else [])],
+            settings.serve,
+            entered.access,
+            who=who,
+            journal=journal,
+            metrics=counts,
+            stored=entered.stored,
+            login=login,
+            reread=reread,
+            dispatcher=dispatcher,
+            troubles=troubles_of(settings, environment),
+        )
+        yield serving, agents
+
+
+def left_out(settings: Settings, agents: AgentsByName) -> list[str]:
+    """What the settings name and is not served here, a line each."""
+    is_wanted = bool(agents.names) and settings.serve.a2a.enabled
+    if not is_wanted or serves_a2a(settings, agents):
+        return []
+    return [f"  left out: A2A, which needs a package that is not installed: {install('a2a')}"]
+
+
 def serves_a2a(settings: Settings, agents: AgentsByName) -> bool:
     """Whether agents are served by A2A: there are some, the settings want it, and the package is installed."""
-    return bool(agents.names) and settings.serve.a2a.enabled and find_spec("a2a") is not None
+    return bool(agents.names) and settings.serve.a2a.enabled and not missing_extras({"a2a"})
 
 
 @asynccontextmanager

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.call import ToolCall
+from actum.core.interfaces import Answer
 from actum.core.message import Reply
 from actum.core.record import InputRequested, Intended
 from actum.journal.memory import MemoryJournal
@@ -366,3 +368,25 @@ async def test_what_is_under_way_when_the_server_stops_is_finished_or_left_on_re
         asyncio.get_running_loop().call_later(0.2, bank.is_open.set)
     async with house(journal=journal) as it:
         assert (await it.ask("GET", f"/v1/runs/{run_id}")).json()["text"] == "Opened."
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+async def test_a_run_that_this_server_let_go_of_goes_on_when_another_process_has_answered(
+    tmp_path: Path, agreed: bool
+) -> None:
+    journal = open_journal(str(tmp_path / "runs.db"))
+    pays = Reply.of(
+        calls=[ToolCall("c1", "pay", {"to": "bob", "amount": 1}), ToolCall("c2", "pay", {"to": "eve", "amount": 2})]
+    )
+    async with house(answering(pays, "Done."), journal=journal) as it:
+        run_id = (await it.ask("POST", "/v1/runs", {"agent": "desk", "question": "Pay."})).json()["id"]
+        await it.until(run_id, "paused")
+        other = open_journal(str(tmp_path / "runs.db"))  # as `actum approvals approve` opens it
+        first, second = await inbox(other)
+        await answer_pending(other, first.asked.id, Answer("approve", by="boss"))
+        assert it.bank.calls == []
+        await answer_pending(other, second.asked.id, Answer("approve" if agreed else "deny", by="boss"))
+        await it.until(run_id, "done")
+        assert it.bank.calls == ["pay"] * (1 + agreed)
+        await other.close()
+    await journal.close()

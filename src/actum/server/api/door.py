@@ -5,6 +5,7 @@ Who asks, how large a request may be and how long it may take is looked at by th
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import re
@@ -36,6 +37,7 @@ from ..door import identity_of
 from ..scopes import allows
 from ..workflows import WorkflowsByName
 from .api import AgentsByName, Api, GivenAgents, KeptSecrets, Tasking
+from .approvals.operations import go_on_with_answered
 from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
 from .events import EventStream, Streams
 from .operations import OPERATIONS, recorded
@@ -110,9 +112,12 @@ class ApiDoor:
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Runs that requests start go on within this block."""
+        looking = asyncio.create_task(go_on_with_answered(self.api), name="answers from elsewhere")
         try:
             yield
         finally:
+            looking.cancel()
+            await asyncio.wait([looking])
             self.streams.end()
             await self.api.work.close(self._drain_s)
 

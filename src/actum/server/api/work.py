@@ -58,9 +58,14 @@ class RunJob:
 
 
 class Work:
-    """The runs under way in this process that were asked for by our own API."""
+    """The runs under way in this process that were asked for by our own API.
+
+    Attributes:
+        paused: the runs that were let go of here until somebody answers; an answer in another process is looked for.
+    """
 
     def __init__(self) -> None:
+        self.paused: set[str] = set()
         self._jobs: dict[str, RunJob] = {}
         self._afterwards: set[asyncio.Task[None]] = set()
         self._is_closing = False
@@ -85,14 +90,19 @@ class Work:
             raise Refusal(503, "stopping", "This server is stopping. Try again in a moment.", retry_after=1.0)
         if run_id in self._jobs:
             raise busy(run_id)
+        self.paused.discard(run_id)
         job = self._jobs[run_id] = RunJob(request, make)
         job.task.add_done_callback(lambda task: self._end(run_id, task))
         return job
 
     def _end(self, run_id: str, task: asyncio.Task[RunResult]) -> None:
         self._jobs.pop(run_id, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled():
+            return
+        if (error := task.exception()) is not None:
             log.info("run %s has failed: %s", run_id, type(error).__name__)  # the record has the error
+        elif task.result().status == "paused":
+            self.paused.add(run_id)
 
     def when_ended(self, run_id: str, act: Callable[[], Coroutine[object, object, None]]) -> None:
         """Do something as soon as no job carries out a run here.

@@ -6,11 +6,12 @@ scope `approve`. What is asked of the user of a run is answered by that user.
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 
 from ....call.asking.inbox import InboxItem, answer_in_run, find_waiting, page_of_waiting, record_expired
 from ....core.call import Problem
-from ....core.errors import Busy, ReplayDiverged, TooLate, UnknownName, UsageError
+from ....core.errors import ActumError, Busy, JournalError, ReplayDiverged, TooLate, UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.interfaces import Answer as GivenAnswer
 from ....core.interfaces import RunFilter
@@ -20,13 +21,17 @@ from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
 from ....journal.recording import MIDWAY, RunState
 from ....runs.recorded import is_run_id
-from ....tasks.ended_waits import is_paused
+from ....tasks.ended_waits import is_paused, state_of
 from ...scopes import allows, wants
 from ..api import Api
 from ..examples import APPROVAL, ASK, RUN
 from ..records import Records, cursors
 from .bodies import AnswerBody, Answered, Approval, ApprovalPage, ApprovalsQuery, approval_of, waiting_in
 
+log = logging.getLogger("actum.api")
+
+LOOK_S = 1.0
+"""Seconds between two looks for answers that were given in another process."""
 OF_THE_USER: frozenset[AskedKind] = frozenset({"answer", "elicitation", "result", "roots"})
 """What the user of a run answers without the scope `approve`."""
 
@@ -143,6 +148,45 @@ async def go_on_with_woken(api: Api, run_id: str, tenant: str) -> None:
     """
     with suppress(Refusal):  # it has ended or was forgotten meanwhile
         await _go_on(api, run_id, Identity(principal="event", tenant=tenant, scopes=("approve",)))
+
+
+async def go_on_with_answered(api: Api) -> None:
+    """Go on with runs that were let go of here and then answered in another process, such as by
+    `actum approvals approve`. Ends when it is cancelled.
+
+    Args:
+        api: the runs.
+    """
+    known: dict[str, set[str]] = {}
+    while True:
+        await api.clock.sleep(LOOK_S)
+        if not api.work.paused:
+            continue
+        try:
+            waiting: dict[str, set[str]] = {run_id: set() for run_id in api.work.paused}
+            for question in await api.journal.asked(limit=None):
+                if question.run_id in waiting:
+                    waiting[question.run_id].add(question.ask_id)
+            for run_id, open_now in waiting.items():
+                if not open_now or not known.get(run_id, open_now) <= open_now or await api.journal.posted(run_id):
+                    await _go_on_with(api, run_id)
+            known = waiting
+        except JournalError as error:  # a database that is away comes back
+            log.warning("runs that were answered elsewhere can not be read: %s", error)
+
+
+async def _go_on_with(api: Api, run_id: str) -> None:
+    state = state_of(run_id, await api.journal.read(run_id))
+    if state is not None and state.waiting() and not state.beginning().workflow:
+        return
+    api.work.paused.discard(run_id)  # it goes on here, or somebody else goes on with it, or it was forgotten
+    if state is None:
+        return
+    (tenant, principal) = state.beginning().user
+    try:
+        await _go_on_if_answered(api, run_id, Identity(principal=principal, tenant=tenant))
+    except ActumError as error:
+        log.warning("run %s was answered, and can not be gone on with: %s", run_id, error)
 
 
 async def _go_on(api: Api, run_id: str, who: Identity) -> bool:

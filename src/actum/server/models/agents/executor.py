@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import msgspec
 from msgspec import Struct
@@ -35,6 +35,7 @@ from ....features.refusal import Refusal
 from ....runs.options import Emit
 from ....runs.runner import unless_stopped
 from ...api.api import Api
+from ...api.approvals.operations import go_on_with_answered
 from ...api.records import POLL_S
 from ...api.work import RunJob
 from ...door import REQUEST_ID
@@ -161,13 +162,16 @@ class AgentExecutor:
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Runs that requests begin go on within this block."""
-        looking = asyncio.create_task(self._tidy(), name="tidy up behind clients")
+        looking = [
+            asyncio.create_task(self._tidy(), name="tidy up behind clients"),
+            asyncio.create_task(go_on_with_answered(self._api), name="answers from elsewhere"),
+        ]
         try:
             yield
         finally:
-            looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await looking
+            for each in looking:
+                each.cancel()
+            await asyncio.wait(looking)
             await self._api.work.close(self._serving.drain_s)
 
     async def _tidy(self) -> None:

