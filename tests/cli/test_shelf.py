@@ -66,7 +66,7 @@ def test_a_workflow_is_published_run_by_name_compared_and_rolled_back(run: Run, 
     assert asked[:3] == ["desk@2(a=5)", "desk@1(a=5)", "desk@2(a=5)"]
     assert told(run("workflow", "rollback", "desk", "1", "--tools", "tools.py", *RECORD)) == "desk@3 is published."
     assert came("desk") == {"sum": 6}
-    versions = json.loads(told(run("workflow", "versions", "desk", "--json", *RECORD)))
+    versions = json.loads(told(run("workflow", "versions", "desk", "--json", *RECORD)))["items"]
     assert [(each["number"], each["again"]) for each in versions] == [(3, 1), (2, 0), (1, 0)]
     assert "desk@1" in told(run("workflow", "versions", "desk", *RECORD))
     withdrawn = told(run("workflow", "unpublish", "desk", *RECORD))

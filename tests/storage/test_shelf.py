@@ -155,8 +155,8 @@ async def test_what_can_not_be_kept_is_refused_before_the_shelf_is_touched(store
             await shelf.save("workflow", name, "x", 0)
         with pytest.raises(UsageError, match="the name"):
             await shelf.published("workflow", name)
-    with pytest.raises(UsageError, match="no kind 'poem'"):
-        await shelf.save("poem", "a", "x", 0)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no kind 'Poem'"):
+        await shelf.save("Poem", "a", "x", 0)
     for text in ("x" * (TEXT_BYTES_MAX + 1), "é" * (TEXT_BYTES_MAX // 2 + 1)):
         with pytest.raises(UsageError, match="bytes: at most"):
             await shelf.save("workflow", "a", text, 0)
@@ -310,8 +310,8 @@ async def test_lists_of_publications_read_no_text(shared: Store) -> None:
     assert [(each.name, each.number, each.about) for each in found] == [("a", 3, "back"), ("b", 1, "two\x00")]
     assert await shelf.publications_made("workflow", tenant="north") == 4
     for kind, tenant in (("workflow", ""), ("agent", "north")):
-        assert await shelf.in_use(kind, tenant=tenant) == []  # type: ignore[arg-type]
-        assert await shelf.publications_made(kind, tenant=tenant) == 0  # type: ignore[arg-type]
+        assert await shelf.in_use(kind, tenant=tenant) == []
+        assert await shelf.publications_made(kind, tenant=tenant) == 0
 
 
 async def test_a_prompt_and_an_agent_are_published_like_a_workflow_and_a_run_keeps_what_it_began_with(

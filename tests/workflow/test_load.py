@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from actum.core.definition import TextProblem
 from actum.workflow.load import check_text, read_definition
 from actum.workflow.nodes import json_schema
-from actum.workflow.text import BadWorkflow, TextProblem, plain_scalar
+from actum.workflow.text import BadWorkflow, plain_scalar
 
 FLIGHT = """\
 actum: workflow/1

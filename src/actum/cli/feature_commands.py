@@ -22,5 +22,15 @@ def commands_of(name: str) -> typer.Typer | None:
     if name in features.problems:
         raise UsageError(features.problems[name])
     on = features.get(name)
-    typed = [each for each in recorded(FeatureSet((on,))) if each.command is not None] if on is not None else []
-    return group_of(typed, on.feature.title) if on is not None and typed else None
+    if on is None:
+        return None
+    operations = recorded(FeatureSet((on,)))
+    kind = next((each for each in on.feature.definitions if each.words == name), None)
+    if kind is None:
+        typed = [each for each in operations if each.command is not None]
+        return group_of(typed, on.feature.title) if typed else None
+    from .definitions import add_definition_commands  # noqa: PLC0415  # agents, which other features have no need of
+
+    group = typer.Typer(help=on.feature.title, no_args_is_help=True)
+    add_definition_commands(group, kind, operations)
+    return group

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -18,7 +19,7 @@ from msgspec import inspect as types
 from msgspec.structs import replace
 
 from ..compose.administration import open_application
-from ..compose.settings import MEMORY
+from ..compose.settings import MEMORY, Settings
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.identity import Identity
@@ -29,7 +30,7 @@ from ..features.operation import ApiReply, ApiRequest, Application, Operation
 from . import options
 from .exit_codes import DONE
 from .language import tr
-from .options import JournalFlag, JsonFlag, TenantFlag
+from .options import JournalFlag, JsonFlag, McpFlag, TenantFlag, ToolsFlag
 from .show import moments
 from .show.terminal import Terminal, said, who
 
@@ -354,7 +355,8 @@ class _Typed:
             made.append(_parameter(field.name, field.kind, about, default))
         is_list = self._operation.method == "get" and not self._operation.names
         tenant = TenantFlag if is_list or self._command.found_by is not None else MeantTenantFlag
-        for name, kind, default in (("tenant", tenant, None), ("as_json", JsonFlag, False)):
+        tools = (("tools", ToolsFlag, None), ("mcp", McpFlag, None)) if self._command.uses_tools else ()
+        for name, kind, default in (*tools, ("tenant", tenant, None), ("as_json", JsonFlag, False)):
             made.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
         made.append(inspect.Parameter("journal", inspect.Parameter.KEYWORD_ONLY, default="", annotation=JournalFlag))
         return made
@@ -362,7 +364,8 @@ class _Typed:
     # What is typed ----------------------------------------------------------------------------------------------------
 
     def _carry_out(self, given: Mapping[str, Any]) -> int:
-        terminal, settings = Terminal(), options.read(journal=given["journal"])
+        terminal = Terminal()
+        settings = options.read(tools=given.get("tools"), mcp=given.get("mcp"), journal=given["journal"])
         tenant = None if given["tenant"] is None else said(given["tenant"])
         names = {name: said(given[name]) for name in self._operation.names}
         values = {name: self._value(field, _typed_in(field, given)) for name, field in self._fields.items()}
@@ -372,7 +375,7 @@ class _Typed:
             )
 
         async def command() -> tuple[Struct | JsonObject | None, Mapping[str, str]]:
-            async with open_application(settings) as app:
+            async with self._application(settings, terminal) as app:
                 found = {name: await self._found(app, named, tenant) for name, named in names.items()}
                 return await self._answer(app, tenant, found, values), found
 
@@ -382,6 +385,18 @@ class _Typed:
         else:
             self._tell(terminal, body, found)
         return self._command.exit_code(body) if self._command.exit_code is not None else DONE
+
+    @asynccontextmanager
+    async def _application(self, settings: Settings, terminal: Terminal) -> AsyncIterator[Application]:
+        """What the operation works with."""
+        if not self._command.uses_tools:
+            async with open_application(settings) as app:
+                yield app
+            return
+        from . import loading  # noqa: PLC0415  # agents and MCP servers, which other commands have no need of
+
+        async with loading.tools(settings, terminal) as loaded, open_application(settings, loaded.tools) as app:
+            yield app
 
     def _value(self, field: _Field, text: Any) -> Json:  # noqa: ANN401  # what Typer has read
         """What the operation is given for a field; None where nothing was said."""

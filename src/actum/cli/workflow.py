@@ -16,7 +16,9 @@ from ..core.errors import InvalidArguments, UnknownName, UsageError
 from ..core.interfaces import Model
 from ..core.json import JsonObject, JsonProblem, parse
 from ..core.tool import Tool
-from ..server.api.workflows.versions import OPERATIONS as WORKFLOWS
+from ..server.api.workflows.kind import OPERATIONS as KIND_OPERATIONS
+from ..server.api.workflows.kind import WORKFLOWS
+from ..server.api.workflows.operations import OPERATIONS
 from ..workflow.drawing import dot, mermaid, svg
 from ..workflow.graph import Definition
 from ..workflow.load import read_definition
@@ -24,9 +26,9 @@ from ..workflow.only import only_node
 from . import options, shelf
 from .approve import TerminalApprover
 from .call import read_arguments
+from .definitions import add_definition_commands, is_name
 from .exit_codes import DONE, MISUSED
 from .importing import import_workflow
-from .operated import add_commands
 from .options import ConversationFlag, JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import failure_words, report_workflow, wait_along
 from .shelf import ShelfTenantFlag, SourceArgument
@@ -34,13 +36,7 @@ from .show.terminal import Terminal, said, who
 from .show.trace import Trace
 
 app = typer.Typer(no_args_is_help=True, help="Carry out workflows, check them, draw them, publish them.")
-app.command("publish")(shelf.publish_workflow)
-app.command("rollback")(shelf.rollback_workflow)
-add_commands(app, WORKFLOWS)
-app.command("versions")(shelf.list_versions)
-app.command("list")(shelf.list_workflows)
-app.command("show")(shelf.show_workflow)
-app.command("diff")(shelf.compare_workflows)
+add_definition_commands(app, WORKFLOWS, (*KIND_OPERATIONS, *OPERATIONS))
 app.command("import")(import_workflow)
 
 _DRAWINGS: Mapping[str, Callable[[Definition], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg}
@@ -201,5 +197,5 @@ def _meant(settings: Settings, source: str) -> _Meant:
     if table is None:
         return _Meant(settings, source)
     own = workflow_settings(settings, table)
-    file = table.file if not shelf.is_name(table.file) else f"./{table.file}"
+    file = table.file if not is_name(table.file) else f"./{table.file}"
     return _Meant(own, file, source, workflow_models(own, table))

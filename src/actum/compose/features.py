@@ -90,7 +90,17 @@ def _switched_on(name: str, table: JsonObject) -> FeatureOn:
         settings = msgspec.convert(table, feature.settings)
     elif table:
         raise UsageError(f"[{name}]: this feature has no settings, so its table is to be empty")
-    return FeatureOn(feature=feature, settings=settings, package=brought.package or "unknown")
+    return FeatureOn(feature=_with_definitions(feature), settings=settings, package=brought.package or "unknown")
+
+
+def _with_definitions(feature: Feature) -> Feature:
+    """The feature, with the operations of its kinds of definitions among its own."""
+    if not feature.definitions:
+        return feature
+    from ..server.api.definitions.operations import operations_of  # noqa: PLC0415  # as below
+
+    made = [operation for kind in feature.definitions for operation in operations_of(kind)]
+    return structs.replace(feature, operations=(*feature.operations, *made))
 
 
 def _check_operations(feature: Feature, others: Sequence[Operation]) -> None:

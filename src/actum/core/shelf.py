@@ -14,14 +14,14 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from typing import Literal, Protocol, cast, get_args
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
 from .errors import UnknownName, UsageError
 
-ShelfKind = Literal["workflow", "agent", "prompt", "tool"]
-"""What a text on the shelf is."""
+ShelfKind: TypeAlias = str
+"""What a text on the shelf is, such as `workflow`: up to 24 small letters, digits and `_`."""
 
 TEXT_BYTES_MAX = 1_000_000
 """A text may have so many bytes in UTF-8."""
@@ -33,6 +33,7 @@ SHELF_BYTES_MAX = 256 * 1024 * 1024
 """and so many bytes may all drafts and publications of one tenant have together."""
 
 _NAME = re.compile(r"\w[\w.-]{0,127}")
+_KIND = re.compile("[a-z][a-z0-9_]{0,23}")
 _REFERENCE = re.compile(r"([^@]+)(?:@([1-9][0-9]{0,8}))?")
 
 
@@ -290,12 +291,11 @@ def checked_kind(kind: str) -> ShelfKind:
     """A kind of text, if it is one.
 
     Raises:
-        UsageError: there is no such kind.
+        UsageError: no kind is called so.
     """
-    kinds = get_args(ShelfKind)
-    if kind not in kinds:
-        raise UsageError(f"the shelf has no kind {kind!r:.140}: there are {', '.join(kinds)}")
-    return cast(ShelfKind, kind)
+    if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+        raise UsageError(f"the shelf has no kind {kind!r:.140}: use up to 24 small letters, digits and '_'")
+    return kind
 
 
 def checked_shelf_text(text: str) -> bytes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextProblem
 from ..core.identity import Identity
 from ..core.stores import AddColumn, AddIndex, AddTable, Stores, Table, Transaction
 from .command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
+from .definition import DefinitionKind
 from .feature import Feature
 from .operation import AnswerKind, ApiReply, ApiRequest, Application, Events, Handler, Operation, StreamEvent
 from .refusal import Refusal, not_found
@@ -18,9 +20,12 @@ __all__ = [
     "ApiReply",
     "ApiRequest",
     "Application",
+    "BadText",
     "Command",
     "CommandFlag",
     "CommandOption",
+    "DefinitionChange",
+    "DefinitionKind",
     "Events",
     "Feature",
     "FoundBy",
@@ -28,10 +33,12 @@ __all__ = [
     "Identity",
     "ListColumn",
     "Operation",
+    "ReadDefinition",
     "Refusal",
     "Stores",
     "StreamEvent",
     "Table",
+    "TextProblem",
     "Transaction",
     "not_found",
 ]

@@ -116,6 +116,7 @@ class Command(Struct, frozen=True, kw_only=True):
         options: how other fields are said; a field that is left out here is an option of its name.
         found_by: how a person names what the path names; None for the name as it is.
         default: what the path names where a person says nothing, such as `last`; empty where something has to be said.
+        uses_tools: whether the operation works with the tools of the settings: `--tools` and `--mcp` name others.
         columns: of an answer with `items`, the columns of the table.
         folds: the heading of the column that is folded on a narrow terminal; the last one where it is empty.
         empty: what is said of a list without items; `{name}` stands for what the path names.
@@ -130,6 +131,7 @@ class Command(Struct, frozen=True, kw_only=True):
     options: Mapping[str, CommandOption] = {}
     found_by: FoundBy | None = None
     default: str = ""
+    uses_tools: bool = False
     columns: tuple[ListColumn, ...] = ()
     folds: str = ""
     empty: str = ""

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from ..core.errors import UsageError
 from ..core.noted import NO_KINDS, RecordKind, RecordKinds
 from ..core.stores import AddTable, Migrations, Table, checked_name
+from .definition import RESERVED_KINDS, DefinitionKind
 from .operation import Operation, SettingsOf
 
 API = 1
@@ -34,6 +35,8 @@ class Feature(Struct, frozen=True, kw_only=True):
         migrations: how its tables came to be; by default the tables as they are now.
         settings: what can be set in its table in `actum.toml`; None for nothing.
         operations: what callers of a server, and persons at a command line, can ask for.
+        definitions: the kinds of texts that people write, check, publish and roll back. Their operations and commands
+            are made from them.
         tools: makes its tools out of its settings, or out of nothing where it has no settings; None for no tools.
 
     Raises:
@@ -49,6 +52,7 @@ class Feature(Struct, frozen=True, kw_only=True):
     migrations: Migrations = ()
     settings: type[Struct] | None = None
     operations: tuple[Operation, ...] = ()
+    definitions: tuple[DefinitionKind, ...] = ()
     tools: Callable[..., Sequence[object]] | None = None
 
     def __post_init__(self) -> None:
@@ -159,6 +163,16 @@ def feature_set(on: Sequence[FeatureOn], problems: dict[str, str] | None = None)
     Raises:
         UsageError: two of them can not be on together.
     """
+    named: dict[str, str] = {}
+    for each in on:
+        for kind in each.feature.definitions:
+            other = named.setdefault(kind.name, each.feature.name)
+            if other != each.feature.name or (each.is_foreign and kind.name in RESERVED_KINDS):
+                raise UsageError(
+                    "the feature {feature!r} brings definitions of a kind {kind!r}, and this name is taken",
+                    feature=each.feature.name,
+                    kind=kind.name,
+                )
     kinds = [
         RecordKind(each.feature.name, record, each.feature.version, each.package)
         for each in on

@@ -176,6 +176,7 @@ class Operation(Struct, frozen=True, kw_only=True):
             where the value stands in the body.
         handler: what answers.
         is_open: whether no key is wanted.
+        is_recorded: whether the handler itself puts on record what it changes. For others of a feature that is done.
         command: how the operation is typed on the command line; None for not at all.
     """
 
@@ -198,4 +199,5 @@ class Operation(Struct, frozen=True, kw_only=True):
     links: Mapping[str, tuple[int, str, str]] = {}
     handler: Handler
     is_open: bool = False
+    is_recorded: bool = False
     command: Command | None = None

@@ -15,36 +15,16 @@ from typing import Literal, cast
 import msgspec
 from msgspec import NODEFAULT, Struct, structs
 
+from ..core.definition import DefinitionChange, TextProblem
 from ..core.json import Json, JsonObject
 from .nodes import NODE_TYPES
 from .settings import WorkflowText
-from .text import BadWorkflow, TextProblem, read_text
+from .text import BadWorkflow, read_text
 
 _GAPS = re.compile(r"\s+")
 _CONTENTS = ("nodes", "edges")
 _Kind = Literal["added", "removed", "changed"]
 _NOTHING: JsonObject = {}
-
-
-class DefinitionChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One difference between two definitions.
-
-    Attributes:
-        kind: what was done.
-        what: to what: a node, an edge, or a field of the definition or of a node.
-        place: where: `trips/price` for a node in a container, `find > fits` for an edge, `book.with.flight` for a field
-            of a node, `limits.steps` for a field of the definition.
-        node: the node that the field belongs to; empty for a field of the definition.
-        old: what was there before; for a node its type.
-        new: what is there now; for a node its type.
-    """
-
-    kind: _Kind
-    what: Literal["node", "edge", "field"]
-    place: str
-    node: str = ""
-    old: Json = None
-    new: Json = None
 
 
 def difference(old: str | bytes, new: str | bytes) -> list[DefinitionChange]:

@@ -18,6 +18,7 @@ from typing import cast
 import msgspec
 from msgspec import Struct, structs
 
+from ..core.definition import TextProblem
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import ModelSettings
@@ -48,7 +49,7 @@ from .settings import (
     WorkflowText,
 )
 from .template import syntax_problem
-from .text import BYTES_MAX, YAML_BYTES_MAX, BadWorkflow, Place, SourceText, TextProblem, read_text
+from .text import BYTES_MAX, YAML_BYTES_MAX, BadWorkflow, Place, SourceText, read_text
 from .tools import literal_origin, placeholders
 
 NODES_MAX = 5_000

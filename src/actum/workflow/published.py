@@ -13,32 +13,30 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
+from ..core.definition import ReadDefinition, TextProblem
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
-from ..core.json import JsonObject
 from ..core.record import Started
 from ..core.shelf import (
     Publication,
     PublicationInUse,
-    ShelfKind,
     ShelfStore,
-    StaleDraft,
-    no_draft,
     no_publication,
     reference,
+    text_digest,
 )
 from ..core.tool import Tool
 from ..core.worker_thread import off_loop
-from ..runs.administration import put_on_record
+from ..runs.definitions import DefinitionShelf
 from .graph import Definition
 from .listing import ListedWorkflow, WorkflowCard, card_of, listed, read_card, written_card
 from .load import check_text, read_definition
-from .text import BadWorkflow, TextProblem
+from .text import BadWorkflow
 from .tool_check import check_tools
 from .tool_names import workflow_names
 from .workflow import Workflow
 
-_KIND: ShelfKind = "workflow"
+_KIND = "workflow"
 OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
 """A workflow may use so many publications of other workflows, with so many bytes of text, those that are used by them
 counted: to open them takes time."""
@@ -46,20 +44,6 @@ DEFINITIONS_MAX = 500
 """So many definitions are kept parsed."""
 WORKFLOWS_MAX = 50
 """So many workflows are kept opened."""
-
-
-class NameTaken(UsageError):
-    """A workflow can not be published under a name that means something else where the workflow would be served.
-
-    Args:
-        name: the name.
-        means: what the name means, such as `an agent`.
-    """
-
-    def __init__(self, name: str, means: str) -> None:
-        super().__init__(f"{name!r} is {means} here: a workflow needs another name")
-        self.name = name
-        self.means = means
 
 
 class MakeWorkflow(Protocol):
@@ -268,100 +252,57 @@ class PublishedWorkflows:
         published = [tool for each in used for tool in await each.as_tool().list_tools()]
         return await off_loop(len(text), check_tools, checked, [*tools, *published])
 
+    def definitions(self, tools: Sequence[Tool] = ()) -> DefinitionShelf:
+        """The same workflows as texts: what checks, publishes, rolls back and unpublishes them.
+
+        Args:
+            tools: the tools of the program, which the nodes of a text may call.
+        """
+
+        async def check(name: str, text: str) -> ReadDefinition:
+            problems = await self.problems_of(text, tools)
+            if problems:
+                raise BadWorkflow(problems)
+            definition = await self._parsed(text_digest(text.encode()), text)
+            if definition.name != name:
+                raise BadWorkflow([_other_name(definition.name, name)])
+            return ReadDefinition(name=definition.name, about=written_card(definition))
+
+        return DefinitionShelf(
+            self._journal,
+            _KIND,
+            "workflows",
+            check,
+            tenant=self._tenant,
+            means=self._meaning,
+            used_by=self._used_by,
+        )
+
     async def publish(
         self, name: str, tools: Sequence[Tool], *, revision: int | None = None, by: str = "", key_id: str = ""
     ) -> Publication:
-        """Publish the draft of a workflow, if nothing is wrong with it, and put that on record.
-
-        Args:
-            name: what the workflow is called.
-            tools: the tools of the program.
-            revision: the revision that the caller has looked at; None to publish whatever the draft is now.
-            by: who publishes.
-            key_id: the id of the key with which `by` showed who they are; empty at a terminal.
-
-        Raises:
-            UnknownName: there is no draft.
-            NameTaken: the name means something else.
-            StaleDraft: the draft has another revision, or somebody saved the draft during the check.
-            BadWorkflow: something is wrong with the text.
-        """
-        self.check_name(name)
-        draft = await self._shelf.draft(_KIND, name, tenant=self._tenant)
-        if draft is None:
-            raise no_draft(_KIND, name)
-        if revision is not None and revision != draft.revision:
-            raise StaleDraft(draft, revision)
-        await self.check(name, draft.text, tools)
-        about = written_card(await self._parsed(draft.digest, draft.text))
-        made = await self._shelf.publish(_KIND, name, revision=draft.revision, tenant=self._tenant, by=by, about=about)
-        await self._tell("workflows.publish", made, by, key_id)
-        return made
+        """Publish the draft of a workflow; see `DefinitionShelf.publish`. `tools` are the tools of the program."""
+        return await self.definitions(tools).publish(name, revision=revision, by=by, key_id=key_id)
 
     async def rollback(
         self, name: str, number: int, tools: Sequence[Tool], *, by: str = "", key_id: str = ""
     ) -> Publication:
-        """Publish an older publication of a workflow anew, if nothing is wrong with it by now, and put that on record.
-
-        Raises:
-            UnknownName: there is no such publication.
-            NameTaken: the name means something else by now.
-            BadWorkflow: something is wrong with the text.
-        """
-        self.check_name(name)
-        older = await self._shelf.published(_KIND, name, number, tenant=self._tenant)
-        if older is None:
-            raise no_publication(_KIND, name, number)
-        await self.check(name, older.text, tools)
-        about = written_card(await self._parsed(older.digest, older.text))
-        made = await self._shelf.rollback(_KIND, name, number, tenant=self._tenant, by=by, about=about)
-        await self._tell("workflows.rollback", made, by, key_id)
-        return made
+        """Publish an older publication anew; see `DefinitionShelf.rollback`. `tools` are the tools of the program."""
+        return await self.definitions(tools).rollback(name, number, by=by, key_id=key_id)
 
     async def unpublish(self, name: str, *, by: str = "", key_id: str = "") -> tuple[Publication, Sequence[str]]:
-        """Take a workflow out of use, and put that on record: nothing new begins with it, until something is published
-        under this name again. Runs go on with the versions with which they began, and workflows that name a number
-        (`price@3`) keep that publication.
+        """Take a workflow out of use; see `DefinitionShelf.unpublish`. Runs keep the versions with which they began."""
+        return await self.definitions().unpublish(name, by=by, key_id=key_id)
 
-        Args:
-            name: what the workflow is called.
-            by, key_id: as for `publish`.
+    def _meaning(self, name: str) -> str:
+        return self._means(name) or ("a tool" if name in self._given else "")
 
-        Returns:
-            The publication that was in use, and the published workflows whose nodes name the workflow without a number:
-            these nodes fail from now on.
-
-        Raises:
-            UnknownName: nothing is published under this name.
+    async def _used_by(self, name: str) -> list[str]:
+        """The published workflows whose nodes name a workflow without a number: without it these nodes fail. Those that
+        name a number (`price@3`) keep that publication.
         """
-        was = await self._shelf.unpublish(_KIND, name, tenant=self._tenant)
-        await self._tell("workflows.unpublish", was, by, key_id)
         lines = await self.listed()
-        return was, [each for each, line in lines.items() if name in line.card.workflows and each != name]
-
-    def check_name(self, name: str) -> None:
-        """Whether a name is free for a workflow.
-
-        Raises:
-            NameTaken: it means something else.
-        """
-        means = self._means(name) or ("a tool" if name in self._given else "")
-        if means:
-            raise NameTaken(name, means)
-
-    async def check(self, name: str, text: str, tools: Sequence[Tool]) -> None:
-        """Whether a text can be published under a name.
-
-        Raises:
-            NameTaken: the name means something else.
-            BadWorkflow: something is wrong with the text, or the text has another name.
-        """
-        self.check_name(name)
-        problems = list(await self.problems_of(text, tools))
-        if not problems and (written := (await off_loop(len(text), read_definition, text)).name) != name:
-            problems = [_other_name(written, name)]
-        if problems:
-            raise BadWorkflow(problems)
+        return [each for each, line in lines.items() if name in line.card.workflows and each != name]
 
     async def _check_in_use(self, name: str) -> None:
         """Raises:
@@ -372,10 +313,6 @@ class PublishedWorkflows:
 
     def _opening(self, began_with: Mapping[str, int] | None = None) -> _Opening:
         return _Opening(self._definition_in, self._shelf, self._make, self._given, self._tenant, began_with)
-
-    async def _tell(self, act: str, made: Publication, by: str, key_id: str) -> None:
-        told: JsonObject = {"name": made.name, "number": made.number, "digest": made.digest, "again": made.again}
-        await put_on_record(self._journal, act, told, principal=by, key_id=key_id, tenant=self._tenant)
 
     async def _definition_in(self, publication: Publication) -> Definition:
         """The definition in a publication.

@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from ..core.definition import BadText, TextProblem
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 
@@ -42,37 +43,8 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _LITERAL = re.compile(r"true|false|null")
 
 
-class TextProblem(Struct, frozen=True):
-    """Something that is wrong with the text of a definition.
-
-    Attributes:
-        message: what is wrong.
-        line, column: where, counted from 1.
-        hint: what would be right.
-        path: the names that lead there.
-    """
-
-    message: str
-    line: int = 1
-    column: int = 1
-    hint: str = ""
-    path: str = ""
-
-    def __str__(self) -> str:
-        hint = f" ({self.hint})" if self.hint else ""
-        return f"line {self.line}, column {self.column}: {self.message}{hint}"
-
-
-class BadWorkflow(UsageError):
-    """The definition of a workflow can not be used.
-
-    Args:
-        problems: each thing that is wrong with the definition.
-    """
-
-    def __init__(self, problems: list[TextProblem] | tuple[TextProblem, ...]) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = tuple(problems)
+class BadWorkflow(BadText):
+    """The definition of a workflow can not be used; see `BadText`."""
 
 
 class SourceText(Struct):

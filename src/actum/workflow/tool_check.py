@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ..core.definition import TextProblem
 from ..core.errors import tell_problem
 from ..core.json import JsonObject, kind_of
 from ..core.tool import Tool
@@ -16,7 +17,7 @@ from .graph import Definition, Graph, GraphNode
 from .load import CheckedText
 from .node_call import DECLARE_KNOWLEDGE, NO_KNOWLEDGE
 from .settings import AgentNode, EachNode, KnowledgeNode, WorkflowNode
-from .text import Place, TextProblem
+from .text import Place
 from .tool_names import tool_names
 from .value_types import Kinds, ValueType, samples_of, type_of, type_of_node
 

@@ -25,6 +25,7 @@ from ..call.asking.posted import take_posted
 from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import TextPart, ToolResult
+from ..core.definition import TextProblem
 from ..core.errors import InvalidArguments, UsageError
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
@@ -57,7 +58,7 @@ from .lineage import From
 from .load import check_text, read_definition
 from .settings import HttpNode, ModelNode
 from .template import TemplateWriter
-from .text import BadWorkflow, TextProblem
+from .text import BadWorkflow
 from .tool_check import check_tools
 from .tool_names import workflow_names
 from .tools import WorkflowTools, literal_origin

@@ -23,4 +23,6 @@ def test_operations_load_without_a_web_framework() -> None:
 
 def test_the_handler_of_an_operation_stands_in_the_room_of_its_tag() -> None:
     for operation in OPERATIONS:
-        assert operation.handler.__module__.split(".")[:4] == ["actum", "server", "api", operation.tag], operation.id
+        room = operation.handler.__module__.split(".")[:4]
+        made_of_a_kind = ["actum", "server", "api", "definitions"]
+        assert room in (["actum", "server", "api", operation.tag], made_of_a_kind), operation.id

@@ -22,14 +22,14 @@ from .approvals import operations as approvals
 from .runs import operations as runs
 from .tasks import operations as tasks
 from .tools import operations as tools
+from .workflows import kind as workflow_kind
 from .workflows import operations as workflows
-from .workflows import versions
 
 OPERATIONS: tuple[Operation, ...] = (
     *tools.OPERATIONS,
     *runs.OPERATIONS,
     *workflows.OPERATIONS,
-    *versions.OPERATIONS,
+    *workflow_kind.OPERATIONS,
     *tasks.OPERATIONS,
     *approvals.OPERATIONS,
     *sessions.OPERATIONS,
@@ -95,7 +95,9 @@ def _bodies(operation: Operation) -> Sequence[type[Struct]]:
 def recorded(features: FeatureSet) -> list[Operation]:
     """The operations of features. What one of them changes is put on record, as the act of whoever asked for it."""
     return [
-        each if each.method == "get" else structs.replace(each, handler=_Recorded(on.feature.name, each))
+        each
+        if each.method == "get" or each.is_recorded
+        else structs.replace(each, handler=_Recorded(on.feature.name, each))
         for on in features.on
         for each in on.operations
     ]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ...core.definition import TextProblem
 from ...core.json import Json, JsonObject, dumps
 from ..load import check_text
-from ..text import BadWorkflow, TextProblem
+from ..text import BadWorkflow
 from .definition_text import definition_text
 from .report import ImportNotes, ImportReport
 

@@ -17,28 +17,25 @@ from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal
 from ....journal.lists import read_cursor, write_cursor
 from ....workflow.listing import ListedWorkflow
-from ....workflow.text import TextProblem
 from ....workflow.workflow import Workflow
 from ...near_names import near_names
 from ...scopes import allows
 from ..api import Api
 from ..calls import call_refusal
+from ..definitions.bodies import CheckBody, DefinitionChecked, VersionQuery
+from ..definitions.operations import told_problem
 from ..records import cursors
 from ..runs.bodies import RunBegun
 from ..runs.operations import BEGUN, LINKS_OF_RUN, begun
 from ..tasks.accepting import accept_workflow, check_no_task
 from ..tasks.bodies import TaskAccepted
 from .bodies import (
-    WorkflowCheckBody,
-    WorkflowChecked,
     WorkflowDetails,
     WorkflowInfo,
     WorkflowNodeInfo,
     WorkflowPage,
-    WorkflowProblem,
     WorkflowRunBody,
     WorkflowsQuery,
-    WorkflowVersionQuery,
 )
 
 NEAR_MAX = 3
@@ -81,7 +78,7 @@ def _published(line: ListedWorkflow) -> WorkflowInfo:
     return WorkflowInfo(name=found.name, description=line.description, version=found.number, digest=found.digest)
 
 
-async def get_workflow(api: Api, asked: ApiRequest[WorkflowVersionQuery, None]) -> ApiReply:
+async def get_workflow(api: Api, asked: ApiRequest[VersionQuery, None]) -> ApiReply:
     """A workflow."""
     found = await find_workflow(api, asked.who, asked.names["name"], asked.query.version)
     definition, info = found.workflow.definition, _info(found)
@@ -98,7 +95,7 @@ async def get_workflow(api: Api, asked: ApiRequest[WorkflowVersionQuery, None]) 
     return ApiReply(details)
 
 
-async def check_workflow(api: Api, asked: ApiRequest[None, WorkflowCheckBody]) -> ApiReply:
+async def check_workflow(api: Api, asked: ApiRequest[None, CheckBody]) -> ApiReply:
     """What is wrong with a definition."""
     who, name, text = asked.who, asked.names["name"], asked.body.text
     shelf = await api.workflows.shelf(who.tenant)
@@ -107,7 +104,7 @@ async def check_workflow(api: Api, asked: ApiRequest[None, WorkflowCheckBody]) -
     else:
         workflow = (await find_workflow(api, who, name)).workflow
         problems = await workflow.check(workflow.definition.text if text is None else text)
-    return ApiReply(WorkflowChecked(problems=tuple(map(_problem, problems))))
+    return ApiReply(DefinitionChecked(problems=tuple(map(told_problem, problems))))
 
 
 async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> ApiReply:
@@ -210,12 +207,6 @@ def _info(found: ServedWorkflow) -> WorkflowInfo:
     )
 
 
-def _problem(problem: TextProblem) -> WorkflowProblem:
-    return WorkflowProblem(
-        message=problem.message, line=problem.line, column=problem.column, hint=problem.hint, place=problem.path
-    )
-
-
 WORKFLOW_NAME = {"name": "The name of a workflow."}
 _WORKFLOW = {
     "name": "booking",
@@ -251,7 +242,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Get a workflow: what it is given, what it gives, and its nodes.",
         scopes=("runs",),
         names=WORKFLOW_NAME,
-        query=WorkflowVersionQuery,
+        query=VersionQuery,
         replies={200: AnswerKind(means="The workflow.", body=WorkflowDetails, example=_WORKFLOW_WHOLE)},
         handler=get_workflow,
     ),
@@ -264,10 +255,10 @@ OPERATIONS: tuple[Operation, ...] = (
         description="Nothing is saved. The tools are those of the workflow of this name.",
         scopes=("runs",),
         names=WORKFLOW_NAME,
-        body=WorkflowCheckBody,
+        body=CheckBody,
         body_is_optional=True,
         example={"text": "actum: workflow/1\nname: booking\nnodes: {}\n"},
-        replies={200: AnswerKind(means="What the check found.", body=WorkflowChecked, example={"problems": []})},
+        replies={200: AnswerKind(means="What the check found.", body=DefinitionChecked, example={"problems": []})},
         handler=check_workflow,
     ),
     Operation(

@@ -9,8 +9,9 @@ import zlib
 
 from msgspec import Struct, structs
 
+from ....core.definition import TextProblem
 from ....core.json import Json, JsonObject
-from ...text import BYTES_MAX, BadWorkflow, TextProblem, read_text
+from ...text import BYTES_MAX, BadWorkflow, read_text
 from ..surrogates import whole
 
 MEMBERS_MAX = 200

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
+from ....core.definition import TextProblem
 from ....core.json import JsonObject, dumps
-from ...text import BadWorkflow, TextProblem
+from ...text import BadWorkflow
 from ..imported import ImportedApp, name_of, sound_text
 from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes

@@ -1,0 +1,94 @@
+"""Definitions: texts that people write, check, publish and roll back, such as workflows. What is the same for each kind
+of them; where they are kept is in `core.shelf`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from .errors import UsageError
+from .json import Json
+
+
+class TextProblem(Struct, frozen=True):
+    """Something that is wrong with the text of a definition.
+
+    Attributes:
+        message: what is wrong.
+        line, column: where, counted from 1.
+        hint: what would be right.
+        path: the names that lead there.
+    """
+
+    message: str
+    line: int = 1
+    column: int = 1
+    hint: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"line {self.line}, column {self.column}: {self.message}{hint}"
+
+
+class BadText(UsageError):
+    """A definition can not be used.
+
+    Args:
+        problems: each thing that is wrong with the definition.
+    """
+
+    def __init__(self, problems: Sequence[TextProblem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
+
+
+class NameTaken(UsageError):
+    """Nothing can be published under a name that means something else where it would be served.
+
+    Args:
+        name: the name.
+        means: what the name means, such as `an agent`.
+        kind: what was to be published.
+    """
+
+    def __init__(self, name: str, means: str, kind: str = "workflow") -> None:
+        super().__init__("{name!r} is {means} here: a {kind} needs another name", name=name, means=means, kind=kind)
+        self.name = name
+        self.means = means
+
+
+class ReadDefinition(Struct, frozen=True, kw_only=True):
+    """What a text says, when nothing is wrong with it.
+
+    Attributes:
+        name: the name that the text gives itself; empty where a text of this kind has none.
+        about: what lists tell of it, for `PublicationInUse.about`.
+    """
+
+    name: str = ""
+    about: str = ""
+
+
+class DefinitionChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One difference between two definitions.
+
+    Attributes:
+        kind: what was done.
+        what: to what, in a word. Of a workflow: a `node`, an `edge`, or a `field` of the definition or of a node.
+        place: where. Of a workflow: `trips/price` for a node in a container, `find > fits` for an edge,
+            `book.with.flight` for a field of a node, `limits.steps` for a field of the definition.
+        node: the node that the field belongs to; empty for a field of the definition.
+        old: what was there before; for a node its type.
+        new: what is there now; for a node its type.
+    """
+
+    kind: Literal["added", "removed", "changed"]
+    what: str
+    place: str
+    node: str = ""
+    old: Json = None
+    new: Json = None

@@ -1,0 +1,144 @@
+"""The texts of one kind and one tenant: checked, published under the next number, rolled back, taken out of use, and
+each of these acts put on record.
+
+What a text means is the kind's affair: see `features.definition.DefinitionKind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from ..core.definition import BadText, NameTaken, ReadDefinition, TextProblem
+from ..core.interfaces import Journal
+from ..core.json import JsonObject
+from ..core.shelf import Publication, StaleDraft, no_draft, no_publication
+from .administration import put_on_record
+
+Check = Callable[[str, str], Awaitable[ReadDefinition]]
+"""Reads a text that is to stand under a name, and says what is in it."""
+
+
+class DefinitionShelf:
+    """What one tenant has written and published of one kind.
+
+    Args:
+        journal: keeps the texts, and the record of what was done with them.
+        kind: the kind, such as `workflow`.
+        acts: what acts are called on record in front of their verb, such as `workflows`.
+        check: reads a text; raises `BadText` where something is wrong with it.
+        tenant: whose texts are meant.
+        means: says what else a name means where the texts are used, such as `an agent`; empty for nothing. Under such
+            a name nothing can be published.
+        used_by: the names of those in use that refer to a name; none by default.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        kind: str,
+        acts: str,
+        check: Check,
+        *,
+        tenant: str = "",
+        means: Callable[[str], str] | None = None,
+        used_by: Callable[[str], Awaitable[Sequence[str]]] | None = None,
+    ) -> None:
+        self._journal = journal
+        self.kind = kind
+        self._acts = acts
+        self._check = check
+        self._tenant = tenant
+        self._means = means
+        self._used_by = used_by
+
+    def check_name(self, name: str) -> None:
+        """Whether a name is free.
+
+        Raises:
+            NameTaken: it means something else.
+        """
+        means = self._means(name) if self._means is not None else ""
+        if means:
+            raise NameTaken(name, means, self.kind)
+
+    async def check(self, name: str, text: str) -> ReadDefinition:
+        """Whether a text can be published under a name, and what is in it.
+
+        Raises:
+            NameTaken: the name means something else.
+            BadText: something is wrong with the text, or the text has another name.
+        """
+        self.check_name(name)
+        read = await self._check(name, text)
+        if read.name and read.name != name:
+            told = f"the definition is called {read.name!r}, and not {name!r}"
+            raise BadText([TextProblem(told, hint=f"write name: {name}", path="name")])
+        return read
+
+    async def publish(self, name: str, *, revision: int | None = None, by: str = "", key_id: str = "") -> Publication:
+        """Publish a draft, if nothing is wrong with it, and put that on record.
+
+        Args:
+            name: what the draft is called.
+            revision: the revision that the caller has looked at; None to publish whatever the draft is now.
+            by: who publishes.
+            key_id: the id of the key with which `by` showed who they are; empty at a terminal.
+
+        Raises:
+            UnknownName: there is no draft.
+            NameTaken: the name means something else.
+            StaleDraft: the draft has another revision, or somebody saved the draft during the check.
+            BadText: something is wrong with the text.
+        """
+        self.check_name(name)
+        shelf = self._journal.shelf
+        draft = await shelf.draft(self.kind, name, tenant=self._tenant)
+        if draft is None:
+            raise no_draft(self.kind, name)
+        if revision is not None and revision != draft.revision:
+            raise StaleDraft(draft, revision)
+        about = (await self.check(name, draft.text)).about
+        made = await shelf.publish(self.kind, name, revision=draft.revision, tenant=self._tenant, by=by, about=about)
+        await self._tell("publish", made, by, key_id)
+        return made
+
+    async def rollback(self, name: str, number: int, *, by: str = "", key_id: str = "") -> Publication:
+        """Publish an older publication anew, if nothing is wrong with it by now, and put that on record.
+
+        Raises:
+            UnknownName: there is no such publication.
+            NameTaken: the name means something else by now.
+            BadText: something is wrong with the text.
+        """
+        self.check_name(name)
+        shelf = self._journal.shelf
+        older = await shelf.published(self.kind, name, number, tenant=self._tenant)
+        if older is None:
+            raise no_publication(self.kind, name, number)
+        about = (await self.check(name, older.text)).about
+        made = await shelf.rollback(self.kind, name, number, tenant=self._tenant, by=by, about=about)
+        await self._tell("rollback", made, by, key_id)
+        return made
+
+    async def unpublish(self, name: str, *, by: str = "", key_id: str = "") -> tuple[Publication, Sequence[str]]:
+        """Take a text out of use, and put that on record: nothing new begins with it, until something is published
+        under this name again. What is under way keeps its version.
+
+        Args:
+            name: what it is called.
+            by, key_id: as for `publish`.
+
+        Returns:
+            The publication that was in use, and the names of those in use that refer to it.
+
+        Raises:
+            UnknownName: nothing is published under this name.
+        """
+        was = await self._journal.shelf.unpublish(self.kind, name, tenant=self._tenant)
+        await self._tell("unpublish", was, by, key_id)
+        return was, await self._used_by(name) if self._used_by is not None else ()
+
+    async def _tell(self, verb: str, made: Publication, by: str, key_id: str) -> None:
+        told: JsonObject = {"name": made.name, "number": made.number, "digest": made.digest, "again": made.again}
+        act = f"{self._acts}.{verb}"
+        await put_on_record(self._journal, act, told, principal=by, key_id=key_id, tenant=self._tenant)

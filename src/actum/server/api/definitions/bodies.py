@@ -1,0 +1,245 @@
+"""What is asked and answered of definitions of every kind, such as `/v1/workflows`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from ....core.json import Json
+from ..fields import Cursor, Limit, ListPart
+
+Number = Annotated[int, Meta(ge=0, le=2_000_000_000)]
+
+
+class DefinitionsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which definitions, in the order of their names.
+
+    Attributes:
+        drafts: whether those are listed of which nothing is in use, too.
+        limit: so many at most.
+        cursor: `next` of the part before.
+    """
+
+    drafts: bool = False
+    limit: Limit = 100
+    cursor: Cursor = ""
+
+
+class DefinitionInfo(Struct, frozen=True, kw_only=True):
+    """A definition in a list.
+
+    Attributes:
+        name: the name of the definition.
+        about: what is told of the publication in use.
+        version: the number of the publication in use; 0 where none is.
+        digest: the digest of its text.
+    """
+
+    name: str
+    about: str
+    version: int
+    digest: str
+
+
+class DefinitionPage(ListPart[DefinitionInfo], frozen=True, kw_only=True):
+    """A part of the list of definitions."""
+
+
+class VersionQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which version of a definition.
+
+    Attributes:
+        version: the number of a publication; 0 for what is in use.
+    """
+
+    version: Number = 0
+
+
+class DefinitionText(Struct, frozen=True, kw_only=True):
+    """A definition as it was published.
+
+    Attributes:
+        name: the name of the definition.
+        version: the number of the publication.
+        digest: the digest of the text.
+        text: the text.
+    """
+
+    name: str
+    version: int
+    digest: str
+    text: str
+
+
+class CheckBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A definition that is to be checked.
+
+    Attributes:
+        text: the definition; null for the definition that the server has under this name.
+    """
+
+    text: Annotated[str, Meta(max_length=1_000_000)] | None = None
+
+
+class DefinitionProblem(Struct, frozen=True, kw_only=True):
+    """Something that is wrong with a definition.
+
+    Attributes:
+        message: what is wrong.
+        line, column: where, from 1 on.
+        hint: what to do about it; may be empty.
+        place: the names that lead to the place, such as `nodes.book.with`; may be empty.
+    """
+
+    message: str
+    line: int
+    column: int
+    hint: str
+    place: str
+
+
+class DefinitionChecked(Struct, frozen=True, kw_only=True):
+    """What a check of a definition found.
+
+    Attributes:
+        problems: all that is wrong; nothing where the definition can be run.
+    """
+
+    problems: tuple[DefinitionProblem, ...]
+
+
+class DraftBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A draft that is to be saved.
+
+    Attributes:
+        text: the whole definition; mistakes are allowed.
+        revision: the revision of the draft that the text was made of; 0 for a new draft.
+    """
+
+    text: Annotated[str, Meta(max_length=1_000_000)]
+    revision: Number = 0
+
+
+class DraftText(Struct, frozen=True, kw_only=True):
+    """The draft of a definition.
+
+    Attributes:
+        name: the name of the definition.
+        text: the definition.
+        revision: counts the changes of the draft.
+        at: when the draft was saved, in seconds since 1970.
+        by: who saved the draft.
+        published: the number of the publication in use; 0 where nothing was published.
+    """
+
+    name: str
+    text: str
+    revision: int
+    at: float
+    by: str
+    published: int
+
+
+class PublishBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to publish a draft.
+
+    Attributes:
+        revision: the revision that the caller has looked at; null to publish whatever the draft is now.
+    """
+
+    revision: Number | None = None
+
+
+class RollbackBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to publish an older publication anew.
+
+    Attributes:
+        number: the number of the older publication.
+    """
+
+    number: Annotated[int, Meta(ge=1, le=2_000_000_000)]
+
+
+class DefinitionVersion(Struct, frozen=True, kw_only=True):
+    """A publication of a definition.
+
+    Attributes:
+        name: the name of the definition.
+        number: counts the publications of this name.
+        digest: the digest of the text.
+        at: when the text was published, in seconds since 1970.
+        by: who published the text.
+        again: the number of the older publication of which this is a copy; 0 where the text comes from the draft.
+    """
+
+    name: str
+    number: int
+    digest: str
+    at: float
+    by: str
+    again: int
+
+
+class DefinitionUnpublished(Struct, frozen=True, kw_only=True):
+    """A definition that was taken out of use.
+
+    Attributes:
+        number: the publication that was in use.
+        used_by: what is published and refers to it without a number: that fails from now on.
+    """
+
+    number: int
+    used_by: tuple[str, ...]
+
+
+class DefinitionVersions(Struct, frozen=True, kw_only=True):
+    """The publications of a definition.
+
+    Attributes:
+        items: the publications, the latest first.
+    """
+
+    items: tuple[DefinitionVersion, ...]
+
+
+class DiffQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which two versions of a definition.
+
+    Attributes:
+        old: the number of a publication; 0 for what is in use.
+        new: the number of a publication; 0 for the draft.
+    """
+
+    old: Number = 0
+    new: Number = 0
+
+
+class TextChange(Struct, frozen=True, kw_only=True):
+    """One difference between two versions.
+
+    Attributes:
+        kind: what was done.
+        what: to what, in a word: of a workflow a `node`, an `edge` or a `field`.
+        place: where, such as `trips/price` or `book.with.flight`.
+        node: the node of a workflow that a field belongs to; may be empty.
+        old: what was there before.
+        new: what is there now.
+    """
+
+    kind: Literal["added", "removed", "changed"]
+    what: str
+    place: str
+    node: str
+    old: Json
+    new: Json
+
+
+class TextDifference(Struct, frozen=True, kw_only=True):
+    """What differs between two versions; positions and formatting do not count.
+
+    Attributes:
+        changes: the differences.
+    """
+
+    changes: tuple[TextChange, ...]

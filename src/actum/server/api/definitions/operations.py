@@ -1,0 +1,507 @@
+"""The operations that every kind of definitions has, made from the kind: drafts, checks, publications, rollback, the
+end of use, and what differs between two versions.
+
+Whoever publishes decides what the server does on behalf of others: this needs the scope `admin`. Each tenant has
+definitions of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from msgspec import Struct
+
+from ....core.call import Problem
+from ....core.definition import BadText, DefinitionChange, NameTaken, ReadDefinition, TextProblem
+from ....core.errors import UnknownName, UsageError
+from ....core.json import JsonObject
+from ....core.shelf import (
+    Publication,
+    ShelfDraft,
+    ShelfVersion,
+    StaleDraft,
+    checked_name,
+    no_draft,
+    no_publication,
+)
+from ....core.worker_thread import off_loop
+from ....features.command import AnswerText, Command, CommandOption, ListColumn
+from ....features.definition import DefinitionKind
+from ....features.operation import AnswerKind, ApiReply, ApiRequest, Application, Method, Operation
+from ....features.refusal import Refusal, not_found
+from ....journal.lists import read_cursor, write_cursor
+from ....runs.definitions import DefinitionShelf
+from ..examples import ASKED_AT
+from ..records import cursors
+from .bodies import (
+    CheckBody,
+    DefinitionChecked,
+    DefinitionInfo,
+    DefinitionPage,
+    DefinitionProblem,
+    DefinitionsQuery,
+    DefinitionText,
+    DefinitionUnpublished,
+    DefinitionVersion,
+    DefinitionVersions,
+    DiffQuery,
+    DraftBody,
+    DraftText,
+    PublishBody,
+    RollbackBody,
+    TextChange,
+    TextDifference,
+    VersionQuery,
+)
+
+
+class _Handlers:
+    """What answers the operations of one kind."""
+
+    def __init__(self, kind: DefinitionKind) -> None:
+        self._kind = kind
+
+    async def list(self, app: Application, asked: ApiRequest[DefinitionsQuery, None]) -> ApiReply:
+        """What is in use, in the order of the names; with `drafts` also what is not."""
+        kind, who, query, shelf = self._kind.name, asked.who, asked.query, app.journal.shelf
+        with cursors():
+            behind = read_cursor(query.cursor, str) if query.cursor else ""
+        in_use = {each.name: each for each in await shelf.in_use(kind, tenant=who.tenant)}
+        drafts = [each.name for each in await shelf.names(kind, tenant=who.tenant)] if query.drafts else []
+        names = sorted(name for name in {*in_use, *drafts} if name > behind and self._kind.may_see(who, name))
+        items = []
+        for name in names[: query.limit]:
+            line = in_use.get(name)
+            told = (line.about, line.number, line.digest) if line is not None else ("", 0, "")
+            items.append(DefinitionInfo(name=name, about=told[0], version=told[1], digest=told[2]))
+        following = write_cursor(items[-1].name) if len(names) > len(items) else None
+        return ApiReply(DefinitionPage(items=tuple(items), next=following))
+
+    async def get(self, app: Application, asked: ApiRequest[VersionQuery, None]) -> ApiReply:
+        """A publication, with its text."""
+        await self._shelf(app, asked)
+        found = await self._published(app, asked, asked.query.version)
+        return ApiReply(DefinitionText(name=found.name, version=found.number, digest=found.digest, text=found.text))
+
+    async def check(self, app: Application, asked: ApiRequest[None, CheckBody]) -> ApiReply:
+        """What is wrong with a text."""
+        shelf, text = await self._shelf(app, asked), asked.body.text
+        if text is None:
+            text = (await self._published(app, asked, 0)).text
+        try:
+            await shelf.check(asked.names["name"], text)
+        except BadText as bad:
+            return ApiReply(DefinitionChecked(problems=tuple(map(told_problem, bad.problems))))
+        except NameTaken as taken:
+            return ApiReply(DefinitionChecked(problems=(told_problem(TextProblem(str(taken), path="name")),)))
+        return ApiReply(DefinitionChecked(problems=()))
+
+    async def get_draft(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
+        """The draft under a name."""
+        await self._shelf(app, asked)
+        with _refusing(asked):
+            return ApiReply(_draft(await self._drafted(app, asked)))
+
+    async def save_draft(self, app: Application, asked: ApiRequest[None, DraftBody]) -> ApiReply:
+        """Save a draft, mistakes included."""
+        who, name, body = asked.who, asked.names["name"], asked.body
+        shelf = await self._shelf(app, asked)
+        with _refusing(asked):
+            await self._check_free(app, shelf, name)
+            saved = await app.journal.shelf.save(
+                self._kind.name, name, body.text, body.revision, tenant=who.tenant, by=who.principal
+            )
+        return ApiReply(_draft(saved))
+
+    async def publish(self, app: Application, asked: ApiRequest[None, PublishBody]) -> ApiReply:
+        """Publish a draft."""
+        who, name = asked.who, asked.names["name"]
+        shelf = await self._shelf(app, asked)
+        with _refusing(asked, "draft"):
+            await self._check_free(app, shelf, name)
+            made = await shelf.publish(name, revision=asked.body.revision, by=who.principal, key_id=who.key_id)
+        return ApiReply(_version(made))
+
+    async def rollback(self, app: Application, asked: ApiRequest[None, RollbackBody]) -> ApiReply:
+        """Publish an older publication anew."""
+        who, name = asked.who, asked.names["name"]
+        shelf = await self._shelf(app, asked)
+        with _refusing(asked):
+            await self._check_free(app, shelf, name)
+            made = await shelf.rollback(name, asked.body.number, by=who.principal, key_id=who.key_id)
+        return ApiReply(_version(made))
+
+    async def unpublish(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
+        """Take a text out of use."""
+        who, name = asked.who, asked.names["name"]
+        shelf = await self._shelf(app, asked)
+        try:
+            was, used_by = await shelf.unpublish(name, by=who.principal, key_id=who.key_id)
+        except UnknownName:
+            raise Refusal(404, "not_found", f"There is no published {self._kind.name} {name!r}.") from None
+        return ApiReply(DefinitionUnpublished(number=was.number, used_by=tuple(used_by)))
+
+    async def list_versions(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
+        """The publications of a name, the latest first."""
+        kind, who, name = self._kind.name, asked.who, asked.names["name"]
+        await self._shelf(app, asked)
+        found = await app.journal.shelf.versions(kind, name, tenant=who.tenant)
+        if not found and asked.by_operator:
+            if await app.journal.shelf.draft(kind, name, tenant=who.tenant) is None:
+                raise no_publication(kind, name)
+        elif not found:
+            raise not_found(kind)
+        return ApiReply(DefinitionVersions(items=tuple(map(_version, found))))
+
+    async def compare(self, app: Application, asked: ApiRequest[DiffQuery, None]) -> ApiReply:
+        """What differs between two versions."""
+        query = asked.query
+        await self._shelf(app, asked)
+        with _refusing(asked):
+            old = await self._published(app, asked, query.old)
+            new = await self._published(app, asked, query.new) if query.new else await self._drafted(app, asked)
+            size = len(old.text) + len(new.text)
+            changes = await off_loop(size, self._kind.difference, old.text, new.text)
+        return ApiReply(TextDifference(changes=tuple(map(_change, changes))))
+
+    # Of the shelf -----------------------------------------------------------------------------------------------------
+
+    async def _shelf(self, app: Application, asked: ApiRequest[Any, Any]) -> DefinitionShelf:
+        """What publishes the texts of the caller's tenant.
+
+        Raises:
+            Refusal: the caller has none of this kind, or may not know of a text of this name.
+        """
+        kind, who, name = self._kind, asked.who, asked.names["name"]
+        try:
+            checked_name(name)
+        except UsageError:
+            if asked.by_operator:
+                raise
+            raise not_found(kind.name) from None
+        shelf: DefinitionShelf | None = (
+            await kind.open(app, who) if kind.open is not None else self._plain_shelf(app, who.tenant)
+        )
+        if shelf is None or not kind.may_see(who, name):
+            raise not_found(kind.name)
+        return shelf
+
+    def _plain_shelf(self, app: Application, tenant: str) -> DefinitionShelf:
+        read = self._kind.read
+
+        async def check(name: str, text: str) -> ReadDefinition:
+            return await off_loop(len(text), read, text) if read is not None else ReadDefinition()
+
+        return DefinitionShelf(app.journal, self._kind.name, self._kind.plural, check, tenant=tenant)
+
+    async def _check_free(self, app: Application, shelf: DefinitionShelf, name: str) -> None:
+        """Raises:
+        NameTaken: the name means something else on this server.
+        """
+        shelf.check_name(name)
+        means = await self._kind.means(app, name) if self._kind.means is not None else ""
+        if means:
+            raise NameTaken(name, means, self._kind.name)
+
+    async def _drafted(self, app: Application, asked: ApiRequest[Any, Any]) -> ShelfDraft:
+        kind, name = self._kind.name, asked.names["name"]
+        found = await app.journal.shelf.draft(kind, name, tenant=asked.who.tenant)
+        if found is not None:
+            return found
+        raise no_draft(kind, name) if asked.by_operator else not_found("draft")
+
+    async def _published(self, app: Application, asked: ApiRequest[Any, Any], number: int) -> Publication:
+        kind, name = self._kind.name, asked.names["name"]
+        found = await app.journal.shelf.published(kind, name, number or None, tenant=asked.who.tenant)
+        if found is not None:
+            return found
+        raise no_publication(kind, name, number or None) if asked.by_operator else not_found("publication")
+
+
+@contextmanager
+def _refusing(asked: ApiRequest[Any, Any], missing: str = "publication") -> Iterator[None]:
+    """A block whose errors a client is told as refusals. The operator is told the errors themselves.
+
+    Raises:
+        Refusal: something is wrong with the text, or it is not the one that the caller knows.
+    """
+    try:
+        yield
+    except (BadText, NameTaken, StaleDraft, UnknownName) as error:
+        if asked.by_operator:
+            raise
+        raise _refusal(error, missing) from None
+
+
+def _refusal(error: UsageError, missing: str) -> Refusal:
+    text = f"{str(error)[:1].upper()}{str(error)[1:]}."
+    match error:
+        case BadText():
+            return bad_definition(error)
+        case NameTaken():
+            return Refusal(409, "name_taken", text)
+        case StaleDraft():
+            return Refusal(409, "stale", text, current=error.current.text if error.current is not None else "")
+        case _:
+            return not_found(missing)
+
+
+def bad_definition(bad: BadText) -> Refusal:
+    """The refusal of a definition in which something is wrong."""
+    problems = tuple(
+        Problem(f"line {each.line}, column {each.column}", "definition", each.message) for each in bad.problems
+    )
+    return Refusal(422, "definition", f"Something is wrong with the definition: {bad.problems[0]}.", problems=problems)
+
+
+def told_problem(problem: TextProblem) -> DefinitionProblem:
+    """Something that is wrong with a definition, as a client is told of it."""
+    return DefinitionProblem(
+        message=problem.message, line=problem.line, column=problem.column, hint=problem.hint, place=problem.path
+    )
+
+
+def _draft(draft: ShelfDraft) -> DraftText:
+    return DraftText(
+        name=draft.name, text=draft.text, revision=draft.revision, at=draft.at, by=draft.by, published=draft.published
+    )
+
+
+def _version(made: ShelfVersion) -> DefinitionVersion:
+    return DefinitionVersion(
+        name=made.name, number=made.number, digest=made.digest, at=made.at, by=made.by, again=made.again
+    )
+
+
+def _change(each: DefinitionChange) -> TextChange:
+    return TextChange(kind=each.kind, what=each.what, place=each.place, node=each.node, old=each.old, new=each.new)
+
+
+# How they are typed ---------------------------------------------------------------------------------------------------
+
+
+def _published_text(made: DefinitionVersion, names: Mapping[str, str]) -> list[AnswerText]:
+    return [AnswerText("{name}@{number} is published.", values={"name": made.name, "number": made.number})]
+
+
+def _commands(kind: DefinitionKind) -> dict[str, Command]:
+    """The commands, by the verb of their operation."""
+    group = kind.words
+
+    def unpublished(answer: DefinitionUnpublished, names: Mapping[str, str]) -> list[AnswerText]:
+        again = "{name}@{number} is no longer in use; to publish it anew: actum {group} rollback {name} {number}"
+        fails = "{other} uses {name}: its nodes that call it fail from now on."
+        return [
+            AnswerText(again, values={**names, "number": answer.number, "group": group}),
+            *(AnswerText(fails, values={**names, "other": other}, is_note=True) for other in answer.used_by),
+        ]
+
+    name = CommandOption(metavar="NAME", help=f"The name of the {kind.name}.")
+    keeps = "Runs under way keep the version they began with."
+    return {
+        "rollback": Command(
+            words=(group, "rollback"),
+            help=f"Publish an older publication anew, under the next number. {keeps}",
+            arguments=("number",),
+            options={
+                "name": name,
+                "number": CommandOption(metavar="NUMBER", help="The number of an older publication."),
+            },
+            uses_tools=kind.uses_tools,
+            show=_published_text,
+        ),
+        "unpublish": Command(
+            words=(group, "unpublish"),
+            help=f"Take a {kind.name} out of use: nothing new begins with it. {keeps}",
+            options={"name": name},
+            show=unpublished,
+        ),
+        "versions": Command(
+            words=(group, "versions"),
+            help=f"List the publications of a {kind.name}, the latest first.",
+            options={"name": name},
+            columns=(
+                ListColumn("name", made_of=lambda each: f"{each.name}@{each.number}"),
+                ListColumn("when", "at", "moment"),
+                ListColumn("user", "by"),
+                ListColumn("digest", made_of=lambda each: each.digest[:12]),
+                ListColumn("again", made_of=lambda each: f"{each.name}@{each.again}" if each.again else ""),
+            ),
+            empty="{name} has a draft, and nothing was published yet.",
+        ),
+    }
+
+
+# The operations -------------------------------------------------------------------------------------------------------
+
+
+def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
+    """The operations of a kind: `GET /v1/workflows/{name}/draft` and the others.
+
+    Args:
+        kind: the kind. Operations that it brings itself are left out.
+    """
+    handlers, commands = _Handlers(kind), _commands(kind)
+    one, title, several = kind.name, kind.title, kind.plural.title().replace("_", "")
+    text = f"text of a {one}"
+    draft = {"name": "booking", "text": text, "revision": 1, "at": ASKED_AT, "by": "root", "published": 0}
+    version = {"name": "booking", "number": 1, "digest": "4a5c0f", "at": ASKED_AT, "by": "root", "again": 0}
+    info = {"name": "booking", "about": "", "version": 1, "digest": "4a5c0f"}
+    change = {"kind": "added", "what": "node", "place": "book", "node": "", "old": None, "new": "tool"}
+    in_use = AnswerKind(means="The publication in use.", body=DefinitionVersion, example=version)
+
+    def made(
+        verb: str,
+        id: str,
+        method: Method,
+        summary: str,
+        reply: AnswerKind,
+        *,
+        at: str = "",
+        query: type[Struct] | None = None,
+        body: type[Struct] | None = None,
+        example: JsonObject | None = None,
+        description: str = "",
+        errors: tuple[int, ...] = (),
+        scopes: tuple[str, ...] = ("admin",),
+    ) -> Operation:
+        return Operation(
+            id=id,
+            method=method,
+            path=f"/v1/{kind.plural}{at}",
+            tag=kind.plural,
+            summary=summary,
+            description=description,
+            scopes=scopes,
+            names={"name": f"The name of a {one}."} if "{name}" in at else {},
+            query=query,
+            body=body,
+            body_is_optional=body in (PublishBody, CheckBody),
+            example=example,
+            replies={200: reply},
+            errors=errors,
+            handler=getattr(handlers, verb),
+            is_recorded=True,
+            command=commands.get(verb.removeprefix("list_")),
+        )
+
+    found = {
+        "list": made(
+            "list",
+            f"list{several}",
+            "get",
+            f"List the {kind.plural}, in the order of their names.",
+            AnswerKind(means=f"The {kind.plural}.", body=DefinitionPage, example={"items": [info], "next": None}),
+            query=DefinitionsQuery,
+            scopes=kind.readers,
+        ),
+        "get": made(
+            "get",
+            f"get{title}",
+            "get",
+            f"Get a {one}.",
+            AnswerKind(
+                means=f"The {one}.",
+                body=DefinitionText,
+                example={"name": "booking", "version": 1, "digest": "4a5c0f", "text": text},
+            ),
+            at="/{name}",
+            query=VersionQuery,
+            scopes=kind.readers,
+        ),
+        "check": made(
+            "check",
+            f"check{title}",
+            "post",
+            "Check a text: everything that is wrong with it, with line, column and a hint.",
+            AnswerKind(means="What the check found.", body=DefinitionChecked, example={"problems": []}),
+            at="/{name}/check",
+            body=CheckBody,
+            example={"text": text},
+            description="Nothing is saved.",
+        ),
+        "draft": made(
+            "get_draft",
+            f"get{title}Draft",
+            "get",
+            f"Get the draft of a {one}.",
+            AnswerKind(means="The draft.", body=DraftText, example=draft),
+            at="/{name}/draft",
+        ),
+        "save": made(
+            "save_draft",
+            f"save{title}Draft",
+            "post",
+            f"Save the draft of a {one}.",
+            AnswerKind(means="The draft as it was saved.", body=DraftText, example=draft),
+            at="/{name}/draft",
+            body=DraftBody,
+            example={"text": text, "revision": 0},
+            description=(
+                "409 with the code `stale`: somebody else has saved the draft since; `current` is the text as it is "
+                "now. 409 with the code `name_taken`: the name means something else on this server."
+            ),
+            errors=(409,),
+        ),
+        "publish": made(
+            "publish",
+            f"publish{title}",
+            "post",
+            f"Publish the draft of a {one} under the next number.",
+            in_use,
+            at="/{name}/publish",
+            body=PublishBody,
+            example={"revision": 1},
+            description="A text in which something is wrong is not published: 422. Runs keep their versions.",
+            errors=(409,),
+        ),
+        "rollback": made(
+            "rollback",
+            f"rollback{title}",
+            "post",
+            f"Publish an older publication of a {one} anew, under the next number.",
+            in_use,
+            at="/{name}/rollback",
+            body=RollbackBody,
+            example={"number": 1},
+            errors=(409,),
+        ),
+        "unpublish": made(
+            "unpublish",
+            f"unpublish{title}",
+            "post",
+            f"Take a published {one} out of use.",
+            AnswerKind(
+                means="What was in use, and who used it.",
+                body=DefinitionUnpublished,
+                example={"number": 3, "used_by": ["desk"]},
+            ),
+            at="/{name}/unpublish",
+            description=(
+                f"Nothing new begins with the {one} until something is published under its name again. Runs under way "
+                "go on with the versions with which they began, and all publications keep their numbers."
+            ),
+        ),
+        "versions": made(
+            "list_versions",
+            f"list{title}Versions",
+            "get",
+            f"List the publications of a {one}, the latest first.",
+            AnswerKind(means="The publications.", body=DefinitionVersions, example={"items": [version]}),
+            at="/{name}/versions",
+            scopes=kind.readers,
+        ),
+        "compare": made(
+            "compare",
+            f"compare{title}Versions",
+            "get",
+            f"Get what differs between two versions of a {one}.",
+            AnswerKind(means="The differences.", body=TextDifference, example={"changes": [change]}),
+            at="/{name}/diff",
+            query=DiffQuery,
+            errors=(422,),
+        ),
+    }
+    return tuple(operation for part, operation in found.items() if part not in kind.own)

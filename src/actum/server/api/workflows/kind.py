@@ -1,0 +1,59 @@
+"""Workflows as a kind of definitions: the first one. Drafts and publications are at `/v1/workflows/{name}/...`."""
+
+from __future__ import annotations
+
+from ....core.definition import ReadDefinition
+from ....core.identity import Identity
+from ....features.command import AnswerText
+from ....features.definition import DefinitionKind
+from ....runs.definitions import DefinitionShelf
+from ....workflow.difference import difference
+from ....workflow.load import read_definition
+from ..api import Api
+from ..definitions.operations import operations_of
+
+
+async def _open(api: Api, who: Identity) -> DefinitionShelf | None:
+    """What publishes the workflows of the caller's tenant; None where the journal keeps none."""
+    shelf = await api.workflows.shelf(who.tenant)
+    return shelf.definitions(await api.workflows.default_tools()) if shelf is not None else None
+
+
+async def _means(api: Api, name: str) -> str:
+    """What else a name means on this server; empty for nothing."""
+    if name in api.workflows.names:
+        return "a workflow of the settings"
+    if name in api.agents.names:
+        return "an agent"
+    return "a tool" if any(tool.name == name for tool in await api.runner.list_tools()) else ""
+
+
+def _read(text: str) -> ReadDefinition:
+    return ReadDefinition(name=read_definition(text).name)
+
+
+def _remarks(text: str) -> list[AnswerText]:
+    definition = read_definition(text)
+    told = "{name} was imported from {format}. From now on its fixed values count as written by you."
+    values = {"name": definition.name, "format": definition.imported or ""}
+    return [AnswerText(told, values=values, is_note=True)] if definition.imported else []
+
+
+WORKFLOWS = DefinitionKind(
+    name="workflow",
+    plural="workflows",
+    group="workflow",
+    read=_read,
+    difference=difference,
+    open=_open,
+    means=_means,
+    may_see=lambda who, name: who.may_use("agent", name),
+    readers=("runs",),
+    uses_tools=True,
+    own=frozenset({"list", "get", "check"}),  # with those of the settings, inputs and outputs, and what a node is
+    example="flight_desk.workflow.yaml",
+    differs_in=": nodes, edges and fields, but no positions",
+    empty="There are no workflows yet. Try: actum workflow publish desk.workflow.yaml",
+    remarks=_remarks,
+)
+OPERATIONS = operations_of(WORKFLOWS)
