@@ -82,6 +82,7 @@ def _local(name: str, port: int, default_model: str = "") -> Provider:
 
 
 _HOSTED = OpenAiChat(name_pattern=OPENAI_NAME)
+_GROQ = OpenAiChat(name_pattern=OPENAI_NAME, returned=())  # "property 'reasoning' is unsupported"
 _OPENAI = OpenAiChat(name_pattern=OPENAI_NAME, max_tokens_field="max_completion_tokens")
 _DEEPSEEK = OpenAiChat(name_pattern=OPENAI_NAME, reasoning_field="reasoning_content")
 _MOONSHOT = OpenAiChat(name_pattern=MOONSHOT_NAME, reasoning_field="reasoning_content")
@@ -112,7 +113,7 @@ PROVIDERS = {
         strict=True,
         send_schema="always",
     ),
-    "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", dialect=_HOSTED),
+    "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", dialect=_GROQ),
     "llamacpp": _local("llamacpp", 8080, default_model="default"),
     "lmstudio": _local("lmstudio", 1234),
     "mistral": Provider(url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", native=True, dialect=_HOSTED),
@@ -375,6 +376,8 @@ def _spoken(dialect: str, provider: Provider) -> ApiDialect:
     own = provider.dialect
     asked = _loaded(_API_DIALECTS.get(dialect) or own)
     if dialect in _OPENAI_DIALECTS and isinstance(own, OpenAiChat) and isinstance(asked, Struct):
+        if isinstance(asked, OpenAiChat):
+            return structs.replace(asked, name_pattern=own.name_pattern, returned=own.returned)
         return structs.replace(asked, name_pattern=own.name_pattern)
     return asked
 

@@ -42,6 +42,7 @@ from ..transport.upstream_client import UpstreamAnswer, post
 from .answer_schema import AnswerSchema, SendSchema
 from .probe_memory import PROBES, Asked, SharedProbes
 from .result_pictures import refuses_pictures, without_pictures
+from .returned_thoughts import may_be_refused, refuse_thoughts, spoken_at, without_thoughts
 
 _log = logging.getLogger(__name__)
 
@@ -197,7 +198,7 @@ class Endpoint:
         self._guess = None if sure or not wire.version else _placed(address, where + wire.version, whole, streamed)
         self.model = model
         self.name = name or f"{model}@{address.netloc}"
-        self.dialect = dialect
+        self.dialect = spoken_at(dialect, f"{url.partition('://')[0]}://{address.netloc}{address.path}", model)
         self._answer_schema = AnswerSchema(self.name, send_schema)
         self._takes_no_pictures = False
         self.timeout_s = timeout_s
@@ -242,14 +243,38 @@ class Endpoint:
             elif refuses_pictures(request, error):
                 self._takes_no_pictures = True
                 request = without_pictures(request)
+            elif may_be_refused(error):
+                return await self._without_thoughts(request, emit, error)
             else:
                 raise
         return await self._reply(request, emit)
 
-    async def _reply(self, request: Request, emit: Callable[[Delta], None] | None) -> Reply:
+    async def _without_thoughts(
+        self, request: Request, emit: Callable[[Delta], None] | None, refusal: ModelRejected
+    ) -> Reply:
+        """The answer to a refused request that held thoughts of the endpoint, once they are left out.
+
+        Raises:
+            ModelRejected: the request held none, or is refused without them too.
+        """
+        spoken, bare = self.dialect, without_thoughts(self.dialect)
+        if bare == spoken or bare.encode_request(request) == spoken.encode_request(request):
+            raise refusal
+        try:
+            reply = await self._reply(request, emit, bare)
+        except ModelRejected:
+            raise refusal from None
+        refuse_thoughts(spoken)
+        self.dialect = bare
+        _log.warning("%s: refuses its own thoughts: they are not sent there again", self.name)
+        return reply
+
+    async def _reply(
+        self, request: Request, emit: Callable[[Delta], None] | None, dialect: ApiDialect | None = None
+    ) -> Reply:
         extras = {**self._extras, **request.extras}
         asked = structs.replace(request, model=self.model, stream=emit is not None, extras=extras)
-        body = self.dialect.encode_request(asked)
+        body = (dialect or self.dialect).encode_request(asked)
         self._tell_loose(request.tools)
         self._tell_unsaid(request)
         ear = _Ear(emit) if emit is not None else None

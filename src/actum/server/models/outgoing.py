@@ -10,6 +10,7 @@ from ...dialects.api.openai_chat.request import forms_of
 from ...dialects.losses import Loss
 from ...dialects.transcode.one_field import with_field
 from ...dialects.transcode.transcode import transcode
+from ...models.returned_thoughts import without_thoughts
 from .provider_tools import provider_tools
 from .request import ModelRequest
 from .surface import CHAT
@@ -32,13 +33,16 @@ class Outgoing(NamedTuple):
     lost: tuple[Loss, ...] = ()
 
 
-def outgoing(asked: ModelRequest, to: ModelUpstream, *, may_ask_usage: bool = True) -> Outgoing:
+def outgoing(
+    asked: ModelRequest, to: ModelUpstream, *, may_ask_usage: bool = True, has_thoughts: bool = True
+) -> Outgoing:
     """What a request says to an upstream.
 
     Args:
         asked: the request.
         to: the upstream.
         may_ask_usage: the upstream is known to take `stream_options`, or is not known to refuse them.
+        has_thoughts: thoughts of the upstream that the client hands back go there.
 
     Raises:
         UsageError: it can not be said there.
@@ -60,7 +64,9 @@ def outgoing(asked: ModelRequest, to: ModelUpstream, *, may_ask_usage: bool = Tr
     source = surface.dialect
     if surface is CHAT and to.place.dialect.name == "openai_chat":
         source = OPENAI_FUNCTIONS  # either form is read by either dialect, and the same to the same changes nothing
-    said = transcode(asked.body, source, to.place.dialect, kind="request", model=model)
+    spoken = to.dialect(asked.model)
+    target = spoken if has_thoughts else without_thoughts(spoken)
+    said = transcode(asked.body, source, target, kind="request", model=model)
     body = said.wire
     if asked.stream and to.place.dialect.name != "gemini_content":
         body = with_field(body, ["stream"], True, insert=True)

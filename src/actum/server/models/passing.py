@@ -40,6 +40,7 @@ from ...core.worker_thread import off_loop
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
 from ...dialects.transcode.transcode import Transcoder, transcode
+from ...models.returned_thoughts import may_be_refused, refuse_thoughts
 from ...transport.http import HttpFailure
 from ...transport.upstream_client import UpstreamAnswer, UpstreamClient
 from ..door import REQUEST_ID
@@ -139,7 +140,7 @@ class PassingThrough:
         body = opened.body
         line.heard(usage_of_answer(body) or Usage())
         if not opened.said.surface:
-            dialect, tools = opened.upstream.place.dialect, asked.request.tools
+            dialect, tools = opened.dialect, asked.request.tools
             told = await off_loop(len(body), transcode, body, dialect, asked.dialect, kind="response", tools=tools)
             body, lost = told.wire, (*lost, *told.lost)
         line.keep(body)
@@ -208,10 +209,32 @@ class PassingThrough:
             return await self._send(asked, upstream, said, line)
         except UpstreamFailure as failure:
             if not (said.asks_usage and failure.error.status in (400, 422) and "stream_options" in str(failure.error)):
-                raise
+                return await self._ask_without_thoughts(asked, upstream, said, line, failure)
         self._refuse_usage.add(upstream.name)
         said = await off_loop(len(asked.body), outgoing, asked, upstream, may_ask_usage=False)
         return await self._send(asked, upstream, said, line)
+
+    async def _ask_without_thoughts(
+        self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, line: _Line, failure: UpstreamFailure
+    ) -> _Opened:
+        """The answer to a refused request that handed the upstream its thoughts back, once they are left out.
+
+        Raises:
+            UpstreamFailure: the request held none, or is refused without them too.
+        """
+        if said.surface or not may_be_refused(failure.error):
+            raise failure
+        bare = await off_loop(
+            len(asked.body), outgoing, asked, upstream, may_ask_usage=said.asks_usage, has_thoughts=False
+        )
+        if bare.body == said.body:
+            raise failure
+        try:
+            opened = await self._send(asked, upstream, bare, line)
+        except UpstreamFailure:
+            raise failure from None
+        refuse_thoughts(upstream.dialect(asked.model))
+        return opened
 
     async def _send(self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, line: _Line) -> _Opened:
         forwarded = _forwarded(asked) if said.surface else {}
@@ -233,7 +256,7 @@ class PassingThrough:
     async def _opened(
         self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, answer: UpstreamAnswer
     ) -> _Opened:
-        dialect = _DIALECTS[said.surface] if said.surface else upstream.place.dialect
+        dialect = _DIALECTS[said.surface] if said.surface else upstream.dialect(asked.model)
         if answer.status != 200:
             body = await answer.read(ERROR_BYTES_MAX)
             raise failure_of_status(

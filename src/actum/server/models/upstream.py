@@ -16,9 +16,11 @@ from ...core.errors import UsageError
 from ...core.model_settings import check_headers
 from ...core.passed import ALL_TROUBLE, Trouble
 from ...core.user import User
+from ...dialects.base import ApiDialect
 from ...models.catalog import SILENCE_S, ModelPlace
 from ...models.endpoint import CHAT as CHAT_WIRE
 from ...models.endpoint import WIRES
+from ...models.returned_thoughts import spoken_at
 from ...transport.connection import Headers
 from ...transport.http import HttpFailure
 from ...transport.open_route import check_proxy
@@ -98,6 +100,10 @@ class ModelUpstream:
         """What the model costs that is asked here; None where that is not known."""
         model = self.model(asked)
         return self._prices.get(self.name.replace(AS_ASKED, model)) or self._prices.get(model)
+
+    def dialect(self, asked: str) -> ApiDialect:
+        """How the model that is asked here is spoken to."""
+        return spoken_at(self.place.dialect, self.place.url, self.model(asked))
 
     def takes(self, surface: Surface) -> bool:
         """Whether a request to a surface is passed on byte for byte."""

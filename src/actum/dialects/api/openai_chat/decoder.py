@@ -10,6 +10,7 @@ before them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 import msgspec
@@ -29,6 +30,7 @@ from ...tool_names import ANY_NAMES, ToolNames
 from ..draft import (
     Draft,
     OpenCall,
+    OpenText,
     TextKind,
     custom_call,
     others,
@@ -36,6 +38,7 @@ from ..draft import (
 from ..model_errors import error_of_event
 from ..raw_json import NOT_DECODED, read_as
 from ..token_count import count
+from .beside import CHAT, THOUGHT_FIELDS, BesideCalls, merged_details
 
 CONTENT_LEVELS = 6
 """How deep parts of a `content` are read: one that holds a list of parts that hold text takes four."""
@@ -117,9 +120,20 @@ class _ChatCall(OpenCall):
         is_custom: a custom tool's, which is given free text; that becomes one argument, `input`.
         wire_name: as it came so far.
         untold: what of it is held back, because it may be the beginning of a stand-in.
+        beside: fields that go back with it.
     """
 
-    __slots__ = ("_bracketed", "_scan", "_scanned", "_tried", "is_custom", "untold", "was_object", "wire_name")
+    __slots__ = (
+        "_bracketed",
+        "_scan",
+        "_scanned",
+        "_tried",
+        "beside",
+        "is_custom",
+        "untold",
+        "was_object",
+        "wire_name",
+    )
 
     def __init__(self, index: int, id: str, wire_id: str) -> None:
         super().__init__(index, id, wire_id)
@@ -127,6 +141,7 @@ class _ChatCall(OpenCall):
         self.untold = ""
         self.was_object = False
         self.is_custom = False
+        self.beside: JsonObject = {}
         self._tried = False
         self._scan = JsonScan()
         self._scanned = 0
@@ -163,12 +178,16 @@ class ChatAnswer:
 
     Args:
         names: how the tools of the request are called on the wire.
+        at: the endpoint and the model that answer; empty where nobody knows.
+        kept: the fields that go back beside calls.
     """
 
     KIND = "a chat completion"
 
-    def __init__(self, names: ToolNames = ANY_NAMES) -> None:
+    def __init__(self, names: ToolNames = ANY_NAMES, at: str = "", kept: Collection[str] = THOUGHT_FIELDS) -> None:
         self.draft = Draft(names)
+        self._at, self._kept = at, kept
+        self._thought = ""
         self._calls: list[_ChatCall] = []
         self._slots: dict[int | str, _ChatCall] = {}
         self._more: dict[str, list[Json]] = {}
@@ -197,6 +216,29 @@ class ChatAnswer:
         for call in self._calls:
             if call.said is None:
                 self._say_call(call, call.settle(broke_off=broke_off))
+        self._keep_beside()
+
+    def _keep_beside(self) -> None:
+        """Keep what has to go back with the calls as the signature of the thought before them."""
+        if not self._calls:
+            return
+        fields = {name: self._more.pop(name) for name in self._kept if name in self._more}
+        of_calls = {
+            str(number): call.beside
+            for number, call in enumerate(self.draft.calls)
+            if isinstance(call, _ChatCall) and call.beside
+        }
+        if not (fields or of_calls or (self._at and self._thought)):
+            return
+        merged = {
+            name: merged_details([item for value in values if isinstance(value, list) for item in value])
+            if name == "reasoning_details"
+            else _merged(values)
+            for name, values in fields.items()
+        }
+        thoughts = [part for part in self.draft.parts if isinstance(part, OpenText) and part.kind is ReasoningPart]
+        beside = BesideCalls(self._at, self._thought, merged, of_calls)
+        self.draft.sign(thoughts[0] if thoughts else self.draft.begin_text(ReasoningPart), beside.signature, CHAT)
 
     def read_message(self, message: JsonObject, *, whole: bool) -> None:
         """Take a message, or a piece of one.
@@ -205,8 +247,11 @@ class ChatAnswer:
             whole: each item of `tool_calls` is a call of its own, not a piece of one.
         """
         get = message.get
-        if thought := get("reasoning_content") or get("reasoning"):
+        name = "reasoning_content" if get("reasoning_content") else "reasoning"
+        if thought := get(name):
             self._read_content(thought, ReasoningPart)
+            if isinstance(thought, str) and name in self._kept:
+                self._thought = name
         if content := get("content"):
             self._read_content(content, TextPart)
         if refusal := get("refusal"):
@@ -233,6 +278,7 @@ class ChatAnswer:
                 self.draft.argue(call, piece.function.arguments)
             return True
         if delta.reasoning_content:
+            self._thought = self._thought or ("reasoning_content" if "reasoning_content" in self._kept else "")
             self.draft.say(self.draft.run_of(ReasoningPart), delta.reasoning_content)
         if delta.content:
             self.draft.say(self.draft.run_of(TextPart), delta.content)
@@ -287,9 +333,11 @@ class ChatAnswer:
             return self._read_custom(item, custom, touched, whole=whole)
         id_, name = str(item.get("id") or ""), str(function.get("name") or "")
         piece = function.get("arguments") or ""
+        beside: JsonObject = {name: item[name] for name in self._kept if item.get(name) not in (None, "", [], {})}
         call = None if whole else self._call_of(item.get("index"), id_, name, piece, touched)
         is_new = call is None
         call = call or self._begin_call(item.get("index"), id_)
+        call.beside |= beside
         if piece and not isinstance(piece, str):
             piece = dumps(piece)
             call.was_object, call.notes = True, ("arguments were an object, not text",)

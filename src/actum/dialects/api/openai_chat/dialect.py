@@ -6,8 +6,8 @@
 The messages of a `Transcript` and a tuple of tools are encoded once, however often a request with them is. Where the
 work is done: `openai_chat.messages`, `openai_chat.request`, `openai_chat.decoder`, `openai_chat.encoder`.
 
-Limits: media in a tool's result are described in words. The reasoning of past replies is sent back only where
-`reasoning_field` says.
+Limits: media in a tool's result are described in words. Of the reasoning of past replies only what stood beside calls
+is sent back, and only to who said it (`openai_chat.beside`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ..answer_reader import AnswerReader, read_whole
 from ..model_errors import error_of_status
 from ..schema_subset import OPENAI_STRICT, loosened, openai_answer, strictly
 from ..strict_decoder import StrictDecoder
+from .beside import THOUGHT_FIELDS
 from .decoder import ChatAnswer
 from .encoder import ChatEncoder, encode_reply
 from .messages import FunctionWriter, ToolWriter
@@ -47,7 +48,10 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
         name: of the dialect.
         functions: speak the form of 2023.
         max_tokens_field: how the endpoint calls the limit of an answer's length.
-        reasoning_field: the field in which the endpoint wants its reasoning back beside past calls; empty for none.
+        reasoning_field: the field that the endpoint wants beside past calls, also where nobody knows who said them;
+            empty for none.
+        returned: the fields that go back beside past calls to the endpoint and the model that said them; see `beside`.
+        at: the endpoint and the model that are asked, in a word; empty where nobody knows.
         name_pattern: regular expression that the endpoint's tool names must fit; others go out under stand-ins. Empty
             where it takes any name, as local servers do.
         strict: the endpoint holds the model to the tools' schemas, as far as it can be asked to (`loose`).
@@ -58,6 +62,8 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
     strict: bool = False
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     reasoning_field: str = ""
+    returned: tuple[str, ...] = THOUGHT_FIELDS
+    at: str = ""
     name_pattern: str = ""
 
     def encode_request(self, request: Request) -> bytes:
@@ -94,7 +100,7 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
 
     def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        decoder = AnswerReader(ChatAnswer(names_of(tools, self.name_pattern)))
+        decoder = AnswerReader(ChatAnswer(names_of(tools, self.name_pattern), self.at, self.returned))
         return StrictDecoder(decoder, tools) if self.strict else decoder
 
     def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:
@@ -125,9 +131,12 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
 
     def _messages(self, messages: Sequence[Message], names: ToolNames) -> msgspec.Raw:
         write: Callable[[Message], bytes]
-        write = FunctionWriter(names) if self.functions else ToolWriter(names, self.reasoning_field)
+        write = (
+            FunctionWriter(names) if self.functions else ToolWriter(names, self.reasoning_field, self.at, self.returned)
+        )
         if isinstance(messages, Transcript):
-            pieces = messages.render(f"{self.name} {self.reasoning_field} {self.name_pattern}{names.key}", write)
+            kept = f"{self.reasoning_field} {self.at} {' '.join(self.returned)}"
+            pieces = messages.render(f"{self.name} {kept} {self.name_pattern}{names.key}", write)
         else:
             pieces = [write(message) for message in messages]
         return msgspec.Raw(b"[%s]" % b",".join(pieces))

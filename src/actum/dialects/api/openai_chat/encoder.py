@@ -20,7 +20,7 @@ from ....core.event import (
     TextDelta,
     ThoughtEnded,
 )
-from ....core.json import JsonObject
+from ....core.json import Json, JsonObject
 from ....core.message import (
     ReasoningPart,
     RefusalPart,
@@ -32,6 +32,7 @@ from ...error_answer import openai_error
 from ...reply_text import spoken
 from ..call_wire import WireIds, arguments_text
 from ..cut_short import cut_short
+from .beside import CHAT, beside_calls, read_beside
 
 DEFAULT_ID = "chatcmpl-actum"
 _OURS = frozenset({"role", "content", "refusal", "reasoning_content", "tool_calls", "function_call"})
@@ -59,13 +60,18 @@ def encode_reply(reply: Reply, *, functions: bool = False, created: int = 0) -> 
     """
     refusal = "".join([part.text for part in reply.content if isinstance(part, RefusalPart)])
     message: JsonObject = {"role": "assistant", "content": spoken(reply) or None, "refusal": refusal or None}
+    beside = beside_calls(reply)
+    message |= beside.fields
     if reply.reasoning:
         message["reasoning_content"] = reply.reasoning
     if reply.calls and functions:
         message["function_call"] = function_object(reply.calls[0])
     elif reply.calls:
         ids = WireIds()
-        message["tool_calls"] = [call_object(ids.take(call.id), call) for call in reply.calls]
+        message["tool_calls"] = [
+            beside.calls.get(str(number), {}) | call_object(ids.take(call.id), call)
+            for number, call in enumerate(reply.calls)
+        ]
     choice: JsonObject = {
         "index": 0,
         "message": reply.extras | message,
@@ -121,8 +127,9 @@ class ChatEncoder:
         match delta:
             case TextDelta(text, refusal):
                 return self._piece({"refusal" if refusal else "content": text})
-            case ReasoningDelta(text):
-                return self._piece({"reasoning_content": text}) if text else b""
+            case ReasoningDelta(text, signature, _, by):
+                told = self._piece({"reasoning_content": text}) if text else b""
+                return told + self._beside(signature) if signature and by == CHAT else told
             case CallDelta(index, name, arguments, id_):
                 return self._call(index, id_, name, arguments)
             case CallSaid(index, call):
@@ -160,6 +167,15 @@ class ChatEncoder:
             call |= {"id": self._ids.take(id_), "type": "function", "function": {"name": name, "arguments": arguments}}
         return self._piece({"tool_calls": [call]})
 
+    def _beside(self, signature: str) -> bytes:
+        """What stood beside the calls."""
+        beside = read_beside(signature)
+        calls: list[Json] = [
+            {"index": int(number), **more} for number, more in beside.calls.items() if number.isdecimal()
+        ]
+        fields: JsonObject = {} if self._functions or not calls else {"tool_calls": calls}
+        return self._piece({**beside.fields, **fields}) if beside.fields or fields else b""
+
     def _piece(self, delta: JsonObject) -> bytes:
         begin = b""
         if not self._began:
@@ -180,8 +196,8 @@ def _deltas_of(reply: Reply) -> Iterable[Delta]:
             case ToolCall():
                 yield CallSaid(calls, part)
                 calls += 1
-            case ReasoningPart(text):
-                yield ReasoningDelta(text)
+            case ReasoningPart(text, signature, redacted, by):
+                yield ReasoningDelta(text, signature, redacted, by)
             case RefusalPart(text):
                 yield TextDelta(text, refusal=True)
             case TextPart(text):

@@ -7,12 +7,13 @@ repeat ids from turn to turn, and endpoints want them to be unique.
 from __future__ import annotations
 
 import base64
+from collections.abc import Collection
 
 import msgspec
 from msgspec import structs
 
 from ....core.call import MediaPart, TextPart, ToolCall, ToolResult
-from ....core.json import JsonObject
+from ....core.json import Json, JsonObject
 from ....core.message import (
     Message,
     Reply,
@@ -24,6 +25,7 @@ from ...reply_text import spoken
 from ...tool_names import ToolNames
 from ..call_wire import PastIds, readable
 from ..data_url import data_url
+from .beside import beside_calls
 from .encoder import call_object, function_object
 
 _AUDIO_FORMATS = {
@@ -44,12 +46,18 @@ class ToolWriter:
 
     Args:
         names: how tools are called on the wire.
-        reasoning_field: where the endpoint wants its own reasoning back beside calls; empty when it does not.
+        reasoning_field: where the endpoint wants the reasoning beside calls of which nobody knows who said them; empty
+            when it does not.
+        at: the endpoint and the model that are asked.
+        returned: the fields that go back to who said them.
     """
 
-    def __init__(self, names: ToolNames, reasoning_field: str = "") -> None:
+    def __init__(
+        self, names: ToolNames, reasoning_field: str = "", at: str = "", returned: Collection[str] = ()
+    ) -> None:
         self._names = names
         self._reasoning_field = reasoning_field
+        self._at, self._returned = at, returned
         self._ids = PastIds()
         self._unanswered = 0
         self._pictures: list[MediaPart] = []
@@ -80,10 +88,18 @@ class ToolWriter:
         if not reply.calls:
             return _encode({"role": "assistant", "content": spoken(reply, refusal=True)})
         message: JsonObject = {"role": "assistant", "content": spoken(reply, refusal=True) or None}
-        if self._reasoning_field and reply.reasoning:
-            message[self._reasoning_field] = reply.reasoning
-        wired = zip(self._ids.asked(reply.calls), reply.calls, strict=True)
-        message["tool_calls"] = [call_object(wire_id, _outgoing(call, self._names)) for wire_id, call in wired]
+        beside = beside_calls(reply)
+        is_theirs = beside.at in ("", self._at)
+        thought = (beside.thought if is_theirs else "") or ("" if beside.at else self._reasoning_field)
+        fields = {**beside.fields, **({thought: reply.reasoning} if thought and reply.reasoning else {})}
+        returned = {*self._returned, *filter(None, [self._reasoning_field])} if is_theirs else ()
+        message |= {name: value for name, value in fields.items() if name in returned}
+        calls: list[Json] = []
+        for number, (wire_id, call) in enumerate(zip(self._ids.asked(reply.calls), reply.calls, strict=True)):
+            kept = beside.calls.get(str(number), {}).items() if is_theirs else ()
+            more = {name: value for name, value in kept if name in self._returned}
+            calls.append(more | call_object(wire_id, _outgoing(call, self._names)))
+        message["tool_calls"] = calls
         return _encode(message)
 
 

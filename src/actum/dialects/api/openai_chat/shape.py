@@ -23,7 +23,7 @@ _SAID = Words(
 """What a model says, as a text or as parts."""
 
 _NAMED_CALL = {"name": whole, "arguments": whole}
-_CALL_HEAD: dict[str, Shape] = {"index": whole, "id": whole, "type": only("function")}
+_CALL_HEAD: dict[str, Shape] = {"index": whole, "id": whole, "type": only("function"), "extra_content": whole}
 
 
 def _form_of_call(item: JsonObject) -> str:
@@ -52,6 +52,7 @@ _MESSAGE = Fields(
         "content": _SAID,
         "reasoning_content": _SAID,
         "reasoning": _is_other_name_of_thought,
+        "reasoning_details": lambda _, item: bool(item.get("tool_calls")),
         "refusal": _SAID,
         "tool_calls": _CALL,
         "function_call": Fields(_NAMED_CALL),
