@@ -21,7 +21,7 @@ from actum.core.key import Key, new_key
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
-from actum.server.api.operations import OPERATIONS
+from actum.server.api.operations import OPERATIONS, TAKEN
 from actum.server.keys import with_stored_keys
 from actum.server.metrics import Metrics
 from tests.patience import HANGS_S
@@ -336,6 +336,9 @@ async def test_every_route_answers_every_caller_as_the_table_says(tmp_path: Path
         ids = {"runs": run, "approvals": told["approvals"][0]["id"], "sessions": "c1", "tasks": "run_none"}
         requests = requests_of(it.routes, ids)
         assert requests.keys() == STATUSES.keys()
+        paths = [route.path for route in it.routes if isinstance(route, Route | Mount)]
+        places = {path.split("/")[2] for path in paths if path.startswith("/v1/")}
+        assert places - {each.path.split("/")[2] for each in OPERATIONS} - {"{rest:path}"} == TAKEN
         for name, (nobody, known) in STATUSES.items():
             method, path, body = requests[name]
             unknown = 200 if name in OPEN else 401

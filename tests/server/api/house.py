@@ -22,6 +22,7 @@ from actum.core.interfaces import Decision, Facts, Journal, Model, Policy
 from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.core.tool import Tool
+from actum.features.feature import NO_FEATURES, FeatureSet
 from actum.features.refusal import Refusal
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
@@ -232,6 +233,7 @@ async def house(
     tasking: Tasking | None = None,
     workflows: Mapping[str, Workflow] | None = None,
     secrets: KeptSecrets | None = None,
+    features: FeatureSet = NO_FEATURES,
 ) -> AsyncIterator[House]:
     """A server with some tools and an agent called `desk`."""
     bank = bank or Bank()
@@ -245,6 +247,7 @@ async def house(
         tasking=tasking,
         workflows=GivenWorkflows(workflows or {}),
         secrets=secrets,
+        features=features,
     )
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=HANGS_S) as client:
         yield House(bank, journal, door, client, url)

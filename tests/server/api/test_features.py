@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec import Struct, structs
 
+from actum import Context, tool
 from actum.core.errors import UsageError
 from actum.core.identity import Identity
+from actum.core.noted import NO_KINDS
 from actum.core.record import CallsRequested
 from actum.features import AnswerKind, ApiReply, ApiRequest, Application, Command, Feature, Operation
 from actum.features.feature import FeatureOn, feature_set
@@ -18,7 +22,10 @@ from actum.runs.runner import Runner
 from actum.server.api.api import Api, GivenAgents
 from actum.server.api.door import ApiDoor, whole_document
 from actum.server.api.operations import OPERATIONS, TAKEN, check_operations, recorded
+from actum.storage.place import open_journal
 from actum.testing import FakeClock
+
+from .house import Bank, house
 
 
 class NewThing(Struct, frozen=True):
@@ -114,3 +121,52 @@ def test_the_document_tells_of_features_that_are_on_and_of_no_other() -> None:
     assert "/v1/things" not in json.loads(whole_document())["paths"]
     door = ApiDoor(Runner(), features=features)
     assert "/v1/things" in [getattr(route, "path", "") for route in door.routes]
+
+
+class Put(Struct, frozen=True, tag="put"):
+    """That a thing was put somewhere."""
+
+    where: str
+
+
+class Shed(Bank):
+    """One tool, which puts a record of the feature on the record of its run."""
+
+    @property
+    def tools(self) -> Sequence[object]:
+        @tool(effects=["write"])
+        async def put(ctx: Context, where: str, needed: bool) -> str:
+            """Put a thing somewhere."""
+            ctx.note(Put(where), needed=needed)
+            return "done"
+
+        return [put]
+
+
+async def test_of_two_servers_on_one_journal_one_has_the_feature_and_the_other_still_serves_its_runs(
+    tmp_path: Path,
+) -> None:
+    feature = structs.replace(thing(MAKE), records=(Put,))
+    features = feature_set([FeatureOn(feature=feature, package="acme-things")])
+    journals = [open_journal(str(tmp_path / "j.db"), record_kinds=kinds) for kinds in (features.record_kinds, NO_KINDS)]
+    try:
+        async with (
+            house(bank=Shed(), journal=journals[0], features=features) as having,
+            house(bank=Shed(), journal=journals[1]) as lacking,
+        ):
+            for needed in (False, True):
+                body = {"arguments": {"where": "shed", "needed": needed}}
+                answer = await having.ask("POST", "/v1/tools/put/call", body, who="root")
+                assert answer.json()["result"] == "done", answer.text
+            for it, status, words in ((having, 201, "things/put"), (lacking, 404, "not read here")):
+                made = await it.ask("POST", "/v1/things", {"name": "x"}, who="root")
+                assert made.status_code == status, made.text
+                runs = (await it.ask("GET", "/v1/runs?kind=call", who="root")).json()["items"]
+                assert [each["status"] for each in runs] == ["done", "done"]
+                for run in runs:
+                    events = (await it.ask("GET", f"/v1/runs/{run['id']}/events", who="root")).text
+                    assert words in events
+            assert "/v1/things" not in (await lacking.ask("GET", "/openapi.json")).json()["paths"]
+    finally:
+        for journal in journals:
+            await journal.close()
