@@ -14,6 +14,7 @@ from ..core.interfaces import Requirement
 from ..core.json import JsonObject, same
 from ..core.pending import Pending
 from ..core.record import PrecheckDone
+from ..core.worker_thread import off_loop
 from ..journal.recording import CallRef, CallStanding
 from ..policy.ruling import Required
 from .asking.question import Approvals
@@ -66,7 +67,7 @@ class Clearance:
         if asked is not None:
             return _for_program(asked.pending, plan)
         if plan.bound.toolset is None:
-            return self._hand_in(plan, standing)
+            return await self._hand_in(plan, standing)
         return plan if standing.missing is None else standing.missing.pending
 
     async def turn_away(self, call: ToolCall, standing: CallStanding, error: CallError) -> ToolResult | Pending:
@@ -95,17 +96,19 @@ class Clearance:
         look_up = self._maker.look_up if required.by is None else required.by.look_up
         requirement = required.requirement
         result, fault = await look_up(requirement, required.rule, key)
-        shown, cleaned, now = self._shown_check(requirement), await self._maker.cleaned(result), self._scope.elapsed()
+        shown, cleaned = await self._shown_check(requirement), await self._maker.cleaned(result)
+        now = self._scope.elapsed()
         tool, rule = requirement.tool, required.rule
         checked = PrecheckDone(place.cause, place.index, tool, shown, cleaned, fault, rule, now)
         self._scope.write(checked)
         return checked
 
-    def _shown_check(self, requirement: Requirement) -> JsonObject:
+    async def _shown_check(self, requirement: Requirement) -> JsonObject:
         """The arguments of a check without secret values: those of the tool that is asked, and those of the call."""
         shown = self._maker.catalog.shown(ToolCall("", requirement.tool, requirement.arguments)).arguments
         if self._scope.told:
-            shown = {name: self._scope.redaction.value(value, self._scope.told) for name, value in shown.items()}
+            known = frozenset(self._scope.told)
+            return await off_loop(len(msgspec.json.encode(shown)), self._scope.redaction.fields_of, shown, known)
         return shown
 
     async def _clear_up(self, call: ToolCall, standing: CallStanding, plan: Plan | None) -> ToolResult | Pending | None:
@@ -122,7 +125,9 @@ class Clearance:
             found = await self._maker.probe(plan, standing.attempts)
             if found.status == "done":
                 result = found.result or ToolResult(call.id, (TextPart(WAS_DONE),))
-                return self._maker.settle(call, place, msgspec.structs.replace(result, call_id=call.id), 0.0, "probed")
+                return await self._maker.settled(
+                    call, place, msgspec.structs.replace(result, call_id=call.id), 0.0, "probed"
+                )
             if found.status == "not_done":
                 return None
         if answer is None:
@@ -136,13 +141,13 @@ class Clearance:
             effect: Effect = "none" if answer.verdict == "not_done" else "unknown"
             words = _WAS_NOT_DONE if effect == "none" else _NOBODY_KNOWS
             result = ToolResult(call.id, error=InDoubt(f"{words} {answer.text}".rstrip(), effect=effect).failure())
-        return self._maker.settle(call, place, result, 0.0, f"by {answer.by}")
+        return await self._maker.settled(call, place, result, 0.0, f"by {answer.by}")
 
-    def _hand_in(self, plan: Plan, standing: CallStanding) -> ToolResult:
+    async def _hand_in(self, plan: Plan, standing: CallStanding) -> ToolResult:
         """The program carried out this call itself; its answer is the result."""
         answer = standing.answer
         result = ToolResult(plan.said.id, (TextPart(answer.text if answer is not None else ""),))
-        return self._maker.settle(plan.said, standing.place, result, 0.0)
+        return await self._maker.settled(plan.said, standing.place, result, 0.0)
 
 
 def _for_program(pending: Pending, plan: Plan) -> Pending:

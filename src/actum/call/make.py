@@ -34,7 +34,7 @@ from ..core.json import Json
 from ..core.pending import Pending
 from ..core.process_limits import NO_PROCESS_LIMITS
 from ..core.record import CallCompleted, CallParked, CallRefused, InputRequested, Intended
-from ..core.redaction import RedactedStream
+from ..core.redaction import RedactedStream, Redaction
 from ..core.secret_values import shown_problems
 from ..core.told_value import sound
 from ..core.under_way import inside
@@ -56,6 +56,8 @@ from .scope import RunContext
 
 log = logging.getLogger("actum.call")
 
+_UNSOUND = (TypeError, ValueError, AttributeError, RecursionError)
+"""Raised by whatever reads a result into which its tool put what JSON can't hold."""
 _NOT_JAILED = "The tool {} runs in no jail, and the operator limits it by ToolLimits({}), which only a jail can hold."
 
 
@@ -128,15 +130,8 @@ class CallMaker:
             if plan.edited:
                 result = with_note(result, plan.shown)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
-            settle = partial(self.settle, plan.said, place, result, now - began, detail, final=wait is None, plan=plan)
-            try:
-                cleaned = await self.cleaned(result) if wait is None and size_of(result) > LARGE else None
-            except (TypeError, ValueError, RuntimeError):  # it is no value, or its tool still writes it
-                cleaned = None
-            except asyncio.CancelledError:  # the call was made, and how it ended belongs on record
-                settle()
-                raise
-            result = settle(cleaned=cleaned)
+            took, final = now - began, wait is None
+            result = await self.settled(plan.said, place, result, took, detail, final=final, plan=plan)
             if wait is None:
                 return result
             try:
@@ -338,6 +333,41 @@ class CallMaker:
         """What policies may know of this run now."""
         return self._terms.facts_at(self._scope.clock.now(), self._origins.said.of)
 
+    async def settled(
+        self,
+        call: ToolCall,
+        place: CallRef,
+        result: ToolResult,
+        seconds: float,
+        detail: str = "",
+        *,
+        final: bool = True,
+        plan: Plan | None = None,
+    ) -> ToolResult:
+        """`settle`; of a large result it is first asked whether it is too large, and secrets are looked for in a worker
+        thread. The call was made: how it ended is written down even where the run is cancelled meanwhile.
+        """
+        settle = partial(self.settle, call, place, seconds=seconds, detail=detail, final=final, plan=plan)
+        size, refused = LARGE + 1, None
+        with contextlib.suppress(*_UNSOUND):
+            size = size_of(result)
+            refused = self._too_large(call, result, plan) if size > LARGE else None
+        if size <= LARGE or refused is not None:
+            return settle(refused or result)
+        known = frozenset(self._scope.told)
+        looking = asyncio.ensure_future(off_loop(LARGE + 1, _looked_through, result, self._scope.redaction, known))
+        cancelled: asyncio.CancelledError | None = None
+        while not looking.done():
+            try:
+                await asyncio.wait([looking])
+            except asyncio.CancelledError as told:
+                cancelled = told
+        is_clean = not looking.cancelled() and looking.exception() is None  # else its tool still writes it
+        result = settle(result, cleaned=looking.result() if is_clean else None)
+        if cancelled is not None:
+            raise cancelled
+        return result
+
     def settle(
         self,
         call: ToolCall,
@@ -375,7 +405,7 @@ class CallMaker:
 
         try:
             result = record(result, cleaned)
-        except (TypeError, ValueError, AttributeError, RecursionError):  # its tool put into it what JSON can't hold
+        except _UNSOUND:
             result = record(sound(result))
         if final:
             self._tell(call, result, seconds, place)
@@ -425,6 +455,14 @@ class CallMaker:
             effect: Effect = "none" if bound is not None and bound.tool.reads_only else "done"
             raise ResourceLimit(large.message, effect=effect, limit=large.limit) from None
 
+    def _too_large(self, call: ToolCall, result: ToolResult, plan: Plan | None) -> ToolResult | None:
+        """What is told in the place of a result that is larger than a result may be; None where it is not."""
+        try:
+            self._shown(call, result, plan)
+        except ResourceLimit as large:
+            return ToolResult(call.id, error=large.failure())
+        return None
+
     def _tell_progress(self, clean: RedactedStream, context: Context, value: Json) -> None:
         """Pass progress on, from whichever thread it is told."""
         if threading.get_ident() == self._thread:
@@ -436,3 +474,13 @@ class CallMaker:
     def _deliver(self, clean: RedactedStream, context: Context, value: Json) -> None:
         if self._scope.emit is not None and not context.is_over:
             self._scope.emit(CallProgress(context.call.id, clean.value(value)))
+
+
+def _looked_through(result: ToolResult, redaction: Redaction, known: frozenset[str]) -> ToolResult:
+    """A result without secrets, and without what JSON can't hold."""
+    try:
+        cleaned = redaction.clean(result, known)
+        msgspec.json.encode(cleaned)
+    except _UNSOUND:
+        return redaction.clean(sound(result), known)
+    return cleaned

@@ -16,7 +16,7 @@ from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import CallError, CallTimeout, InvalidResult, ResourceLimit, ToolBug, Unavailable
 from ..core.given_secrets import GIVEN
 from ..core.interfaces import InputRequired
-from ..core.json import JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps
 from ..core.record import new_id
 from ..core.told_value import to_json, unfit
 from .http_failure import http_failure
@@ -24,15 +24,29 @@ from .plan import Plan
 
 WAS_DONE = "This call was made; what it returned is not known."
 
-_NESTED = (list, dict)
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def copy_arguments(arguments: JsonObject) -> JsonObject:
     """A copy for the tool to do with as it likes: what is on record and what another attempt gets stays as it is."""
-    for value in arguments.values():
-        if isinstance(value, _NESTED):
-            return copy.deepcopy(arguments)
-    return dict(arguments)
+    copied = dict(arguments)
+    for name, value in arguments.items():
+        if type(value) not in _PLAIN:
+            copied[name] = _copied(value)
+    return copied
+
+
+def _copied(value: Json) -> Json:
+    """As `copy.deepcopy`, for the types of JSON: three calls for each list and object, and not ten for each value."""
+    if type(value) is dict:
+        return copy_arguments(value)
+    if type(value) is list:
+        copied = list(value)
+        for place, item in enumerate(value):
+            if type(item) not in _PLAIN:
+                copied[place] = _copied(item)
+        return copied
+    return copy.deepcopy(value)
 
 
 def checked(result: ToolResult, plan: Plan) -> ToolResult:

@@ -5,6 +5,7 @@ Every dialect decodes to a `ToolCall`, every toolset answers a `ToolResult`. Nei
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Literal
 
@@ -196,7 +197,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
 
 
 def size_of(result: ToolResult) -> int:
-    """How much there is to look through in a result, in characters or bytes; 0 where it is no value."""
+    """How much there is to look through in a result, in characters or bytes; no end where it is no value of JSON."""
     size = 0 if result.error is None else len(result.error.message)
     for part in result.content:
         size += len(part.text) if isinstance(part, TextPart) else 0
@@ -207,4 +208,4 @@ def size_of(result: ToolResult) -> int:
     try:
         return size + len(msgspec.json.encode(result.structured))
     except (TypeError, ValueError, RecursionError):
-        return 0
+        return sys.maxsize

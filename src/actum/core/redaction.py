@@ -11,11 +11,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
+import msgspec
 from msgspec import UNSET, Struct, structs
 
 from .call import TextPart, ToolResult
 from .encoded_text import Span
-from .json import Json
+from .json import Json, JsonObject
 from .secret_matcher import SecretMatcher, matcher
 
 FIELDS = frozenset(
@@ -132,6 +133,10 @@ class Redaction(Struct, frozen=True, kw_only=True):
         """A value without secrets, as in `clean`."""
         return self._value(value, _if_any(_matcher(known), value))
 
+    def fields_of(self, value: JsonObject, known: Collection[str] = ()) -> JsonObject:
+        """An object whose fields are each without secrets, as in `value`; their names stay."""
+        return {name: self.value(item, known) for name, item in value.items()}
+
     def text(self, text: str, known: Collection[str] = (), spans: Sequence[Span] = ()) -> str:
         """A text without secrets, as in `clean`.
 
@@ -200,6 +205,9 @@ class RedactedStream:
 
     PLACES_MAX = 16
     """In so many fields of a value, cut secrets are looked for."""
+    PIECE_MAX = 8 * 1024
+    """A text is told up to so many characters, and no other value that is larger as JSON: a piece is looked through at
+    once, while everybody else waits."""
 
     def __init__(self, redaction: Redaction, known: Collection[str]) -> None:
         self._redaction = redaction
@@ -207,11 +215,17 @@ class RedactedStream:
         self._told: dict[tuple[str, ...], str] = {}
 
     def value(self, value: Json) -> Json:
-        """The next value without secrets."""
+        """The next value without secrets; what is too large is cut, or left out."""
+        size = len(value) if isinstance(value, str) else _json_bytes(value)
+        cut = ""
+        if size > self.PIECE_MAX:
+            cut = f"[{size} {'characters' if isinstance(value, str) else 'bytes'}: too much to be told]"
+            value = value[: self.PIECE_MAX] if isinstance(value, str) else ""
         secrets = _matcher(self._known)
         if secrets is not None:
             value = self._joined(value, secrets, ())
-        return self._redaction.value(value, self._known)
+        told = self._redaction.value(value, self._known)
+        return f"{told}{cut}" if cut else told
 
     def _joined(self, value: Json, secrets: SecretMatcher, place: tuple[str, ...]) -> Json:
         """The value without secrets that began in the values before it, each field looked at by itself."""
@@ -226,6 +240,13 @@ class RedactedStream:
         if isinstance(value, list):
             return [self._joined(item, secrets, (*place, str(index))) for index, item in enumerate(value)]
         return value
+
+
+def _json_bytes(value: Json) -> int:
+    try:
+        return len(msgspec.json.encode(value))
+    except (TypeError, ValueError, RecursionError):  # it is no JSON, and not from another party
+        return 0
 
 
 def _folded(text: str) -> str:

@@ -46,8 +46,14 @@ PLACES_OF_CALL_MAX = 20_000
 """For all values of one call so many places are looked at; what is not found by then counts as the model's."""
 CHARACTERS_OF_PLACE = 4_096
 """So many characters that are gone through count as one more place."""
-LEAVES_MAX = 5_000
-"""Of one call so many values are looked for and listed. An argument with more of them is the model's, too."""
+PARTS_CHARACTERS_MAX = 40_000
+"""In so much of a text that stands nowhere as a whole its parts are looked for,"""
+SINGLE_WORDS_MAX = 1_000
+"""and so many of its words by themselves; what is behind them is the model's."""
+RAREST_OF_MAX = 100
+"""The rarest of so many words of a value tells in which texts the value may stand."""
+LEAVES_MAX = 1_000
+"""Of one call so many values are looked at, lists and objects among them. An argument with more is the model's, too."""
 NUMBER_LENGTH_MAX = 40
 SHORT_WORDS_MAX = 8
 """In a text of at most so many words each word is looked for by itself; in a longer one, only ids and addresses."""
@@ -55,7 +61,7 @@ SHORT_WORDS_MAX = 8
 _HAN = "\u3400-\u9fff"
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 _INNER = re.compile(r"[^@=:/%]+")
-_SENTENCE_ENDS = tuple(".!?:;。！？；：")
+_SENTENCE_ENDS = frozenset(".!?:;。！？；：")
 _PIECE = re.compile(rf"[{_HAN}]+|[^\s,，、;{_HAN}]+")
 _AROUND = "\"'`()[]{}<>“”‘’«»「」《》（）【】.,:;!?，。；：！？、*"
 _GROUPED_NUMBER = re.compile(r"(?<![\w.,'])\d+(?:[.,']\d+)+")
@@ -130,11 +136,13 @@ class OriginIndex:
         found: Origins = {}
         leaves_left = LEAVES_MAX
         for name, value in arguments.items():
-            for path, leaf in leaves(value, name) if isinstance(value, _NESTED) else ((name, value),):
+            for path, _, leaf in _visited(value, name, ()) if isinstance(value, _NESTED) else ((name, (), value),):
                 if not leaves_left:
                     found[name] = (*found.get(name, ()), *_UNSEARCHED)
                     break
                 leaves_left -= 1
+                if isinstance(leaf, _NESTED):
+                    continue
                 origins = self._looked_for(leaf, known)
                 if path in found:
                     origins = tuple(dict.fromkeys((*found[path], *origins)))  # `{"a.b": 1, "a": {"b": 2}}`
@@ -255,15 +263,22 @@ class OriginIndex:
         """The origins of the parts of a text that stands nowhere as a whole; what is left over is the model's."""
         found: dict[Origin, None] = {}
         left_over = False
-        words, begins = _words(text)
+        words, begins = _words(text[:PARTS_CHARACTERS_MAX])
+        if len(text) > PARTS_CHARACTERS_MAX:
+            left_over = True
+            del words[-1:]  # it may be cut
         is_short = len(words) <= SHORT_WORDS_MAX
-        at = 0
+        at, singles = 0, SINGLE_WORDS_MAX
         while at < len(words):
             end = self._run_end(words, at) if begins[at] or len(words) <= BRIEF_WORDS_MAX else at
             if end > at:
                 found |= self._part(" ".join(words[at:end]))
                 at = end
                 continue
+            singles -= 1
+            if singles < 0:
+                left_over = True
+                break
             for piece in _PIECE.findall(words[at]):
                 word = piece.strip(_AROUND)
                 origins = self._part(word) if is_short or not word.isalpha() else {}
@@ -354,7 +369,8 @@ class _Said:
         if plain.isascii() and plain.isalnum():
             places: Sequence[int] = self.by_word.get(plain, ())
         else:
-            places = min((self.by_word.get(word, ()) for word in set(_WORD.findall(plain))), key=len, default=())
+            words = islice(set(_WORD.findall(plain)), RAREST_OF_MAX)
+            places = min((self.by_word.get(word, ()) for word in words), key=len, default=())
         if not places:
             return
         is_plain_word = is_common(plain)
@@ -462,12 +478,6 @@ def values_at(arguments: Json, names: Sequence[str]) -> Iterator[Json]:
         yield None
 
 
-def leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
-    """Every plain value inside a value, with its path: `items[0].name`. The path of a plain value itself is empty."""
-    for inner, _, leaf in _walk(value, path, ()):
-        yield inner, leaf
-
-
 def origins_to_hand_over(arguments: JsonObject, lookup: Lookup) -> tuple[Origins, Origins]:
     """Where the values in the arguments of a call came from, and the names of the fields inside of them, for another
     run; see `HandedOver`. What stands behind the first `LOOKUPS_MAX` values counts as the model's.
@@ -500,15 +510,35 @@ def _pointers(value: Json, pointer: str, name: str = "") -> Iterator[tuple[str, 
 
 
 def _walk(value: Json, path: str, names: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], Json]]:
-    """Every plain value with its path, and with the names of the fields that lead there, without places in lists."""
+    """Every plain value with its path, and with the names of the fields that lead there, without places in lists. The
+    path of a plain value itself is empty, and `items[0].name` is one.
+    """
+    for each in _visited(value, path, names):
+        if not isinstance(each[2], _NESTED):
+            yield each
+
+
+def _visited(value: Json, path: str, names: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], Json]]:
+    """The same of every value: of lists and objects as well, each before what stands in it."""
+    inside = [iter([(path, names, value)])]
+    while inside:  # no recursion: each value would pass through all generators above
+        each = next(inside[-1], None)
+        if each is None:
+            inside.pop()
+            continue
+        yield each
+        if isinstance(each[2], _NESTED):
+            inside.append(_items(*each))
+
+
+def _items(path: str, names: tuple[str, ...], value: Json) -> Iterator[tuple[str, tuple[str, ...], Json]]:
+    """What stands in a list or an object, as `_walk` tells it."""
     if isinstance(value, dict):
         for name, item in value.items():
-            yield from _walk(item, f"{path}.{name}" if path else name, (*names, name))
+            yield f"{path}.{name}" if path else name, (*names, name), item
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _walk(item, f"{path}[{index}]", names)
-    else:
-        yield path, names, value
+            yield f"{path}[{index}]", names, item
 
 
 def _size_of(message: Message) -> int:
@@ -529,11 +559,10 @@ def _words(text: str) -> tuple[list[str], list[bool]]:
     words: list[str] = []
     begins: list[bool] = []
     for line in text.splitlines():
-        is_first = True
-        for word in spaced(line).split(" "):
-            words.append(word)
-            begins.append(is_first)
-            is_first = word.endswith(_SENTENCE_ENDS)
+        of_line = spaced(line).split(" ")
+        words += of_line
+        begins.append(True)
+        begins += [word[-1:] in _SENTENCE_ENDS for word in of_line[:-1]]
     return words, begins
 
 

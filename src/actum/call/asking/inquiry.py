@@ -31,6 +31,7 @@ from ...core.record import InputGiven, InputRequested, Sampled
 from ...core.redaction import RedactedStream
 from ...core.token_estimate import with_sound_usage, with_usage
 from ...core.tool import Tool
+from ...core.worker_thread import off_loop
 from ...journal.recording import CallRef
 from ..limits.attempt_limit import AttemptLimit
 from ..scope import RunContext
@@ -170,7 +171,7 @@ class LiveToolRequests(Struct, kw_only=True):
             reply = with_sound_usage(await own(request))
             if self.scope.counts_tokens:
                 reply = with_usage(reply, request.messages)
-        self._put_sample_on_record(pending, reply, self.scope.clock.monotonic() - began)
+        await self._put_sample_on_record(pending, reply, self.scope.clock.monotonic() - began)
         return reply
 
     async def _agreed(self, pending: Pending) -> InputGiven:
@@ -186,12 +187,13 @@ class LiveToolRequests(Struct, kw_only=True):
         said: JsonObject | None = msgspec.to_builtins(request) if request is not None else None
         return Pending("", kind, message, self.call, request=said, name=key)
 
-    def _put_sample_on_record(self, pending: Pending, reply: Reply, seconds: float) -> None:
+    async def _put_sample_on_record(self, pending: Pending, reply: Reply, seconds: float) -> None:
         scope, place = self.scope, self.place
         cost = scope.price.of(reply.usage) if scope.price is not None and scope.peer is None else ZERO
         said = pending.request or {}
         if scope.recording.secrets:
-            said = {name: scope.redaction.value(value, scope.recording.secrets) for name, value in said.items()}
+            known = frozenset(scope.recording.secrets)
+            said = await off_loop(len(msgspec.json.encode(said)), scope.redaction.fields_of, said, known)
         elapsed = scope.elapsed()
         sampled = Sampled(place.cause, place.index, pending.id, said, reply, seconds, elapsed, cost, self.others)
         scope.write(sampled)
