@@ -127,11 +127,11 @@ class Driver(Struct, kw_only=True, dict=True):
         began = context.clock.monotonic()
         tools, schema = run.path.catalog.tools if asked.has_tools else (), self.output_schema
         request = self.settings.fill(Request(messages=self.transcript, tools=tools, output_schema=schema))
-        run.asks_model = True
+        run.models_asked += 1
         try:
             reply = await run.in_time(self._answered(request))
         finally:
-            run.asks_model = False
+            run.models_asked -= 1
         seconds = context.clock.monotonic() - began
         if not reply.usage.is_sound:
             reply = with_sound_usage(reply)

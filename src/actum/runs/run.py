@@ -98,7 +98,7 @@ class Run:
         calls: each call that was performed, with its result.
         usage: the tokens that the run's model used.
         is_paused: the run waits for somebody, and this process does not carry it out any more.
-        asks_model: nothing but an answer of the run's model is waited for.
+        models_asked: so many answers of the run's models are waited for.
     """
 
     def __init__(
@@ -120,7 +120,8 @@ class Run:
         self.calls: list[tuple[ToolCall, ToolResult]] = []
         self.usage = Usage()
         self.is_paused = False
-        self.asks_model = False
+        self.models_asked = 0
+        self._calls_under_way = 0
         self._asker = asker
         self._seconds = seconds
         self._account = account
@@ -242,14 +243,18 @@ class Run:
             raise Stopped(ACCESS_REVOKED)
 
     async def look_at_access(self) -> None:
-        """End the run in the middle of an answer of its model, where its caller's access is lost. A call that is under
-        way finishes: nobody would know what it did.
+        """End the run in the middle of an answer of a model, where its caller's access is lost. A call that is under
+        way finishes first, also in another branch of a workflow: nobody would know what it did.
 
         Raises:
             JournalError: nobody can tell now.
         """
-        if self.asks_model and self._access.can_be_lost and await self._access.is_lost() and self.asks_model:
+        if self._only_asks and self._access.can_be_lost and await self._access.is_lost() and self._only_asks:
             self.cancel(ACCESS_REVOKED)
+
+    @property
+    def _only_asks(self) -> bool:
+        return self.models_asked > 0 and not self._calls_under_way
 
     def check_cancelled(self) -> None:
         """Whether somebody broke the run off while a tool, or a person who was asked, kept the cancellation to itself.
@@ -328,6 +333,16 @@ class Run:
                     break
                 results[index] = await self.in_time(self.path.perform(call, CallRef(cause, index), refusals.get(index)))
 
+    async def _performed(
+        self, call: ToolCall, ref: CallRef, refusal: CallError | None, origins: Lookup
+    ) -> ToolResult | Pending:
+        """Perform one call; until it is done, `look_at_access` ends nothing."""
+        self._calls_under_way += 1
+        try:
+            return await self.path.perform(call, ref, refusal, origins)
+        finally:
+            self._calls_under_way -= 1
+
     async def make(
         self, call: ToolCall, ref: CallRef, refusal: CallError | None, origins: Lookup
     ) -> ToolResult | Pending:
@@ -349,18 +364,20 @@ class Run:
             await self.check_access()
         before = self.state.used_by(ref) if self._account is not None else NOTHING
         tried = ""
-        result = await self.path.perform(call, ref, refusal, origins)
+        result = await self._performed(call, ref, refusal, origins)
         while isinstance(result, Pending) and result.id != tried:
             tried = result.id
             if tried not in self.state.answers:
                 await self.ask(result)
             if tried not in self.state.answers:
                 break
-            result = await self.path.perform(call, ref, refusal, origins)
+            result = await self._performed(call, ref, refusal, origins)
         if isinstance(result, ToolResult):
             self.calls.append((call, result))
         if self._account is not None:
             self._count_for(self._account, self.state.used_by(ref).beyond(before))
+        if isinstance(result, ToolResult) and result.error is not None:
+            await self.check_access()  # why a run below was ended
         return result
 
     async def ask(self, pending: Pending) -> str | None:

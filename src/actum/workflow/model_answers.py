@@ -85,7 +85,11 @@ class ModelAnswers:
         def tell(event: Delta) -> None:
             run.tell(NodeProgress(due.path, event))
 
-        reply = await apart(model.reply(request, tell if context.emit is not None else None), model.name)
+        run.models_asked += 1
+        try:
+            reply = await apart(model.reply(request, tell if context.emit is not None else None), model.name)
+        finally:
+            run.models_asked -= 1
         if not reply.usage.is_sound:
             reply = with_sound_usage(reply)
         if context.counts_tokens:
