@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests import warm
+
 FULL = 1000
 """A run of fewer tests prints nothing."""
 SLOWEST = 20
@@ -32,7 +34,7 @@ class Cost(NamedTuple):
 
 
 def _cpu_s() -> float:
-    return sum(os.times()[:4])
+    return sum(os.times()[:4]) + sum(warm.spent_ms) / 1000
 
 
 class Costs:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from tests import warm
 
 
 @contextmanager
@@ -28,7 +29,7 @@ def running(module: str, *words: str, path: str = "/mcp") -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         number = listener.fileno()
-        process = subprocess.Popen([sys.executable, "-m", module, str(number), *words], pass_fds=[number])
+        process = warm.popen([sys.executable, "-m", module, str(number), *words], pass_fds=[number])
     try:
         yield f"http://127.0.0.1:{port}{path}"
     finally:

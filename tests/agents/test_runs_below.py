@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable
@@ -32,6 +31,7 @@ from actum.testing import FakeClock, Said, ScriptedApprover, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
+from tests import warm
 
 pytestmark = pytest.mark.row("C4")
 
@@ -666,7 +666,7 @@ asyncio.run(main())
 def test_the_run_that_a_killed_call_had_begun_is_gone_on_with(tmp_path: Path, dies: str, idempotent: bool) -> None:
     def program(dies: str, *answer: str) -> tuple[int, list[str]]:
         command = [sys.executable, "-c", KILLED, str(tmp_path), dies, str(idempotent), *answer]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = warm.run(command, capture_output=True, text=True, check=False)
         assert not done.stderr, done.stderr
         return done.returncode, done.stdout.split()
 

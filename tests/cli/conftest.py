@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from tests import warm
 from tests.patience import HANGS_S
 
 from .person import START, Person
@@ -141,7 +142,9 @@ def process(home: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run a command as a process of its own, with pipes around it."""
 
     def command(*words: str, input: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        # Where the variables are the interpreter's, such as the locale, one starts.
+        start = warm.run if environment.keys().isdisjoint(warm.OF_THE_INTERPRETER) else subprocess.run
+        return start(
             [sys.executable, "-W", "error", "-c", START, *words],
             input=input,
             capture_output=True,

@@ -7,11 +7,12 @@ import pty
 import re
 import select
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Self
+
+from tests import warm
 
 START = "from actum.cli.app import main; main()"
 ON_A_TERMINAL = (
@@ -32,7 +33,7 @@ class Person:
         self._seen = ""
         self._master, slave = pty.openpty()
         environment = {**os.environ, "HOME": str(folder), "TERM": "xterm", "PYTHONPATH": os.pathsep.join(sys.path)}
-        self._process = subprocess.Popen(
+        self._process = warm.popen(
             [sys.executable, "-c", ON_A_TERMINAL, *words],
             stdin=slave,
             stdout=slave,

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests import warm
 from tests.patience import HANGS_S
 from tests.postgres import PostgresServer
 
@@ -29,7 +30,7 @@ SERVE = {
 async def serving(folder: Path, *words: str, journal: str = "runs.db") -> AsyncIterator[str]:
     """A server as a process of its own, and where it is. In the end the process is killed."""
     (folder / "tools.py").write_text(TOOLS, "utf-8")
-    process = await asyncio.create_subprocess_exec(
+    process = await warm.start(
         *(sys.executable, "-m", "actum", *words, "--tools", "tools.py", "--http", "127.0.0.1:0"),
         stderr=asyncio.subprocess.PIPE,
         cwd=folder,
@@ -122,7 +123,7 @@ async def test_a_kill_between_the_first_key_and_the_next_request_opens_nothing(
     async with httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
         async with serving(tmp_path, "serve", journal=journal) as origin:
             assert (await client.get(f"{origin}/v1/tools")).status_code == 200
-            process = await asyncio.create_subprocess_exec(*make, cwd=tmp_path, env=env, stdout=-3, stderr=-3)
+            process = await warm.start(*make, cwd=tmp_path, env=env, stdout=-3, stderr=-3)
             code = await process.wait()
             assert code == (0 if who == "the server" else -signal.SIGKILL)
             if who != "the server":

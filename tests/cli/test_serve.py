@@ -23,6 +23,7 @@ from cryptography.x509.oid import NameOID
 from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpServer
 from actum.toolsets.mcp.connection import McpConnection
+from tests import warm
 from tests.patience import HANGS_S
 
 from .conftest import Run
@@ -99,7 +100,7 @@ async def served(folder: Path, *flags: str, settings: str = "", **environment: s
     """`actum serve` in a folder."""
     (folder / "tools.py").write_text(TOOLS, "utf-8")
     (folder / "actum.toml").write_text(settings, "utf-8")
-    process = await asyncio.create_subprocess_exec(
+    process = await warm.start(
         *(sys.executable, "-m", "actum", "serve", "--tools", "tools.py", "--http", "127.0.0.1:0", *flags),
         stderr=asyncio.subprocess.PIPE,
         cwd=folder,
@@ -130,7 +131,7 @@ async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
 def command(folder: Path, *words: str) -> str:
     """What another command of ours says."""
     env = {**PATHS, "HOME": str(folder), "ACTUM_JOURNAL": "runs.db"}
-    done = subprocess.run(
+    done: subprocess.CompletedProcess[str] = warm.run(
         [sys.executable, "-m", "actum", *words], cwd=folder, env=env, capture_output=True, text=True, check=False
     )
     return done.stdout

@@ -24,6 +24,7 @@ import pytest
 from actum import Agent, Context, ToolCall, redact_logs, tool
 from actum.core.given_secrets import GIVEN, KEPT_MAX, GivenSecrets
 from actum.testing import ScriptedModel
+from tests import warm
 from tests.cli.test_serve import HEADERS, META
 from tests.patience import HANGS_S
 from tests.server.doors import doors_open
@@ -301,7 +302,7 @@ def customers(ctx: Context) -> str:
 def test_the_log_of_a_command_is_clean(command: str, tmp_path: Path) -> None:
     (tmp_path / "crm.py").write_text(CRM)
     words = {"call": ["call", "customers"], "run": ["run", "customers {}", "--model", "embedded"]}[command]
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "actum", *words, "--tools", "crm.py", "--journal", "memory"],
         capture_output=True,
         text=True,
@@ -335,7 +336,7 @@ async def test_the_log_of_an_mcp_server_is_clean(transport: str, tmp_path: Path)
     (tmp_path / "crm.py").write_text(CRM)
     words = ["-m", "actum", "mcp", "serve", "--tools", "crm.py", "--journal", "memory"]
     variables = {"HOME": str(tmp_path), "ACTUM_SECRET_CRM": SECRET, "ACTUM_DEBUG": "1"}
-    process = await asyncio.create_subprocess_exec(
+    process = await warm.start(
         *(sys.executable, *words, *(("--http", "127.0.0.1:0") if transport == "http" else ())),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import httpx2
 
+from tests import warm
 from tests.patience import HANGS_S
 
 ACTUM = (sys.executable, "-m", "actum")
@@ -60,7 +60,7 @@ class Machine:
 
     async def types(self, *words: str) -> str:
         """Type a command; what it prints."""
-        process = await asyncio.create_subprocess_exec(
+        process = await warm.start(
             *ACTUM, *words, cwd=self._folder, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         out, problems = await process.communicate()
@@ -71,9 +71,7 @@ class Machine:
     async def serves(self) -> AsyncIterator[str]:
         """A server of this machine; its address."""
         words = ("mcp", "serve", "--tools", "tools.py", "--http", "127.0.0.1:0")
-        process = await asyncio.create_subprocess_exec(
-            *ACTUM, *words, cwd=self._folder, env=self._environment, stderr=subprocess.PIPE
-        )
+        process = await warm.start(*ACTUM, *words, cwd=self._folder, env=self._environment, stderr=subprocess.PIPE)
         assert process.stderr is not None
         try:
             line = (await process.stderr.readline()).decode()

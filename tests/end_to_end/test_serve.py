@@ -24,6 +24,7 @@ import pytest
 from mcp.client.client import Client, ConnectMode
 from mcp.client.streamable_http import streamable_http_client
 
+from tests import warm
 from tests.patience import HANGS_S
 from tests.postgres import postgres_server
 
@@ -105,7 +106,7 @@ class Machine:
 
     async def start(self, *words: str) -> asyncio.subprocess.Process:
         """Begin a command."""
-        return await asyncio.create_subprocess_exec(
+        return await warm.start(
             *(sys.executable, "-m", "actum", *words),
             cwd=self.folder,
             env=self._environment,
@@ -354,7 +355,9 @@ async def test_a_run_of_the_command_line_or_of_mcp_is_cancelled_by_a_server(mach
         async def cancel_latest() -> None:
             """Cancel at one server the only run that is under way, which another process carries out."""
             await until(begun.exists)
-            items = (await two.ask("GET", "/v1/runs?status=running", key)).json()["items"]
+            items: list[dict[str, str]] = []
+            while not items:  # a tool that only reads may begin before its run is on record
+                items = (await two.ask("GET", "/v1/runs?status=running", key)).json()["items"]
             (run,) = [each["id"] for each in items]
             answer = await two.ask("POST", f"/v1/runs/{run}/cancel", key)
             assert (answer.status_code, answer.json().get("stop_reason")) == (200, "cancelled"), answer.text

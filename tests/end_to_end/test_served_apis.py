@@ -24,6 +24,7 @@ from actum.server.mcp.gateway.gateway import McpGateway
 from actum.testing import ScriptedModel
 from actum.toolsets.http.toolset import ApiToolset
 from actum.toolsets.mcp.toolset import McpToolset
+from tests import warm
 from tests.mcp_service import served
 from tests.toolsets.http.test_toolset import context
 from tests.transport.wire_servers import said, wire_server
@@ -47,7 +48,7 @@ class ApiMachine(Machine):
 
     async def keeps(self, name: str, user: str, value: str) -> None:
         """Set a secret of a user."""
-        process = await asyncio.create_subprocess_exec(
+        process = await warm.start(
             *(sys.executable, "-m", "actum", "secrets", "set", name, "--user", user),
             cwd=self.folder,
             env=self._environment,

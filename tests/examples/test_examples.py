@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actum.core.message import Reply
+from tests import warm
 from tests.patience import HANGS_S
 
 from ..chat_server import ChatServer
@@ -20,7 +21,7 @@ EXAMPLES = sorted(path.parent.name for path in ROOT.glob("examples/*/main.py"))
 
 def printed(*arguments: str) -> str:
     nobody = {"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}  # services here need no proxy
-    done = subprocess.run(
+    done: subprocess.CompletedProcess[bytes] = warm.run(
         [sys.executable, *arguments],
         cwd=ROOT,
         env={**os.environ, **nobody},

@@ -24,6 +24,7 @@ from a2a.types import a2a_pb2_grpc
 from google.protobuf.json_format import MessageToJson
 
 from actum.core.json import JsonObject
+from tests import warm
 from tests.cli.test_serve import HEADERS, META, PATHS, Server
 from tests.patience import HANGS_S
 from tests.peers.programs import free_port
@@ -61,7 +62,7 @@ class Place(NamedTuple):
 
     async def command(self, *words: str) -> Told:
         """Run a command of ours in the folder of the server."""
-        process = await asyncio.create_subprocess_exec(
+        process = await warm.start(
             *(sys.executable, "-m", "actum", *words),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -316,7 +317,7 @@ async def doors_open(folder: Path, settings: str, tools: str = "", **environment
     port = free_port()
     (folder / "tools.py").write_text(tools, "utf-8")
     (folder / "actum.toml").write_text(f'{settings}\n[serve.a2a]\ngrpc = "127.0.0.1:{port}"\n', "utf-8")
-    process = await asyncio.create_subprocess_exec(
+    process = await warm.start(
         *(sys.executable, "-m", "actum", "serve", "--http", "127.0.0.1:0"),
         stderr=asyncio.subprocess.PIPE,
         cwd=folder,

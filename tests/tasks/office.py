@@ -21,6 +21,7 @@ from actum.runs.options import RunOptions
 from actum.tasks.dispatcher import Dispatcher
 from actum.tasks.queue import TaskQueue, TaskView
 from actum.transport.process import start_of
+from tests import warm
 from tests.patience import HANGS_S
 from tests.tasks.service import DISPATCHERS, environment_of, settings_of
 
@@ -84,7 +85,7 @@ class Office:
     def server(self) -> Iterator[subprocess.Popen[str]]:
         """A server of its own, which can be killed."""
         command = [sys.executable, "-m", "tests.tasks.service", self.kind, self.place, str(self.folder)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(environment_of(self.folder)))
+        process = warm.popen(command, stdout=subprocess.PIPE, text=True, env=dict(environment_of(self.folder)))
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"

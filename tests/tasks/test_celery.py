@@ -30,6 +30,7 @@ from actum.tasks.celery import BROKER_S, Broker, CeleryDispatcher, celery_app
 from actum.tasks.dispatcher import DispatcherState
 from actum.tasks.queue import TaskQueue, TaskView
 from actum.testing import FakeClock
+from tests import warm
 from tests.broker import BrokerServer, broker_server
 from tests.compose.test_agents import SETTINGS, written
 from tests.postgres import postgres_server
@@ -276,7 +277,7 @@ def worker_process(folder: Path, journal: str) -> Iterator[subprocess.Popen[str]
     """`actum worker`, in a folder with settings."""
     command = [sys.executable, "-m", "actum", "worker", "--journal", journal]
     environment = dict(environment_of(folder))
-    process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+    process = warm.popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         yield process
         process.terminate()

@@ -15,6 +15,7 @@ from actum.core.record import Ended, ModelReplied
 from actum.runs.caller_access import ACCESS_REVOKED
 from actum.server.keys import make_key, revoke_key
 from actum.storage.sqlite import SQLiteJournal
+from tests import warm
 from tests.chat_server import ChatServer
 from tests.cli.test_serve import PATHS, Server, until
 from tests.server.doors import doors_open
@@ -29,7 +30,7 @@ DISPATCHERS = {
 @asynccontextmanager
 async def working(folder: Path) -> AsyncIterator[None]:
     """`actum worker` in a folder."""
-    process = await asyncio.create_subprocess_exec(
+    process = await warm.start(
         *(sys.executable, "-m", "actum", "worker"),
         stderr=asyncio.subprocess.PIPE,
         cwd=folder,

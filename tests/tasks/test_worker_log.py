@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests import warm
 from tests.broker import BrokerServer
 from tests.cli.test_serve import PATHS, Server
 from tests.core.test_redacted_log import CRM, MARK, SECRET
@@ -30,7 +31,7 @@ async def test_the_log_of_a_worker_is_clean(broker: BrokerServer, tmp_path: Path
     (tmp_path / "crm.py").write_text(CRM, "utf-8")
     secret = {"ACTUM_SECRET_CRM": SECRET, "ACTUM_DEBUG": "1"}
     async with doors_open(tmp_path, SETTINGS.format(broker=broker.url), **secret) as place:
-        process = await asyncio.create_subprocess_exec(
+        process = await warm.start(
             *(sys.executable, "-c", HEARD, "worker"),
             stderr=asyncio.subprocess.PIPE,
             cwd=tmp_path,

@@ -36,6 +36,7 @@ from actum.triggers.settings import TriggerTable
 from actum.triggers.watch import Watcher
 from actum.workflow import Workflow
 from actum.workflow.load import read_definition
+from tests import warm
 from tests.storage.conftest import Store
 
 pytestmark = pytest.mark.row("A6")
@@ -326,9 +327,7 @@ async def test_events_that_two_processes_are_told_at_the_same_moment_begin_one_r
     pipe = asyncio.subprocess.PIPE
     await shared.open().runs(limit=1)
     processes = [
-        await asyncio.create_subprocess_exec(
-            sys.executable, str(script), shared.place, env=environment, stdin=pipe, stdout=pipe
-        )
+        await warm.start(sys.executable, str(script), shared.place, env=environment, stdin=pipe, stdout=pipe)
         for _ in range(3)
     ]
     for process in processes:
@@ -515,7 +514,7 @@ async def test_a_process_that_is_killed_after_the_event_is_on_record_leaves_a_ru
         "utf-8",
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    killed = await asyncio.create_subprocess_exec(sys.executable, str(script), shared.place, env=environment)
+    killed = await warm.start(sys.executable, str(script), shared.place, env=environment)
     assert await killed.wait() == -signal.SIGKILL
     desk = Hall(shared, {"press": TriggerTable(workflow="lamp")})
     (run,) = await desk.journal.runs(limit=None)

@@ -18,6 +18,7 @@ from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.record import InputGiven, NodeLeft
 from actum.runs.given_tools import Toolish
+from tests import warm
 from tests.endurance import share
 
 from .test_posted import DEFINITION, asked_in
@@ -31,7 +32,7 @@ async def answerer(place: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """A process that answers the runs whose ids it is told."""
     command = (sys.executable, "-m", "tests.workflow.answerer", place)
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+    process = await warm.start(*command, stdin=pipe, stdout=pipe)
     assert process.stdout is not None
     assert process.stdin is not None
     assert await process.stdout.readline() == b"ready\n"

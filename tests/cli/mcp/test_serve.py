@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ import pytest
 
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.toolsets.mcp.connection import McpConnection
+from tests import warm
 from tests.patience import HANGS_S
 
 from ..conftest import Run
@@ -73,7 +73,7 @@ async def test_it_serves_the_prompts_of_a_file(place: str, tools: Path) -> None:
 
 
 def test_it_ends_with_its_stdin() -> None:
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, *SERVE, "--journal", "memory"], input=b"", capture_output=True, timeout=HANGS_S, check=False
     )
     assert (done.returncode, done.stdout) == (0, b"")
@@ -82,7 +82,7 @@ def test_it_ends_with_its_stdin() -> None:
 @asynccontextmanager
 async def reached(tools: Path, *more: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
     """The program while it serves over HTTP, and where."""
-    process = await asyncio.create_subprocess_exec(
+    process = await warm.start(
         sys.executable,
         *[*SERVE, "--tools", str(tools), "--journal", "memory", "--http", "127.0.0.1:0", *more],
         stderr=asyncio.subprocess.PIPE,
@@ -158,7 +158,7 @@ async def test_it_ends_although_a_request_never_does(tools: Path) -> None:
     ],
 )
 def test_what_can_not_be_meant_is_told_in_a_line(flags: list[str], told: str) -> None:
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, *SERVE, "--journal", "memory", *flags],
         capture_output=True,
         text=True,
@@ -179,7 +179,7 @@ def approved(tmp_path: Path) -> dict[str, str]:
         ["add", "desk", "--no-jail", "--", sys.executable, "-m", "tests.mcp_servers.desk", "stdio"],
         ["approve", "desk", "--yes"],
     ):
-        subprocess.run([*actum, *words], env={**os.environ, **env}, check=True, capture_output=True, timeout=HANGS_S)
+        warm.run([*actum, *words], env={**os.environ, **env}, check=True, capture_output=True, timeout=HANGS_S)
     return env
 
 
@@ -209,7 +209,7 @@ async def test_the_operator_says_what_the_tools_of_a_server_in_front_of_which_it
 
 
 def test_a_gateway_serves_nothing_of_its_own() -> None:
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, *SERVE, "--upstream", "desk", "--runs"],
         capture_output=True,
         timeout=HANGS_S,

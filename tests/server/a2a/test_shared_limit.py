@@ -25,6 +25,7 @@ from actum.testing import Said, ScriptedModel
 from actum.toolsets.a2a import A2AToolset
 from actum.toolsets.function import FunctionTool
 from actum.toolsets.wrappers import ToolLabels, labelled
+from tests import warm
 
 from .serving import a2a_server
 
@@ -65,7 +66,7 @@ class Looking:
 async def printed(*words: str) -> str:
     """What `actum` prints."""
     command = [sys.executable, "-m", "actum", *words]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    process = await warm.start(*command, stdout=asyncio.subprocess.PIPE)
     return (await process.communicate())[0].decode()
 
 

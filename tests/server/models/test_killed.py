@@ -16,6 +16,7 @@ import openai
 from actum.core.clock import SystemClock
 from actum.server.models.agents.placing import REPEAT_S
 from actum.testing import FakeClock
+from tests import warm
 from tests.server.models.desk import desk, until
 from tests.server.models.test_agents import AnyClient
 from tests.web import listening, place
@@ -27,9 +28,7 @@ ROOT = Path(__file__).parents[3]
 async def start(listener: socket.socket, folder: Path, life: str) -> asyncio.subprocess.Process:
     file = listener.fileno()
     arguments = (str(file), str(folder / "runs.db"), str(folder / "book"), KEY, life)
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.server.models.killed", *arguments, cwd=ROOT, pass_fds=[file]
-    )
+    return await warm.start(sys.executable, "-m", "tests.server.models.killed", *arguments, cwd=ROOT, pass_fds=[file])
 
 
 def is_settled(path: Path) -> bool:

@@ -1,0 +1,63 @@
+"""A forked process is told from an interpreter's by nothing but what is loaded."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import warm
+from tests.patience import HANGS_S
+
+SHOWS = """
+import os, sys
+open_files = [number for number in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{number}")]
+print(os.getcwd(), sys.argv[1:], os.environ["A"], "HOME" in os.environ, sys.stdin.read(), __name__, len(open_files))
+sys.stderr.write(str(os.getsid(0) == os.getpid()))
+import beside
+sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("leads", [False, True])
+def test_folder_words_variables_pipes_and_exit_code_are_its_own(tmp_path: Path, leads: bool) -> None:
+    (tmp_path / "beside.py").write_text("print('from the folder')", "utf-8")
+    (tmp_path / "shows.py").write_text(SHOWS, "utf-8")
+    for how in (["-c", SHOWS], ["-m", "shows"], ["shows.py"], ["-W", "error", "-c", SHOWS]):
+        command = [sys.executable, *how, "ä", "b"]
+        options: dict[str, Any] = {
+            "cwd": tmp_path,
+            "env": {"A": "1"},
+            "input": "in",
+            "capture_output": True,
+            "text": True,
+        }
+        told, expected = (start(command, start_new_session=leads, **options) for start in (warm.run, subprocess.run))
+        assert (told.returncode, told.stdout, told.stderr) == (expected.returncode, expected.stdout, expected.stderr)
+        assert "from the folder" in told.stdout
+
+
+async def test_a_signal_ends_it_and_its_end_is_told() -> None:
+    waits = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)"]
+    process = await warm.start(*waits, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"begun\n"
+    process.kill()
+    assert await process.wait() == -signal.SIGKILL
+    with warm.popen(waits, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"begun\n"
+        assert other.poll() is None
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(0.01)
+        other.terminate()
+        assert other.wait(HANGS_S) == -signal.SIGTERM
+
+
+def test_what_only_an_interpreter_reads_is_refused() -> None:
+    with pytest.raises(AssertionError, match="PYTHONHASHSEED"):
+        warm.run([sys.executable, "-c", ""], env={"PYTHONHASHSEED": "7"})
