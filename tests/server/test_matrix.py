@@ -184,6 +184,8 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "retryTask": (401, (404, 404, 403, 404)),
     "GET /v1/{rest:path}": (401, (404, 404, 404, 404)),
     "POST /v1/triggers/{name}": (401, (404, 404, 404, 404)),  # with triggers: tests/triggers/test_door.py
+    "listAgents": (401, (200, 200, 403, 200)),
+    "getAgent": (401, (404, 404, 403, 404)),
     "listKeys": (401, (200, 403, 403, 403)),
     "addKey": (401, (422, 403, 403, 403)),
     "deleteKey": (401, (404, 403, 403, 403)),

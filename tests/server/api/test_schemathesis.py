@@ -23,6 +23,11 @@ include-operation-id = "answerApproval"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
 
 [[operations]]
+include-operation-id = "startRun"
+# Nor that `unique_key` and `Idempotency-Key` exclude each other, or which address may be told of the end of a task.
+checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
+[[operations]]
 include-operation-id = "addKey"
 # Nor that a key ends in the future, and what no name can be.
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]

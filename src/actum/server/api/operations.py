@@ -17,7 +17,7 @@ from ...features.feature import Feature, FeatureSet
 from ...features.operation import ApiReply, ApiRequest, Application, Events, Operation
 from ...runs.administration import put_on_record
 from ..scopes import SCOPES
-from . import audit, keys, secrets, sessions
+from . import agents, audit, keys, secrets, sessions
 from .approvals import operations as approvals
 from .runs import operations as runs
 from .tasks import operations as tasks
@@ -34,6 +34,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *approvals.OPERATIONS,
     *sessions.OPERATIONS,
     *audit.OPERATIONS,
+    *agents.OPERATIONS,
     *keys.OPERATIONS,
     *secrets.OPERATIONS,
 )

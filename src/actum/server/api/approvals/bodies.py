@@ -18,11 +18,13 @@ class ApprovalsQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         run: only what this run waits for.
+        count: whether the answer says how many there are, beyond this part of the list.
         limit: so many at most.
         cursor: `next` of the part before.
     """
 
     run: Name = ""
+    count: bool = False
     limit: Limit = 50
     cursor: Cursor = ""
 
@@ -71,7 +73,15 @@ class Approval(Struct, frozen=True, kw_only=True):
 
 
 class ApprovalPage(ListPart[Approval], frozen=True, kw_only=True):
-    """A part of the list of what waits."""
+    """A part of the list of what waits.
+
+    Attributes:
+        items: what waits, the oldest first.
+        next: the cursor of the next part; null at the end of the list.
+        count: how many there are, 1,000 at most; null where nobody asked for the count.
+    """
+
+    count: int | None = None
 
 
 class AnswerBody(Struct, frozen=True, forbid_unknown_fields=True):

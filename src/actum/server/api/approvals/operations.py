@@ -32,6 +32,9 @@ log = logging.getLogger("actum.api")
 
 LOOK_S = 1.0
 """Seconds between two looks for answers that were given in another process."""
+COUNT_MAX = 1_000
+"""What waits is counted up to here."""
+LIMIT_MAX = 200
 OF_THE_USER: frozenset[AskedKind] = frozenset({"answer", "elicitation", "result", "roots"})
 """What the user of a run answers without the scope `approve`."""
 
@@ -39,9 +42,22 @@ OF_THE_USER: frozenset[AskedKind] = frozenset({"answer", "elicitation", "result"
 async def list_approvals(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> ApiReply:
     """What waits for a person, the oldest first."""
     if asked.query.run:
-        return ApiReply(ApprovalPage(items=await _of_run(api, asked.query.run, asked.who), next=None))
+        found = await _of_run(api, asked.query.run, asked.who)
+        return ApiReply(ApprovalPage(items=found, next=None, count=len(found) if asked.query.count else None))
     items, following = await waiting(api.records, asked.query, asked.who)
-    return ApiReply(ApprovalPage(items=tuple(map(approval_of, items)), next=following))
+    count = await _count(api.records, asked.who) if asked.query.count else None
+    return ApiReply(ApprovalPage(items=tuple(map(approval_of, items)), next=following, count=count))
+
+
+async def _count(records: Records, who: Identity) -> int:
+    """How many things wait that a caller sees, up to `COUNT_MAX`."""
+    count, cursor = 0, ""
+    while True:
+        items, following = await waiting(records, ApprovalsQuery(limit=LIMIT_MAX, cursor=cursor), who)
+        count += len(items)
+        if following is None or count >= COUNT_MAX:
+            return min(count, COUNT_MAX)
+        cursor = following
 
 
 async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
@@ -267,7 +283,11 @@ OPERATIONS: tuple[Operation, ...] = (
         description="With the scope `approve` all that waits in your tenant; without it what your own runs wait for.",
         scopes=("approve", "runs", "tools"),
         query=ApprovalsQuery,
-        replies={200: AnswerKind(means="What waits.", body=ApprovalPage, example={"items": [APPROVAL], "next": None})},
+        replies={
+            200: AnswerKind(
+                means="What waits.", body=ApprovalPage, example={"items": [APPROVAL], "next": None, "count": None}
+            )
+        },
         handler=list_approvals,
     ),
     Operation(

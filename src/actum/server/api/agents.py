@@ -1,0 +1,101 @@
+"""`/v1/agents`: the agents that a caller may ask, by name: those of the settings, and published workflows."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ...core.identity import Identity
+from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ...features.refusal import Refusal
+from ...journal.lists import read_cursor, write_cursor
+from .api import Api
+from .fields import Cursor, Limit, ListPart
+from .records import cursors
+from .runs.views import told_model
+
+
+class AgentsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which agents, by name.
+
+    Attributes:
+        limit: so many at most.
+        cursor: `next` of the part before.
+    """
+
+    limit: Limit = 100
+    cursor: Cursor = ""
+
+
+class AgentInfo(Struct, frozen=True, kw_only=True):
+    """An agent that the caller may ask.
+
+    Attributes:
+        name: what `POST /v1/runs` calls the agent.
+        description: what the agent is good for; may be empty.
+        model: the name of its model; empty for a published workflow. Its address is for administrators.
+        version: of a published workflow the number of the publication in use; 0 for any other agent.
+    """
+
+    name: str
+    description: str
+    model: str
+    version: int
+
+
+class AgentPage(ListPart[AgentInfo], frozen=True, kw_only=True):
+    """A part of the list of agents."""
+
+
+async def list_agents(api: Api, asked: ApiRequest[AgentsQuery, None]) -> ApiReply:
+    """The agents that a caller may ask, by name. None is built for the list that was not built before."""
+    with cursors():
+        behind = read_cursor(asked.query.cursor, str) if asked.query.cursor else ""
+    names = sorted(name for name in await api.agent_names(asked.who) if name > behind)
+    part = names[: asked.query.limit]
+    items = tuple([await _info(api, asked.who, name) for name in part])
+    return ApiReply(AgentPage(items=items, next=write_cursor(part[-1]) if len(names) > len(part) else None))
+
+
+async def get_agent(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """An agent that a caller may ask."""
+    name = asked.names["name"]
+    if name not in await api.agent_names(asked.who):
+        raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
+    return ApiReply(await _info(api, asked.who, name))
+
+
+async def _info(api: Api, who: Identity, name: str) -> AgentInfo:
+    if name in api.agents.names:
+        agent = api.agents.get(name)
+        is_workflow = name in api.workflows.names
+        model = "" if is_workflow else told_model(agent.model.name, who)
+        return AgentInfo(name=name, description=agent.description, model=model, version=0)
+    line = (await api.published.listed(who.tenant))[name]
+    return AgentInfo(name=name, description=line.description, model="", version=line.publication.number)
+
+
+_AGENT = {"name": "desk", "description": "Answers questions about orders.", "model": "openai:gpt-5", "version": 0}
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        id="listAgents",
+        method="get",
+        path="/v1/agents",
+        tag="agents",
+        summary="List the agents that you may ask, by name.",
+        scopes=("runs",),
+        query=AgentsQuery,
+        replies={200: AnswerKind(means="The agents.", body=AgentPage, example={"items": [_AGENT], "next": None})},
+        handler=list_agents,
+    ),
+    Operation(
+        id="getAgent",
+        method="get",
+        path="/v1/agents/{name}",
+        tag="agents",
+        summary="Get an agent that you may ask.",
+        scopes=("runs",),
+        names={"name": "The name of an agent."},
+        replies={200: AnswerKind(means="The agent.", body=AgentInfo, example=_AGENT)},
+        handler=get_agent,
+    ),
+)
