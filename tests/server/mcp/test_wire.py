@@ -17,6 +17,7 @@ from actum.server.mcp.wire import (
     served_name,
     told_by_client,
 )
+from tests.effort import effort
 
 PAY = ToolCall(id="1", name="pay", arguments={"to": "Ada", "amount": 5})
 
@@ -75,6 +76,21 @@ def test_what_does_not_answer_the_question_is_refused(kind: str, result: JsonObj
     pending = Pending("ask", kind, "", PAY, schema=form if kind == "elicitation" else None)  # type: ignore[arg-type]
     with pytest.raises(UsageError):
         told_by_client(pending, result, Identity(principal="ada"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "result"),
+    [
+        ("roots", {"roots": [{"uri": "file:///a"}] * 20_000}),
+        ("sampling", {"role": "assistant", "content": [{"type": "text", "text": "x"}] * 20_000}),
+        ("sampling", {"role": "assistant", "content": [{"a": [[]]}] * 20_000}),
+    ],
+)
+def test_a_long_answer_of_a_client_is_refused_before_it_is_read(kind: str, result: JsonObject) -> None:
+    pending = Pending("ask", kind, "", PAY)  # type: ignore[arg-type]
+    with effort() as spent, pytest.raises(UsageError, match="at most"):
+        told_by_client(pending, result, Identity(principal="ada"))
+    assert spent.calls < 1_000
 
 
 def test_an_approval_counts_only_from_whom_may_give_it() -> None:

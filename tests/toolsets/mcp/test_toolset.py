@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import AsyncIterator, Callable
@@ -14,7 +15,7 @@ import pytest
 
 from actum import Agent, Context, ToolCall
 from actum.core.call import TextPart, ToolResult
-from actum.core.errors import CallError, PermissionDenied, UnknownName, UsageError
+from actum.core.errors import ActumError, CallError, PermissionDenied, UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Answer
 from actum.core.json import Json, JsonObject
@@ -22,7 +23,8 @@ from actum.core.pending import Pending
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpToolset
-from tests.effort import turns_counted
+from actum.toolsets.mcp.caller import LOGGED_BYTES_MAX, ContextCaller
+from tests.effort import effort, turns_counted
 from tests.toolsets.shifty_server import ADD, DESTROYS, READS, Shifty
 
 pytestmark = pytest.mark.row("T4")
@@ -357,6 +359,71 @@ def test_pinned_needs_pins(shifty: Shifty) -> None:
 def context() -> Context:
     """A context of no run."""
     return Context(run_id="r", call=ToolCall("1", "x", {}), key="k", attempt=1, principal="", deps=None, attachments={})
+
+
+TEXTS: list[Json] = [{"type": "text", "text": "x"}] * 10_000
+SAMPLING: JsonObject = {"role": "user", "content": {"type": "text", "text": "x"}}
+LARGE_ANSWERS: dict[str, JsonObject] = {
+    "texts": {"content": TEXTS},
+    "links": {"content": [{"type": "resource_link", "uri": "note:1", "name": "x"}] * 5_000},
+    "unknown": {"content": [{"a": [n]} for n in range(10_000)]},
+    "no_list": {"content": {f"n{n}": n for n in range(10_000)}},
+    "structured": {"content": [], "structuredContent": {"a": [{"b": n} for n in range(15_000)]}},
+    "failure": {"content": TEXTS, "isError": True},
+    "refusal": {"error": {"code": -32000, "message": "x" * 500_000, "data": [{"b": 1}] * 15_000}},
+}
+LARGE_QUESTIONS: dict[str, JsonObject] = {
+    "sampling": {"q": {"method": "sampling/createMessage", "params": {"maxTokens": 9, "messages": [SAMPLING] * 4_000}}},
+    "form": {"q": {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {
+        "type": "object", "properties": {f"n{n}": {"type": "string"} for n in range(10_000)}}}}},
+    "form_at_most": {"q": {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {
+        "type": "object", "properties": {f"n{n}": {"type": "string"} for n in range(440)}}}}},
+    "many": {f"q{n}": {"method": "roots/list"} for n in range(5_000)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+async def test_nothing_that_a_server_answers_or_asks_holds_the_loop(shifty: Shifty, opened: Open, era: str) -> None:
+    names = [*LARGE_ANSWERS, *LARGE_QUESTIONS]
+    if era == "legacy":  # there, one thing is asked at a time
+        names.remove("many")
+    notes: list[Json] = [{"uri": f"note:{n}", "name": "x", "description": "x" * 50} for n in range(3_000)]
+    shifty.tell(
+        tools=[{**ADD, "name": name} for name in names],
+        answers={**LARGE_ANSWERS},
+        asks={name: [asked] for name, asked in LARGE_QUESTIONS.items()},
+        resources=notes,
+        era=era,
+    )
+    held: dict[str, int] = {}
+    toolset = opened(trusted=True)
+    await toolset.list_tools()
+    for name in [*names, "list_resources"]:
+        async with turns_counted() as turns:
+            with contextlib.suppress(ActumError):
+                await toolset.execute(ToolCall("1", f"shifty_{name}", {}), context())
+        held[name] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}
+
+
+class Listening(Context):
+    """Keeps what is logged."""
+
+    def log(self, level: str, message: Json) -> None:
+        self.said = message
+
+
+@pytest.mark.parametrize("data", [[{"b": n} for n in range(20_000)], "x" * 400_000, {"n" * 400_000: 1}])
+def test_of_what_a_server_logs_the_beginning_is_kept(data: Json) -> None:
+    told = Listening(
+        run_id="r", call=ToolCall("1", "x", {}), key="k", attempt=1, principal="", deps=None, attachments={}
+    )
+    with effort() as spent:
+        ContextCaller(told, server="x", capabilities={}).told("notifications/message", {"level": "info", "data": data})
+    assert isinstance(told.said, str)
+    assert told.said.endswith(f"at most {LOGGED_BYTES_MAX} bytes are kept]")
+    assert len(told.said) < LOGGED_BYTES_MAX + 100
+    assert spent.calls < 200
 
 
 @pytest.mark.parametrize(

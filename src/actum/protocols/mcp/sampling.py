@@ -47,6 +47,8 @@ from .content import (
     result_of,
 )
 
+BLOCKS_MAX = 1_000
+"""So many blocks may a client's answer have."""
 _STOPPED = frozenset({"stop_sequence", "stopSequence"})
 
 
@@ -131,6 +133,8 @@ def reply_of(result: JsonObject) -> Reply:
     if result.get("role") != "assistant":
         raise UsageError("role: 'assistant' was expected")
     content, model = result.get("content"), result.get("model")
+    if len(_list(content)) > BLOCKS_MAX:
+        raise UsageError(f"content: at most {BLOCKS_MAX} blocks")
     parts = tuple(part for block in _list(content) for part in _reply_parts(block, "content", {}))
     return Reply(
         _said_once(parts),

@@ -23,6 +23,8 @@ from ...protocols.mcp.sampling import params_of, reply_of
 
 MAX_TOKENS = 1024
 """Asked of a client's model where the tool says no number: the protocol wants one."""
+ROOTS_MAX = 1_000
+"""So many directories may a client name."""
 
 _SERVED = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -141,6 +143,8 @@ def told_by_client(pending: Pending, result: JsonObject, who: Identity) -> Answe
 
 
 def _roots(said: Json) -> list[Json]:
+    if isinstance(said, list) and len(said) > ROOTS_MAX:
+        raise UsageError(f"roots: at most {ROOTS_MAX}")
     if not isinstance(said, list) or not all(isinstance(root, dict) for root in said):
         raise UsageError("roots: a list was expected")
     found = [root.get("uri") for root in said if isinstance(root, dict)]

@@ -21,7 +21,8 @@ from msgspec import Struct
 from ...core.errors import BadTool, CallError, UsageError
 from ...core.holder import Holder
 from ...core.interfaces import Context, InputRequired
-from ...core.json import Json, JsonObject, dumps
+from ...core.json import Json, JsonObject, dumps, size_of_json
+from ...core.worker_thread import off_loop
 from ...protocols.mcp.sampling import request_of, result_of_reply
 from ...protocols.mcp.tasks import EXTENSION as TASKS
 from ...protocols.plain_text import plain, plain_json
@@ -36,6 +37,10 @@ from .error import (
 from .session import Caller, OfRun
 
 LEVELS = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
+FORM_BYTES_MAX = 16 * 1024
+"""So long may the schema of a form be that a person is to fill in."""
+LOGGED_BYTES_MAX = 16 * 1024
+"""Of one thing that a server logs, so much is kept."""
 
 
 Offer = Literal["elicitation", "sampling", "roots", "tasks"]
@@ -187,7 +192,7 @@ class ContextCaller:
         elif method == "notifications/message":
             level = params.get("level")
             with contextlib.suppress(UsageError):  # a check before a call: nobody listens
-                self._context.log(level if level in LEVELS else "info", plain_json(params.get("data")))
+                self._context.log(level if level in LEVELS else "info", _short(params.get("data")))
 
     def held(self) -> AbstractContextManager[None]:
         """A block in which the time limit of the call stands still."""
@@ -255,6 +260,8 @@ class ContextCaller:
             return {"action": given.action}
         if not isinstance(schema, dict):
             raise UsageError("requestedSchema: the schema of an object was expected")
+        if size_of_json(schema) > FORM_BYTES_MAX:
+            raise UsageError(f"requestedSchema: at most {FORM_BYTES_MAX} bytes")
         compile_schema(schema, where="requestedSchema", foreign=True)
         given = await self._context.elicit(message, schema, asker=self._server)
         return (
@@ -262,12 +269,19 @@ class ContextCaller:
         )
 
     async def _sample(self, params: JsonObject) -> JsonObject:
-        request = request_of(params)
+        request = await off_loop(size_of_json(params), request_of, params)
         return result_of_reply(await self._context.sample(request), request)
 
     async def _list_roots(self, _: JsonObject) -> JsonObject:
         uris = self._roots or await self._context.roots()
         return {"roots": [{"uri": uri, "name": uri.rstrip("/").rpartition("/")[2]} for uri in uris]}
+
+
+def _short(data: Json) -> Json:
+    """What a server logs, plain; the beginning of what is long, as text."""
+    if size_of_json(data) > LOGGED_BYTES_MAX:
+        return f"{plain(dumps(data)[:LOGGED_BYTES_MAX])} [cut: at most {LOGGED_BYTES_MAX} bytes are kept]"
+    return plain_json(data)
 
 
 def _passing(context: Context) -> Holder:

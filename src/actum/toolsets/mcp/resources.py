@@ -5,14 +5,15 @@ What an address means is the server's business: it is handed on as it is and nev
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 
 from ...core.call import Problem, ToolCall, ToolResult
 from ...core.errors import InvalidArguments
-from ...core.json import Json, JsonObject
+from ...core.json import Json, JsonObject, size_of_json
 from ...core.tool import Tool
+from ...core.worker_thread import off_loop
 from ...protocols.mcp.content import contents_of
 from ...protocols.mcp.name import public_name
 from ...protocols.mcp.offer import ResourceOffer
@@ -87,13 +88,12 @@ class ResourceTools:
         """
         if call.name == self._listing:
             query = str(call.arguments.get("query") or "").casefold()
-            found = [_shown(each) for each in await listed()]
-            return ToolResult(
-                call.id, structured=[each for each in found if query in " ".join(map(str, each.values())).casefold()]
-            )
+            resources = await listed()
+            return ToolResult(call.id, structured=await off_loop(size_of_json(resources), _found, resources, query))
         variables = call.arguments.get("variables")
         uri = expanded(str(call.arguments["uri"]), variables if isinstance(variables, dict) else {})
-        return ToolResult(call.id, contents_of(await read(uri)))
+        raw = await read(uri)
+        return ToolResult(call.id, await off_loop(size_of_json(raw), contents_of, raw))
 
 
 def expanded(uri: str, variables: Mapping[str, Json]) -> str:
@@ -119,6 +119,12 @@ def expanded(uri: str, variables: Mapping[str, Json]) -> str:
 def _free(server: str, name: str, otherwise: str, taken: Collection[str]) -> str:
     ours = public_name(server, name)
     return ours if ours not in taken else public_name(server, otherwise)
+
+
+def _found(resources: Sequence[ResourceOffer], query: str) -> list[Json]:
+    """The resources with a text in them."""
+    shown = map(_shown, resources)
+    return [each for each in shown if query in " ".join(map(str, each.values())).casefold()]
 
 
 def _shown(resource: ResourceOffer) -> JsonObject:

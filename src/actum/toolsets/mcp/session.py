@@ -56,6 +56,8 @@ LEGACY = "2025-11-25"
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 ROUNDS_MAX = 16
 """How often a server may ask back during one request."""
+ASKED_MAX = 100
+"""So many things may a server ask for at once."""
 
 Known = Literal["legacy", "modern"]
 
@@ -372,6 +374,9 @@ class McpSession:
             state["requestState"] = result["requestState"]
         if not isinstance(requests, dict):
             raise InvalidResult("The server asks back, and it can not be told what.", effect="unknown")
+        if len(requests) > ASKED_MAX:
+            asked_for = f"The server asks back for {len(requests)} things at once"
+            raise InvalidResult(f"{asked_for}; at most {ASKED_MAX} are answered.", effect="unknown")
         answers: JsonObject = {}
         with limit.held():
             for key, request in requests.items():

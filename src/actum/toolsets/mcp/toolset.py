@@ -39,7 +39,7 @@ from ...core.errors import (
 )
 from ...core.holder import Holder
 from ...core.interfaces import Clock, Context
-from ...core.json import JsonObject
+from ...core.json import JsonObject, size_of_json
 from ...core.message import Message
 from ...core.tool import Tool
 from ...core.worker_thread import off_loop
@@ -399,7 +399,8 @@ class McpToolset:
                     raise
                 self._is_stale = True
                 continue
-            return told_by_server(call.id, raw, reads_only=usable.tool.reads_only)
+            reads_only = usable.tool.reads_only
+            return await off_loop(size_of_json(raw), told_by_server, call.id, raw, reads_only=reads_only)
         raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
 
     def _caller(self, context: Context) -> ContextCaller:
@@ -564,7 +565,7 @@ class McpToolset:
                 self._note_fault(method, error)
         if len(refused) == 2:
             raise refused[0]
-        return resources_of(listed)
+        return await off_loop(size_of_json(listed), resources_of, listed)
 
     async def read(self, uri: str) -> tuple[Part, ...]:
         """A resource as parts, for a `UserMessage`.
@@ -573,7 +574,8 @@ class McpToolset:
             CallError: it can not be read.
         """
         await self._look()
-        return contents_of(await self.connection.request("resources/read", {"uri": uri}))
+        raw = await self.connection.request("resources/read", {"uri": uri})
+        return await off_loop(size_of_json(raw), contents_of, raw)
 
     async def subscribe(self, *uris: str) -> None:
         """Have `changed` hear when one of these resources is not what it was."""
@@ -582,7 +584,8 @@ class McpToolset:
 
     async def prompts(self) -> list[PromptOffer]:
         """The prompts there are."""
-        return prompts_of(await self._all("prompts/list"))
+        listed = await self._all("prompts/list")
+        return await off_loop(size_of_json(listed), prompts_of, listed)
 
     async def prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> tuple[Message, ...]:
         """The messages of a prompt, filled in.
@@ -592,7 +595,8 @@ class McpToolset:
         """
         await self._look()
         given: JsonObject = {**(arguments or {})}
-        return messages_of(await self.connection.request("prompts/get", {"name": name, "arguments": given}))
+        raw = await self.connection.request("prompts/get", {"name": name, "arguments": given})
+        return await off_loop(size_of_json(raw), messages_of, raw)
 
     async def complete(
         self, subject: PromptOffer | ResourceOffer, argument: str, typed: str, others: Mapping[str, str] | None = None
@@ -794,7 +798,7 @@ class McpToolset:
     async def _take(self, listed: Listed) -> None:
         """These are the tools now."""
         definitions, holds_s = listed.items, listed.holds_s
-        size = len(msgspec.json.encode(definitions))
+        size = size_of_json(definitions)
         if self._seen is None:
             first = await off_loop(size, sort_out, self.server, definitions, None)
             self._seen = {str(each["name"]): (each,) for each in first.sound}

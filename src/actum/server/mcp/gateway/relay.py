@@ -14,9 +14,10 @@ from msgspec import Struct
 
 from ....core.errors import CallError, InvalidResult, UsageError
 from ....core.interfaces import Clock, Context, InputRequired
-from ....core.json import Json, JsonObject, dumps
+from ....core.json import Json, JsonObject, dumps, size_of_json
 from ....core.pending import Pending
 from ....core.record import new_id
+from ....core.worker_thread import off_loop
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
 from ....protocols.mcp.era import passed_on, with_tasks
@@ -244,7 +245,7 @@ class RawRelay:
         return {"action": given.action, "content": given.content}
 
     async def _sampled(self, params: JsonObject) -> JsonObject:
-        request = request_of(params)
+        request = await off_loop(size_of_json(params), request_of, params)
         return result_of_reply(await self._context.sample(request), request)
 
     async def _listed_roots(self, _: JsonObject) -> JsonObject:

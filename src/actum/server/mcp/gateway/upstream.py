@@ -19,8 +19,9 @@ from ....core.clock import SystemClock
 from ....core.errors import CallError, Unavailable
 from ....core.holder import Holder
 from ....core.interfaces import Clock, Context
-from ....core.json import Json, JsonObject
+from ....core.json import Json, JsonObject, size_of_json
 from ....core.redaction import DEFAULT_REDACTION
+from ....core.worker_thread import off_loop
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
 from ....protocols.mcp.content import contents_of
@@ -263,18 +264,21 @@ class UpstreamToolset:
         if final is None:
             return self._noted(context, await self._toolset.execute(call, context, RawRelay(context, self)))
         context.conceal(*self._toolset.concealed)
-        return told_by_server(call.id, outcome(final), reads_only=False)
+        raw = outcome(final)
+        return await off_loop(size_of_json(raw), told_by_server, call.id, raw, reads_only=False)
 
     async def read_raw(self, uri: str, call_id: str, context: Context) -> ToolResult:
         """A resource, for the record; its client gets the server's own words."""
         raw = await self._passed_on("resources/read", {"uri": uri}, context)
-        return self._noted(context, ToolResult(call_id, contents_of(raw)))
+        return self._noted(context, ToolResult(call_id, await off_loop(size_of_json(raw), contents_of, raw)))
 
     async def prompt_raw(self, name: str, arguments: JsonObject, call_id: str, context: Context) -> ToolResult:
         """A prompt, likewise."""
         given: JsonObject = {"arguments": arguments} if arguments else {}
         raw = await self._passed_on("prompts/get", {"name": name, **given}, context)
-        return self._noted(context, ToolResult(call_id, structured=plain_json(raw.get("messages"))))
+        messages = raw.get("messages")
+        structured = await off_loop(size_of_json(messages), plain_json, messages)
+        return self._noted(context, ToolResult(call_id, structured=structured))
 
     async def _passed_on(self, method: str, params: JsonObject, context: Context) -> JsonObject:
         self._toolset.check_approved()
