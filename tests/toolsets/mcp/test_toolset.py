@@ -190,7 +190,7 @@ async def test_large_schemas_of_a_server_leave_the_loop_to_others(shifty: Shifty
     assert await names(toolset) == ["shifty_add"]  # what is loaded for the first list is loaded now
     shifty.tell(tools=[ADD, *({**ADD, "name": f"wide{n}", "inputSchema": wide} for n in range(10)),
                        {**ADD, "name": "wider", "outputSchema": wider}])  # fmt: skip
-    other = opened()
+    other = opened(clock=FakeClock())  # a busy machine takes as long as it takes
     agent = Agent(ScriptedModel(["Hi."]), [other])
     async with turns_counted() as turns:
         assert (await agent.run("Go")).text == "Hi."
@@ -396,7 +396,7 @@ async def test_nothing_that_a_server_answers_or_asks_holds_the_loop(shifty: Shif
         era=era,
     )
     held: dict[str, int] = {}
-    toolset = opened(trusted=True)
+    toolset = opened(trusted=True, clock=FakeClock())
     await toolset.list_tools()
     for name in [*names, "list_resources"]:
         async with turns_counted() as turns:
