@@ -26,7 +26,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format bench train-embedded promote-embedded workflow-oracle lock clean
+.PHONY: help setup demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format locale bench train-embedded promote-embedded workflow-oracle lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,9 @@ check: $(READY) ## format, lint, types and tests: what has to hold before a comm
 format: $(READY) ## put the code into its one format and mend what can be mended
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
+
+locale: $(READY) ## bring the sentences of the source into the catalogue of Chinese, src/actum/locale/zh.po
+	$(BIN)/python -m tests.catalogue
 
 bench: $(BENCH_READY) ## measure against a bare loop and a peer
 	$(BIN)/python -m bench $(ARGS)

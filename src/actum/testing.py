@@ -69,7 +69,7 @@ class ScriptedModel:
             return self._script(request)
         turn = len(self.requests) - 1
         if turn >= len(self._script):
-            raise ScriptExhausted(f"the script has {len(self._script)} turns and was asked for one more")
+            raise ScriptExhausted("the script has {count} turns and was asked for one more", count=len(self._script))
         return self._script[turn]
 
 

@@ -220,7 +220,7 @@ class Agent(Generic[Output]):
         truncation: Literal["auto", "disabled"] = "disabled",
     ) -> None:
         if truncation not in ("auto", "disabled"):
-            raise UsageError(f"truncation={truncation!r}: give 'auto' or 'disabled'")
+            raise UsageError("truncation={truncation!r}: give 'auto' or 'disabled'", truncation=truncation)
         self.model = open_model(model, dialect=dialect)
         self.settings = checked_settings(settings)
         self.truncation = truncation
@@ -229,8 +229,9 @@ class Agent(Generic[Output]):
         money = self.limits.cost is not None or self.limits.users.cost_per_day is not None
         if money and self.model.name not in (prices or {}):
             raise UsageError(
-                f"there is a limit to the cost, and no price of {self.model.name!r}: "
-                f"Agent(prices={{{self.model.name!r}: Price(input=..., output=...)}})"
+                "there is a limit to the cost, and no price of {model!r}: Agent(prices={{{model!r}: "
+                "Price(input=..., output=...)}})",
+                model=self.model.name,
             )
         self.runner = Runner(
             tools,
@@ -463,7 +464,7 @@ class Agent(Generic[Output]):
         journal = setting.journal
         async with journal.claim(run_id), self._talking(owner, options.conversation, journal):
             if not drawn and await journal.read(run_id):
-                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+                raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
             earlier = await before(journal, owner, options.conversation, options.after)
             instructions = self._render_instructions(question.text, self._client_schema)
             if messages is not None:
@@ -657,7 +658,7 @@ class Agent(Generic[Output]):
         catalog = await self.runner.catalog()
         async with self.journal.claim(new), self._talking(records[0].owning_user, conversation):
             if await self.journal.read(new):
-                raise UsageError(f"there is a run {new!r} already")
+                raise UsageError("there is a run {new!r} already", new=new)
             self.journal.keep(catalog.digest, catalog.definitions)
             started = msgspec.structs.replace(
                 records[0],
@@ -719,7 +720,7 @@ class Agent(Generic[Output]):
         async with self._talking(whose, conversation):
             earlier = await before(self.journal, whose, conversation)
             if not earlier.run_id:
-                raise UnknownName(f"there is no conversation {conversation!r} in this journal")
+                raise UnknownName("there is no conversation {wanted!r} in this journal", wanted=conversation)
             wording = Phrases.for_text("".join(said.text for said in earlier.messages if isinstance(said, UserMessage)))
             run_id, usage = new_id("run"), Usage()
             latest = RunState(await self.journal.read(earlier.run_id)).ended
@@ -795,7 +796,7 @@ class Agent(Generic[Output]):
         around = RunOptions(context=context.deps, peer=context.peer, holder=context.holder)
         setting = self.runner.setting(around, agent=self, above=context, journal=journal)
         if not self.is_for(context.principal, context.roles):
-            raise PermissionDenied(f"This user may not use the agent {self.name}.")
+            raise PermissionDenied("This user may not use the agent {name}.", name=self.name)
         entries = await journal.read(run_id, tenant=context.tenant)
         if entries:
             return await self._go_on(run_id, partial(handed_down, context.answers), setting)
@@ -830,8 +831,9 @@ class Agent(Generic[Output]):
             self.journal is not journal and await self.journal.read(run_id)
         ):
             raise InDoubt(
-                f"The agent {self.name!r} had begun this task, and what it did is not in this journal. It may have "
-                "done all of it or a part; it was not begun anew."
+                "The agent {name!r} had begun this task, and what it did is not in this journal. It "
+                "may have done all of it or a part; it was not begun anew.",
+                name=self.name,
             )
 
     async def _go_on(
@@ -851,7 +853,7 @@ class Agent(Generic[Output]):
             setting.budget.price(self.model.name)  # or nothing is done
             started = state.beginning()
             if started.compacts:
-                raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
+                raise UsageError("run {run!r} only summed up a conversation: use compact() to do it again", run=run_id)
             if is_own and not state.requested:
                 change = self._change(run_id, state, parts, by=by, accept=setting.accept)
             if not setting.accept and not state.requested and state.agent is None:  # else they were compared above
@@ -906,8 +908,10 @@ class Agent(Generic[Output]):
         """
         if self._naming is None:
             raise UsageError(
-                f"the agent {self.name!r} can not be handed to another process, which would not know how to build it: "
-                f'name it in actum.toml, as in agents.{self.name} = {{python = "package.module:agent"}}'
+                "the agent {name!r} can not be handed to another process, which would not know how "
+                "to build it: name it in actum.toml, as in agents.{name} = {{python = "
+                '"package.module:agent"}}',
+                name=self.name,
             )
         parts = await self.parts()
         return AgentRef(name=self.name, digest=digest_of(parts), parts=parts)
@@ -952,11 +956,12 @@ class Agent(Generic[Output]):
             UsageError: each run of the agent stands alone, and a conversation was named.
         """
         if not self.is_for(principal, roles):
-            raise UnknownName(f"there is no agent {naming.name!r}")
+            raise UnknownName("there is no agent {name!r}", name=naming.name)
         if conversation and naming.memory == "none":
             raise UsageError(
-                f"the agent {naming.name!r} takes part in no conversation, by `memory` in its settings: leave the "
-                "conversation out"
+                "the agent {naming!r} takes part in no conversation, by `memory` in its settings: "
+                "leave the conversation out",
+                naming=naming.name,
             )
 
     def _naming_now(self) -> Sequence[Naming] | None:
@@ -988,8 +993,10 @@ class Agent(Generic[Output]):
             else:
                 why = f"is of another version of the agent {self.name!r}; what differs: {', '.join(changed)}"
             raise ReplayDiverged(
-                f"run {run_id} {why}. Go on with the agent as it was, or pass accept=True to go on with this agent; "
-                "that is put on record."
+                "run {run} {why}. Go on with the agent as it was, or pass accept=True to go on with "
+                "this agent; that is put on record.",
+                run=run_id,
+                why=why,
             )
         digest = digest_of(parts) if parts else ""
         return AgentChanged(agent=self.name, agent_digest=digest, agent_parts=parts, changed=changed, by=by)
@@ -1128,8 +1135,9 @@ class Agent(Generic[Output]):
             return  # rendered anew for each run
         if self._render_instructions(started.question, started.answer_schema) != started.instructions:
             raise ReplayDiverged(
-                f"run {run_id}: the agent's instructions are not those it was started with. "
-                "Resume with the same, or pass accept=True to go on with the recorded ones."
+                "run {run}: the agent's instructions are not those it was started with. Resume with "
+                "the same, or pass accept=True to go on with the recorded ones.",
+                run=run_id,
             )
 
     def _render_instructions(self, question: str, answer_schema: JsonObject | None = None) -> str:

@@ -43,23 +43,30 @@ def branch(
         UsageError: a run can not be branched off there.
     """
     if not entries:
-        raise UnknownName(f"there is no run {run_id!r} in this journal")
+        raise UnknownName("there is no run {wanted!r} in this journal", wanted=run_id)
     if not 0 <= at < len(entries):
-        raise UsageError(f"run {run_id!r} has the entries 0 to {len(entries) - 1}: it can not be branched off at {at}")
+        raise UsageError(
+            "run {run!r} has the entries 0 to {count}: it can not be branched off at {at}",
+            run=run_id,
+            count=len(entries) - 1,
+            at=at,
+        )
     records = [entry.record for entry in entries[: at + 1]]
     if any(isinstance(entry.record, CallsRequested) for entry in entries[:2]):
-        raise UsageError(f"run {run_id!r} has no model: make its calls anew, there is nothing to branch off")
+        raise UsageError("run {run!r} has no model: make its calls anew, there is nothing to branch off", run=run_id)
     begun = _begun(records)
     if begun:
         ends = (
             number for number in range(at + 1, len(entries)) if not _begun([e.record for e in entries[: number + 1]])
         )
         where = next((f"at {number}" for number in ends), "earlier")
-        raise UsageError(f"entry {at} of run {run_id!r} lies within a call: branch off {where}")
+        raise UsageError(
+            "entry {at} of run {run!r} lies within a call: branch off {where}", at=at, run=run_id, where=where
+        )
     started = records[0]
     assert isinstance(started, Started)
     if started.compacts:
-        raise UsageError(f"run {run_id!r} only summed up a conversation: there is nothing to branch off from")
+        raise UsageError("run {run!r} only summed up a conversation: there is nothing to branch off from", run=run_id)
     if question is not None:
         if at != 0:
             raise UsageError("another question can only be asked at the beginning: branch off at 0")
@@ -113,7 +120,9 @@ def _begun(records: Sequence[Record]) -> set[CallRef]:
 
 def _with_result(record: Record, at: int, result: str | ToolResult) -> Record:
     if not isinstance(record, CallCompleted | CallRefused):
-        raise UsageError(f"entry {at} holds no result that could be another: it is {type(record).__name__}")
+        raise UsageError(
+            "entry {at} holds no result that could be another: it is {kind}", at=at, kind=type(record).__name__
+        )
     other = ToolResult("", (TextPart(result),)) if isinstance(result, str) else result
     other = structs.replace(other, call_id=record.result.call_id)
     return CallCompleted(

@@ -74,7 +74,7 @@ async def sum_up(
             return Summary(text, overflowed)
         summary = [UserMessage((TextPart(wording.summary(text)),), "memory")]
         part = _beginning(rest, _size(part))
-    raise ContextOverflow(f"the conversation is too long to be summed up in {REQUESTS_MAX} requests")
+    raise ContextOverflow("the conversation is too long to be summed up in {most} requests", most=REQUESTS_MAX)
 
 
 def _checked(reply: Reply) -> str:
@@ -82,8 +82,9 @@ def _checked(reply: Reply) -> str:
         raise ModelGarbled("the model summed up the conversation in no words: it stays as it is")
     if reply.cut_off:
         raise ModelGarbled(
-            f"the model's summary was cut off ({reply.cut_off}): the conversation stays as it is. "
-            "A larger max_tokens in the model settings may help"
+            "the model's summary was cut off ({cut_off}): the conversation stays as it is. A larger "
+            "max_tokens in the model settings may help",
+            cut_off=reply.cut_off,
         )
     return reply.text
 

@@ -63,7 +63,7 @@ async def before(journal: Journal, owner: User, conversation: str, after: str = 
         listed = await journal.runs(conversation=conversation, owner=owner.principal, tenant=owner.tenant, limit=1)
         run_id = next((run.run_id for run in listed), "")
     if after and not run_id:
-        raise UsageError(f"after={after!r}: name a run before the @")
+        raise UsageError("after={after!r}: name a run before the @", after=after)
     if not run_id:
         return Before()
     entries = await journal.read(run_id, tenant=owner.tenant)
@@ -72,7 +72,9 @@ async def before(journal: Journal, owner: User, conversation: str, after: str = 
     seen = len(entries)
     if number:
         if not number.isdecimal() or int(number) >= seen:
-            raise UsageError(f"after={after!r}: run {run_id!r} has the entries 0 to {seen - 1}")
+            raise UsageError(
+                "after={after!r}: run {run!r} has the entries 0 to {seen}", after=after, run=run_id, seen=seen - 1
+            )
         seen = int(number) + 1
     told = await history(journal, run_id, seen, owner=owner)
     return Before(run_id, seen, told, unfinished(run_id, entries, seen))

@@ -203,8 +203,11 @@ class Driver(Struct, kw_only=True, dict=True):
         taken_over = bool(started.forked) and self._reply_number <= started.fork_at
         if recorded != self._intention(tools) and not self.accept and not taken_over:
             raise ReplayDiverged(
-                f"run {self.run.context.run_id}: at step {self._steps} the model would be asked something else than it "
-                "was. Resume with the prompt, tools and version it was started with, pass accept=True, or fork the run."
+                "run {run}: at step {steps} the model would be asked something else than it was. "
+                "Resume with the prompt, tools and version it was started with, pass accept=True, or "
+                "fork the run.",
+                run=self.run.context.run_id,
+                steps=self._steps,
             )
 
     async def _notice_tools(self) -> None:

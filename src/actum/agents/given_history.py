@@ -53,7 +53,7 @@ def history_given(
             id is used twice. The error names the message.
     """
     if isinstance(messages, str | bytes | UserMessage | Reply | SystemMessage | ToolMessage):
-        raise UsageError(f"messages= is a list of messages, not one {type(messages).__name__}")
+        raise UsageError("messages= is a list of messages, not one {kind}", kind=type(messages).__name__)
     taken = [_as_own(number, message) for number, message in enumerate(messages)]
     _check_calls(taken)
     taken = _in_order(taken)
@@ -120,15 +120,16 @@ def _as_own(number: int, message: object) -> Message:
     """The message as it is read back from the journal: a resumed run sees the same, and nobody can change it."""
     if isinstance(message, dict):
         raise UsageError(
-            f"messages[{number}] is a dict. For messages in the form of an API, use "
-            'read_messages: `messages=read_messages(messages, "openai")`'
+            "messages[{number}] is a dict. For messages in the form of an API, use read_messages: "
+            '`messages=read_messages(messages, "openai")`',
+            number=number,
         )
     if not isinstance(message, _OURS):
-        raise UsageError(f"messages[{number}] is no message but {type(message).__name__}")
+        raise UsageError("messages[{number}] is no message but {kind}", number=number, kind=type(message).__name__)
     try:
         own: Message = _decode(_encode(message))
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-        raise UsageError(f"messages[{number}] can not be written down: {error}") from None
+        raise UsageError("messages[{number}] can not be written down: {why}", number=number, why=error) from None
     return structs.replace(own, given=True) if isinstance(own, ToolMessage) else own
 
 
@@ -144,7 +145,9 @@ def _check_calls(messages: Sequence[Message]) -> None:
             said_at, waiting, answered = number, {}, set()
             for call in message.calls:
                 if call.id in waiting:
-                    raise UsageError(f"messages[{number}]: the id {call.id!r} is used for two calls")
+                    raise UsageError(
+                        "messages[{number}]: the id {call!r} is used for two calls", number=number, call=call.id
+                    )
                 waiting[call.id] = call.name
     _check_answered(said_at, waiting)
 
@@ -152,9 +155,15 @@ def _check_calls(messages: Sequence[Message]) -> None:
 def _take_result(number: int, message: ToolMessage, waiting: dict[str, str], answered: set[str]) -> None:
     call_id = message.result.call_id
     if call_id in answered:
-        raise UsageError(f"messages[{number}]: the call {call_id!r} has a result already")
+        raise UsageError(
+            "messages[{number}]: the call {call_id!r} has a result already", number=number, call_id=call_id
+        )
     if call_id not in waiting:
-        raise UsageError(f"messages[{number}] is the result of the call {call_id!r}, which no message before it makes")
+        raise UsageError(
+            "messages[{number}] is the result of the call {call_id!r}, which no message before it makes",
+            number=number,
+            call_id=call_id,
+        )
     del waiting[call_id]
     answered.add(call_id)
 
@@ -162,6 +171,9 @@ def _take_result(number: int, message: ToolMessage, waiting: dict[str, str], ans
 def _check_answered(said_at: int, waiting: dict[str, str]) -> None:
     for call_id, name in waiting.items():
         raise UsageError(
-            f"messages[{said_at}]: the call {call_id!r} of {name!r} has no result. Results stand directly behind the "
-            "message that makes the calls; a run that waits goes on by resume()"
+            "messages[{said_at}]: the call {call_id!r} of {name!r} has no result. Results stand "
+            "directly behind the message that makes the calls; a run that waits goes on by resume()",
+            said_at=said_at,
+            call_id=call_id,
+            name=name,
         )

@@ -91,7 +91,13 @@ def with_advice(overflow: ContextOverflow, *, truncates: bool, can_be_shortened:
     ways = "a model with a longer context, a new conversation, or a summary of this one (compact)"
     if can_be_shortened and not truncates:
         ways = f"the setting truncation='auto', which leaves out the beginning; {ways}"
-    told = ContextOverflow(f"{overflow}. What helps: {ways}", status=overflow.status, retry_after=overflow.retry_after)
+    told = ContextOverflow(
+        "{overflow}. What helps: {ways}",
+        status=overflow.status,
+        retry_after=overflow.retry_after,
+        overflow=overflow,
+        ways=ways,
+    )
     told.can_be_shortened = can_be_shortened and not truncates
     return told
 

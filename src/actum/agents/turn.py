@@ -350,9 +350,10 @@ class _Watch:
                 refusals[index] = refusal
             elif self._most is not None and index >= self._most:
                 refusals[index] = BudgetExceeded(
-                    f"Of one reply, {self._most} tool calls are made (the setting Limits.calls_per_reply). "
+                    "Of one reply, {most} tool calls are made (the setting Limits.calls_per_reply). "
                     "This call was not made: ask for it in your next reply if you still need it.",
                     limit="calls_per_reply",
+                    most=self._most,
                 )
             elif self._repeats.is_loop(self._keys[index]):
                 refusals[index] = LoopDetected(

@@ -195,7 +195,7 @@ class CallMaker:
             raise
         except TimeoutError:
             what = "No answer in time" if limit.expired else "The tool waited in vain for something"
-            error = CallTimeout(f"{what}; it may have happened all the same.")
+            error = CallTimeout("{what}; it may have happened all the same.", what=what)
         except asyncio.CancelledError as cancelled:
             if self._asker.cancelled or (isinstance(begun, Waiting) and begun.is_unwanted):
                 if place is None:

@@ -58,12 +58,12 @@ class NoteWriter:
         try:
             self._loop.call_soon_threadsafe(on_loop)
         except RuntimeError:  # the loop is closed
-            raise UsageError(f"{noted.title} comes too late: its run is not under way any more") from None
+            raise UsageError("{title} comes too late: its run is not under way any more", title=noted.title) from None
         done.result(WAIT_S)
 
     def _write(self, place: CallRef, context: Context, noted: Noted) -> None:
         if context.has_outcome:
-            raise UsageError(f"{noted.title} comes too late: the call that notes it is over")
+            raise UsageError("{title} comes too late: the call that notes it is over", title=noted.title)
         noted = _cleaned(self._scope, noted)
         self._scope.write(msgspec.structs.replace(noted, cause=place.cause, index=place.index))
 
@@ -80,5 +80,7 @@ def _cleaned(scope: RunContext, noted: Noted) -> Noted:
         return noted
     noted = msgspec.structs.replace(noted, body=msgspec.json.encode(cleaned))
     if scope.journal.record_kinds.read(noted) is None:
-        raise UsageError(f"{noted.title} holds a secret where none can be left out; note it without the secret")
+        raise UsageError(
+            "{title} holds a secret where none can be left out; note it without the secret", title=noted.title
+        )
     return noted

@@ -56,7 +56,7 @@ def checked(result: ToolResult, plan: Plan) -> ToolResult:
         InvalidResult: it is none.
     """
     if not isinstance(result, ToolResult):
-        raise InvalidResult(f"The tool returned something that is no result: {dumps(to_json(result))}")
+        raise InvalidResult("The tool returned something that is no result: {to_json}", to_json=dumps(to_json(result)))
     if result.call_id != plan.said.id:
         result = msgspec.structs.replace(result, call_id=plan.said.id)
     schema = plan.bound.result
@@ -92,7 +92,9 @@ def translate(bug: BaseException) -> CallError:
         case MemoryError():
             return ResourceLimit("The tool ran out of memory.", reference=reference)
         case _:
-            return ToolBug(f"The tool failed by an internal error (reference {reference}).", reference=reference)
+            return ToolBug(
+                "The tool failed by an internal error (reference {mark}).", reference=reference, mark=reference
+            )
 
 
 def raise_waiting(bug: Exception) -> None:

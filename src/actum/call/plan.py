@@ -235,7 +235,7 @@ def check_of(requirement: Requirement, rule: str, key: str, catalog: Catalog, te
     check = ToolCall(f"check of {key[:12]}", requirement.tool, requirement.arguments)
     bound = catalog.resolve(requirement.tool)
     if not bound.tool.reads_only or bound.toolset is None:
-        raise PermissionDenied(f"{requirement.tool} is not declared to read only")
+        raise PermissionDenied("{tool} is not declared to read only", tool=requirement.tool)
     call, repairs = fit(check, bound, terms)
     shown = shown_call(call, bound.secrets)
     own_key = hashlib.sha256(_sorted.encode((key, call.name, shown.arguments))).hexdigest()

@@ -62,9 +62,11 @@ class Catalog:
         for item in bound:
             if item.tool.name in self._bound:
                 raise BadTool(
-                    f"two tools are called {item.tool.name!r}: put the toolset of one of them into "
-                    f'prefixed("x_", ...), renamed({{"new_name": {item.tool.name!r}}}, ...) or filtered(...) of '
-                    "actum.toolsets.wrappers; in actum.toml an entry of `tools` has prefix, rename and only for that"
+                    "two tools are called {tool!r}: put the toolset of one of them into "
+                    'prefixed("x_", ...), renamed({{"new_name": {tool!r}}}, ...) or filtered(...) of '
+                    "actum.toolsets.wrappers; in actum.toml an entry of `tools` has prefix, rename "
+                    "and only for that",
+                    tool=item.tool.name,
                 )
             self._bound[item.tool.name] = item
         self.tools: tuple[Tool, ...] = tuple(item.tool for item in self._bound.values())
@@ -143,7 +145,7 @@ class Catalog:
         if found is None:
             near = get_close_matches(name, self._related(name), n=3, cutoff=0.6) or list(self._bound)[:10]
             known = f"You may use: {', '.join(near)}." if near else "There are no tools in this run."
-            raise UnknownTool(f"There is no tool called {name[:64]!r}. {known}")
+            raise UnknownTool("There is no tool called {name!r}. {known}", name=name[:64], known=known)
         return found
 
     def _related(self, name: str) -> list[str]:

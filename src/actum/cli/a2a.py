@@ -77,7 +77,12 @@ def approve(which: WhichArgument, tenant: TenantFlag = "", yes: AgreeFlag = Fals
             if as_json:
                 terminal.json(_told(agent, survey) | {"state": "approved"})
             else:
-                terminal.note(f'{agent.called} is approved: tools = ["{A2A_SOURCE}{agent.name or agent.url}"]')
+                terminal.note(
+                    '{called} is approved: tools = ["{a2a_source}{agent}"]',
+                    called=agent.called,
+                    a2a_source=A2A_SOURCE,
+                    agent=agent.name or agent.url,
+                )
             return DONE
 
     return asyncio.run(command())
@@ -88,7 +93,7 @@ def remove(which: WhichArgument, tenant: TenantFlag = "") -> None:
     """Take the approval of an agent back."""
     agent, _ = _opened(which)
     a2a_pins(os.environ).of_tenant(tenant).withdraw(agent.identity)
-    Terminal().note(f"{agent.called} is not approved any more.")
+    Terminal().note("{called} is not approved any more.", called=agent.called)
 
 
 @app.command("login")
@@ -214,7 +219,10 @@ def _show(terminal: Terminal, agent: RemoteAgent, survey: CardSurvey) -> None:
     ]
     terminal.table("", "", rows=rows)
     if survey.elsewhere:
-        terminal.note(f"It is reached at another origin, which gets no credentials: {', '.join(survey.elsewhere)}")
+        terminal.note(
+            "It is reached at another origin, which gets no credentials: {elsewhere}",
+            elsewhere=", ".join(survey.elsewhere),
+        )
     if survey.state == "changed":
         terminal.note("It is not as you approved it:")
         for line in survey.changes:

@@ -358,7 +358,12 @@ def _pairs(given: Sequence[str] | None, flag: str) -> dict[str, str]:
     for each in given or ():
         where, sign, value = said(each).partition("=")
         if not sign or not where or not value:
-            raise UsageError(f"{flag} {each}: give a place and the name of a secret, as in {flag} bearer=crm_key")
+            raise UsageError(
+                "{flag} {given}: give a place and the name of a secret, as in {same} bearer=crm_key",
+                flag=flag,
+                given=each,
+                same=flag,
+            )
         found[where] = value
     return found
 
@@ -367,12 +372,14 @@ def _json(text: str) -> Json:
     try:
         return parse(text)[0] if text else None
     except JsonProblem as problem:
-        raise UsageError(f"--body is not JSON: {problem}") from None
+        raise UsageError("--body is not JSON: {why}", why=problem) from None
 
 
 def _effects(given: Sequence[str] | None) -> frozenset[Effects] | None:
     if not given:
         return None
     if wrong := sorted(set(given) - set(get_args(Effects))):
-        raise UsageError(f"--effects {wrong[0]}: an effect is one of {', '.join(get_args(Effects))}")
+        raise UsageError(
+            "--effects {kind}: an effect is one of {known}", kind=wrong[0], known=", ".join(get_args(Effects))
+        )
     return frozenset(cast("list[Effects]", given))

@@ -86,7 +86,7 @@ class FeatureCommands(TyperGroup):
         if found is None:
             from ..core.errors import UsageError  # noqa: PLC0415  # as above
 
-            raise UsageError(f"the feature {name!r} has no commands, or is not switched on in actum.toml")
+            raise UsageError("the feature {name!r} has no commands, or is not switched on in actum.toml", name=name)
         around = typer.Typer(rich_markup_mode=MARKUP)
         around.add_typer(found, name=name)
         command = get_group(around).commands[name]

@@ -141,7 +141,7 @@ def edit(
     """Approve a call with other arguments: they are judged anew by the policy, and the model is told."""
     one = _find(_read(journal), ask_id)
     if one.asked.pending.call is None:
-        raise UsageError(f"{one.asked.id} is no call: it has no arguments")
+        raise UsageError("{item} is no call: it has no arguments", item=one.asked.id)
     return _answer(
         journal,
         ask_id,
@@ -188,7 +188,7 @@ def _filled(ask_id: str, schema: JsonObject, words: Sequence[str]) -> dict[str, 
     if isinstance(fields, dict) and len(fields) == 1 and pairs[0][0] not in fields:
         return dict.fromkeys(fields, " ".join(words))
     if not all(sign for _, sign, _ in pairs):
-        raise UsageError(f"{ask_id} waits for NAME=VALUE of its form: `actum approvals show` lists them")
+        raise UsageError("{item} waits for NAME=VALUE of its form: `actum approvals show` lists them", item=ask_id)
     return {name: value for name, _, value in pairs}
 
 
@@ -215,9 +215,9 @@ async def _post(url: str, body: bytes) -> None:
     try:
         async with post(url, headers={"content-type": "application/json"}, body=body, timeout_s=30.0) as answered:
             if answered.status >= 300:
-                raise ActumError(f"the webhook answered with the status {answered.status}")
+                raise ActumError("the webhook answered with the status {number}", number=answered.status)
     except HttpFailure as failure:
-        raise ActumError(f"the webhook could not be reached: {failure}") from None
+        raise ActumError("the webhook could not be reached: {why}", why=failure) from None
 
 
 def _look(journal: str, *, is_shown: bool = True) -> Inbox:
@@ -262,11 +262,13 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
             try:
                 return await answer_pending(opened, one.asked.id, own), opened.is_shared
             except TooLate as late:
-                raise TooLate(f"{late}. To go on without it: actum resume {one.run.run_id}{flag}") from None
+                raise TooLate(
+                    "{why}. To go on without it: actum resume {run}{flag}", why=late, run=one.run.run_id, flag=flag
+                ) from None
 
     one, is_shared = asyncio.run(command())
     if is_shared and given.claimed not in ("", given.by):
-        terminal.note(f"Several persons may write to this journal: the answer counts as {given.by}'s.")
+        terminal.note("Several persons may write to this journal: the answer counts as {by}'s.", by=given.by)
     record = answered(ask_id, structs.replace(given, tenant=NO_TENANT), 0.0, is_shared=is_shared)
     by = record.voter(one.run.tenant)
     agreed = (by,) if given.arguments is not None else (*one.voters, by)
@@ -274,9 +276,11 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
     if given.for_run and pending.call is not None:
         terminal.note(tr("It holds {covers}.", covers=covered(pending, given.free)))
     if given.verdict == "approve" and not pending.is_agreed(agreed):
-        terminal.note(f"On record. To the same arguments have to agree yet: {_missing(one.asked, agreed)}.")
+        terminal.note(
+            "On record. To the same arguments have to agree yet: {missing}.", missing=_missing(one.asked, agreed)
+        )
     else:
-        terminal.note(f"On record. To go on: actum resume {one.run.run_id}{flag}")
+        terminal.note("On record. To go on: actum resume {run}{flag}", run=one.run.run_id, flag=flag)
         terminal.note("A server that let go of the run goes on with it by itself.")
     return DONE
 

@@ -210,7 +210,7 @@ def read_pairs(pairs: Sequence[str]) -> JsonObject:
     for pair in pairs:
         name, sign, text = said(pair).partition("=")
         if not sign or not name.strip():
-            raise UsageError(f"{pair!r}: write NAME=VALUE")
+            raise UsageError("{pair!r}: write NAME=VALUE", pair=pair)
         try:
             found[name.strip()], _ = parse(text)
         except JsonProblem:

@@ -100,8 +100,11 @@ class GivenFile(Struct, frozen=True):
             return cls(name, len(data), MediaPart(kind, data, name="" if name == STDIN else name))
         if len(data) > TEXT_BYTES_MAX:
             raise UsageError(
-                f"{name}: {len(data):,} bytes of text are too much for one question, which takes "
-                f"{TEXT_BYTES_MAX:,}. Give a part of it, or let a tool read the file"
+                "{name}: {size:,} bytes of text are too much for one question, which takes {most:,}. "
+                "Give a part of it, or let a tool read the file",
+                name=name,
+                size=len(data),
+                most=TEXT_BYTES_MAX,
             )
         shown = name.replace('"', "'")
         part = TextPart(f'<file name="{shown}">\n{text.rstrip()}\n</file>')
@@ -149,9 +152,11 @@ def read_file(path: str) -> GivenFile:
     except OSError as error:
         raise UsageError(f"-a {path}: {error.strerror or error}") from None
     if not data:
-        raise UsageError(f"-a {path}: the file is empty")
+        raise UsageError("-a {path}: the file is empty", path=path)
     if len(data) > ATTACHED_BYTES_MAX:
-        raise UsageError(f"-a {path}: the file is larger than {ATTACHED_BYTES_MAX:,} bytes, which is the most")
+        raise UsageError(
+            "-a {path}: the file is larger than {most:,} bytes, which is the most", path=path, most=ATTACHED_BYTES_MAX
+        )
     return GivenFile.of(said(Path(path).name), data)
 
 
@@ -169,7 +174,9 @@ def read_pipe(tell: Callable[[str], None]) -> GivenFile | None:
         return None
     data = stream.read(ATTACHED_BYTES_MAX + 1)
     if len(data) > ATTACHED_BYTES_MAX:
-        raise UsageError(f"stdin: more than {ATTACHED_BYTES_MAX:,} bytes came through the pipe, which is the most")
+        raise UsageError(
+            "stdin: more than {most:,} bytes came through the pipe, which is the most", most=ATTACHED_BYTES_MAX
+        )
     return GivenFile.of(STDIN, data) if data.strip() else None
 
 
@@ -202,7 +209,9 @@ def with_files(message: UserMessage, files: Sequence[GivenFile], tools: Sequence
         UsageError: the files are too large.
     """
     if sum(file.size for file in files) > ATTACHED_BYTES_MAX:
-        raise UsageError(f"the files are larger than {ATTACHED_BYTES_MAX:,} bytes together, which is the most")
+        raise UsageError(
+            "the files are larger than {most:,} bytes together, which is the most", most=ATTACHED_BYTES_MAX
+        )
     content = [*message.content, *(file.part for file in files)]
     if any(takes_files(tool) for tool in tools):
         content += [file.by_handle for file in files if file.by_handle is not None]

@@ -55,7 +55,7 @@ def show_audit(
     A table to read; --json prints a line of JSON each, whole, --csv the same for a spreadsheet.
     """
     if decision and decision not in DECISIONS:
-        raise UsageError(f"--decision {decision!r}: it is one of {', '.join(DECISIONS)}")
+        raise UsageError("--decision {decision!r}: it is one of {known}", decision=decision, known=", ".join(DECISIONS))
     if as_json and as_csv:
         raise UsageError("--json or --csv, not both")
     now, terminal = time.time(), Terminal()

@@ -73,7 +73,7 @@ def fork(
             async with loading.agent(chosen, opened, TerminalApprover(terminal, yes=yes), terminal) as agent:
                 new = await agent.fork(found.run_id, at, question=said(question) or None, result=said(result) or None)
                 if not as_json:
-                    terminal.note(f"{new} branches off from {found.run_id} at {at}")
+                    terminal.note("{branch} branches off from {run} at {at}", branch=new, run=found.run_id, at=at)
                 view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
                 if isinstance(view, Trace):
                     view.question(said(question) or found.question)

@@ -81,7 +81,11 @@ def find_tool(tools: Sequence[Tool], name: str) -> Tool:
     found = next((tool for tool in tools if tool.name == name), None)
     if found is None:
         known = ", ".join(tool.name for tool in tools)
-        raise UnknownName(f"there is no tool {name!r}; there are: {known or 'none'}. --tools says where to look")
+        raise UnknownName(
+            "there is no tool {name!r}; there are: {known}. --tools says where to look",
+            name=name,
+            known=known or "none",
+        )
     return found
 
 
@@ -103,9 +107,9 @@ def read_arguments(tool: Tool, pairs: Sequence[str], whole: str = "") -> JsonObj
     for pair in pairs:
         key, sign, text = pair.partition("=")
         if not sign or not key:
-            raise UsageError(f"{pair!r} is no argument: write key=value, or --args with a JSON object")
+            raise UsageError("{pair!r} is no argument: write key=value, or --args with a JSON object", pair=pair)
         if key in found:
-            raise UsageError(f"{key!r} is given twice: write a list as {key}='[1, 2]'")
+            raise UsageError("{key!r} is given twice: write a list as {key}='[1, 2]'", key=key)
         schema = tool.property_schemas().get(key, {})
         found[key] = text if _takes_text(schema, tool.parameters) else _value(text)
     return found
@@ -115,7 +119,7 @@ def _read_object(text: str) -> JsonObject:
     try:
         return parse_object(text)[0]
     except JsonProblem as problem:
-        raise UsageError(f"--args {text!r}: {problem}") from None
+        raise UsageError("--args {text!r}: {why}", text=text, why=problem) from None
 
 
 def _value(text: str) -> Json:

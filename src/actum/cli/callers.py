@@ -51,13 +51,13 @@ def verifier(
     if key_env:
         key = os.environ.get(key_env, "")
         if not key:
-            raise UsageError(f"--key-env {key_env}: this variable is empty")
+            raise UsageError("--key-env {variable}: this variable is empty", variable=key_env)
         verifiers.append(
             doors.SharedKey(key, who(), speaks_for="user" if SHARED_CLIENT in user_clients else "", scopes=scopes)
         )
     if issuer:
         if not resource:
-            raise UsageError(f"--issuer needs {flag}: this server's address, which its tokens are meant for")
+            raise UsageError("--issuer needs {flag}: this server's address, which its tokens are meant for", flag=flag)
         trusted = doors.Issuer(
             url=issuer, audience=resource, user_clients=tuple(user_clients), tenant_claim=tenant_claim
         )

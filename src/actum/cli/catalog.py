@@ -43,7 +43,7 @@ def add(
     if as_json:
         terminal.json(msgspec.to_builtins(entry))
     else:
-        terminal.note(f"{entry.name} is in the catalog.")
+        terminal.note("{entry} is in the catalog.", entry=entry.name)
     return DONE
 
 
@@ -83,7 +83,7 @@ def remove(name: EntryArgument) -> int:
     """Take an entry out of the catalog."""
     catalog_files(os.environ).get(name)
     catalog_files(os.environ).remove(name)
-    Terminal().note(f"{name} is not in the catalog any more.")
+    Terminal().note("{name} is not in the catalog any more.", name=name)
     return DONE
 
 

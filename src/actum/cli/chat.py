@@ -211,7 +211,7 @@ class Chat:
         elif word.startswith("/") and ":" in word:
             self._tried(lambda: self._prompt(word, rest.strip(), line))
         elif word.startswith("/") and word[1:].isalpha():
-            self._terminal.error(f"there is no command {word}; /help lists them")
+            self._terminal.error("there is no command {word}; /help lists them", word=word)
         else:
             self._tried(lambda: self._turn(line))
 
@@ -336,7 +336,7 @@ class Chat:
 
     def _compact(self, word: str) -> None:
         if word and not word.isdecimal():
-            self._terminal.error(f"/compact {word}: say how many turns stay as they are, as in /compact 5")
+            self._terminal.error("/compact {word}: say how many turns stay as they are, as in /compact 5", word=word)
             return
         keep = int(word) if word else None
 

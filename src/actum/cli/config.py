@@ -33,10 +33,12 @@ def init() -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(TEMPLATE)
     except FileExistsError:
-        raise UsageError(f"{path} is there already, and was left as it is: `actum config check` looks at it") from None
+        raise UsageError(
+            "{path} is there already, and was left as it is: `actum config check` looks at it", path=path
+        ) from None
     except OSError as error:
-        raise UsageError(f"{path} can not be written: {error.strerror}") from None
-    Terminal().note(f"wrote {path}: everything in it is a comment. Take the # away from what you want to set")
+        raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
+    Terminal().note("wrote {path}: everything in it is a comment. Take the # away from what you want to set", path=path)
 
 
 @app.callback()
@@ -93,7 +95,7 @@ async def _refused(terminal: Terminal) -> list[str]:
         except ActumError as error:
             found.append(str(error))
     if lacking and settings.serve != ServeSettings():
-        terminal.note(f"[serve] was not looked at: {install(*lacking)}")
+        terminal.note("[serve] was not looked at: {command}", command=install(*lacking))
     return found
 
 

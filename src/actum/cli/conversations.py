@@ -105,7 +105,7 @@ def show(
         return
     for message in messages:
         _show_message(terminal, message)
-    terminal.note(f"{found} · {len(runs)} turns, the latest in {runs[-1].run_id}")
+    terminal.note("{found} · {count} turns, the latest in {run}", found=found, count=len(runs), run=runs[-1].run_id)
 
 
 @app.command("branch")
@@ -129,7 +129,7 @@ def branch(
             run_id = _turn(runs, wanted, found) if wanted else runs[0].run_id
             seen = len(await opened.read(run_id))
             if sign and not (number.isdecimal() and int(number) < seen):
-                raise UsageError(f"--at {at!r}: run {run_id} has the records 0 to {seen - 1}")
+                raise UsageError("--at {at!r}: run {run} has the records 0 to {last}", at=at, run=run_id, last=seen - 1)
             return f"{run_id}{sign}{number}"
 
     after, new = asyncio.run(command()), new_id("conv")
@@ -200,7 +200,12 @@ def _turn(runs: Sequence[RunSummary], wanted: str, conversation: str) -> str:
     found = options.beginning_with(wanted, runs, lambda run: run.run_id)
     if len(found) == 1:
         return found[0].run_id
-    raise UsageError(f"{len(found) or 'no'} runs of {conversation} begin with {wanted!r}")
+    raise UsageError(
+        "{count} runs of {conversation} begin with {wanted!r}",
+        count=len(found) or "no",
+        conversation=conversation,
+        wanted=wanted,
+    )
 
 
 async def _find(journal: Journal, owner: User, wanted: str) -> str:
@@ -216,8 +221,12 @@ async def _find(journal: Journal, owner: User, wanted: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise UnknownName(f"{len(found)} conversations begin with {wanted!r}: give more of the id")
-    raise UnknownName(f"there is no conversation {wanted!r}: `actum conversations list` shows those there are")
+        raise UnknownName(
+            "{count} conversations begin with {wanted!r}: give more of the id", count=len(found), wanted=wanted
+        )
+    raise UnknownName(
+        "there is no conversation {wanted!r}: `actum conversations list` shows those there are", wanted=wanted
+    )
 
 
 def _show_message(terminal: Terminal, message: Message) -> None:

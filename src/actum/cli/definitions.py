@@ -175,8 +175,12 @@ class _DefinitionCommands:
             in_use = await shelf.published(kind.name, name, tenant=tenant)
             if in_use is None or in_use.digest != draft.digest:
                 raise UsageError(
-                    f"the draft of {name} has changes that nobody has published: look at them with `actum "
-                    f"{kind.words} show {name}@draft`, and replace them with --revision {draft.revision}"
+                    "the draft of {name} has changes that nobody has published: look at them with "
+                    "`actum {group} show {draft}@draft`, and replace them with --revision {revision}",
+                    name=name,
+                    group=kind.words,
+                    draft=name,
+                    revision=draft.revision,
                 )
         known = revision if revision is not None else draft.revision if draft is not None else 0
         given: dict[str, Json] = {"text": text, "revision": known}
@@ -309,7 +313,7 @@ def text_in(path: str, kind: str) -> bytes:
     try:
         return Path(path).expanduser().read_bytes()
     except OSError as error:
-        raise UsageError(f"the {kind} {path} can not be read: {error.strerror}") from None
+        raise UsageError("the {kind} {path} can not be read: {why}", kind=kind, path=path, why=error.strerror) from None
 
 
 @asynccontextmanager

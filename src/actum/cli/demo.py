@@ -139,7 +139,12 @@ def demo() -> int:
         failed = asyncio.run(_evening(terminal, Path(folder)))
     terminal.text()
     if failed:
-        terminal.error(f"{len(failed)} of {len(SCENES)} scenes did not come out as they should: {'; '.join(failed)}")
+        terminal.error(
+            "{count} of {scenes_count} scenes did not come out as they should: {why}",
+            count=len(failed),
+            scenes_count=len(SCENES),
+            why="; ".join(failed),
+        )
         return FAILED
     took = duration(time.monotonic() - began)
     terminal.text((f"✓ {len(SCENES)} scenes, each checked by the calls that were made, in {took}", "green"))

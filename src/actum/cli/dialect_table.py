@@ -94,7 +94,9 @@ def updated(page: str, corpus: Path) -> str:
         before, found, behind = page.partition(mark + "\n")
         _, end, rest = behind.partition(_END)
         if not found or not end:
-            raise UsageError(f"the page has no place for the table {name!r}: {mark} ... {_END}")
+            raise UsageError(
+                "the page has no place for the table {name!r}: {mark} ... {end}", name=name, mark=mark, end=_END
+            )
         page = f"{before}{found}\n{table}\n{end}{rest}"
     return page
 

@@ -472,7 +472,7 @@ async def _model(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
         return [CheckFinding("bad", "model", str(error), "see `actum run --help` for how a model is named")]
     if model.name == EMBEDDED:
         return [CheckFinding("warn", "model", "embedded: rules, no language model", REAL_MODEL)]
-    terminal.waiting.begin(f"asking {model.name}")
+    terminal.waiting.begin("asking {name}", name=model.name)
     try:
         async with asyncio.timeout(ENDPOINT_S_MAX):
             return await _asked(model)

@@ -13,37 +13,42 @@ from ..compose.extras import extra_of, install
 from ..core.errors import ActumError, JournalError, UsageError
 from ..core.given_secrets import GIVEN
 from ..core.redacted_log import traceback_of
+from ..core.sentence import Sentence
 from ..features.refusal import Refusal
 from .exit_codes import CANCELLED, FAILED, MISUSED
+from .language import tr_message
 from .show.terminal import Terminal
 
 
 def tell(error: BaseException, *, as_json: bool) -> int:
     """Tell what went wrong, in one line on stderr, with `--json` on stdout too. The exit code."""
-    message, code, kind = str(error), FAILED, type(error).__name__
+    message: str | Sentence = str(error)
+    code, kind = FAILED, type(error).__name__
     match error:
         case asyncio.CancelledError():
             return CANCELLED
         case typer.TyperException():
-            message, code = f"{error.format_message()} (--help tells more)", error.exit_code
+            message = Sentence("{why} (--help tells more)", why=error.format_message())
+            code = error.exit_code
         case Refusal():
             code = MISUSED if error.details.status < 500 else FAILED
             message, kind = _as_a_remark(error.details.detail), error.details.code
-        case UsageError():
-            code = MISUSED
         case JournalError():
-            message += ". Name another with --journal PATH or ACTUM_JOURNAL, or use --journal memory"
+            message = Sentence(
+                "{why}. Name another with --journal PATH or ACTUM_JOURNAL, or use --journal memory", why=error
+            )
         case ActumError():
-            pass
+            message, code = error.sentence, MISUSED if isinstance(error, UsageError) else FAILED
         case ModuleNotFoundError() if extra := extra_of(error.name or ""):
             lacking = UsageError("this needs a package that is not installed: {command}", command=install(extra))
             return tell(lacking, as_json=as_json)
         case _:
             message = _bug(error)
-    terminal, message = Terminal(), GIVEN.without(message)
+    terminal = Terminal()
     if as_json:
-        terminal.json({"status": "failed", "error": {"kind": GIVEN.without(kind), "message": message}})
-    terminal.error(" ".join(message.split()))
+        told = {"kind": GIVEN.without(kind), "message": GIVEN.without(str(message))}
+        terminal.json({"status": "failed", "error": told})
+    terminal.error(" ".join(tr_message(message).split()))
     return code
 
 
@@ -68,4 +73,4 @@ def _bug(error: BaseException) -> str:
 
 def note_warning(message: Warning | str) -> None:
     """Tell a person of a warning."""
-    Terminal().note(f"note: {message}")
+    Terminal().note("note: {why}", why=message)

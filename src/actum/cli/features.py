@@ -54,7 +54,9 @@ def drop(
     terminal, name = Terminal(), said(name)
     found = next((each for each in asyncio.run(_found(journal)) if each.name == name), None)
     if found is None:
-        raise UnknownName(f"there is no feature {name!r}, and nothing is kept for one: `actum features` lists them")
+        raise UnknownName(
+            "there is no feature {name!r}, and nothing is kept for one: `actum features` lists them", name=name
+        )
     question = tr("Delete {rows} of {name} for good?", rows=counted(found.rows, "row"), name=name)
     if not yes and not _agrees(terminal, question):
         terminal.note(tr("Nothing was deleted."))

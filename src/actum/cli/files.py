@@ -33,7 +33,7 @@ def note_files(terminal: Terminal, result: RunResult, settings: Settings) -> Non
     if settings.journal != MEMORY:
         journal = ["--journal", shown_journal(settings.journal)] if settings.journal else []
         command = shlex.join(["actum", "runs", "files", result.run_id, *journal, "--out", "."])
-        terminal.note(f"To write these files: {command}")
+        terminal.note("To write these files: {command}", command=command)
 
 
 def write_files(parts: Iterable[MediaPart], folder: Path) -> list[Path]:
@@ -60,7 +60,9 @@ def write_files(parts: Iterable[MediaPart], folder: Path) -> list[Path]:
                 _write(path, part.data)
                 written.append(path)
     except OSError as error:
-        raise UsageError(f"{error.filename or folder} can not be written: {error.strerror}") from None
+        raise UsageError(
+            "{path} can not be written: {why}", path=error.filename or folder, why=error.strerror
+        ) from None
     return written
 
 

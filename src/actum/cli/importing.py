@@ -44,11 +44,11 @@ def import_workflow(
     text, ending = (imported.text, "workflow.yaml") if imported.text else (imported.report.settings, "toml")
     path = Path(said(output)).expanduser() if output else Path(f"{imported.name}.{ending}")
     if not output and path.exists():
-        raise UsageError(f"there is a file {path} already: name another with -o")
+        raise UsageError("there is a file {path} already: name another with -o", path=path)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path} can not be written: {error.strerror}") from None
+        raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
     if as_json:
         terminal.json(_as_json(imported, str(path)))
     else:
@@ -67,15 +67,17 @@ def _importer(name: str) -> Callable[[bytes, str], ImportedApp]:
     brought = installed_one("actum.importers", name)
     if brought is None:
         known = [*IMPORTS, *(each.name for each in installed("actum.importers"))]
-        raise UsageError(f"--from {name}: give {' or '.join(known)}")
+        raise UsageError("--from {name}: give {known}", name=name, known=" or ".join(known))
     read = brought.load()
     if not callable(read):
-        raise UsageError(f"the importer {name!r} of {brought.origin} is no function")
+        raise UsageError("the importer {name!r} of {package} is no function", name=name, package=brought.origin)
 
     def imported(text: bytes, title: str) -> ImportedApp:
         app = read(text, title)
         if not isinstance(app, ImportedApp):
-            raise UsageError(f"the importer {name!r} of {brought.origin} returns no ImportedApp")
+            raise UsageError(
+                "the importer {name!r} of {package} returns no ImportedApp", name=name, package=brought.origin
+            )
         return app
 
     return imported

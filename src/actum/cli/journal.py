@@ -139,9 +139,9 @@ def forget(
             chosen = await _chosen(opened, run_ids or [], until, whose, everything)
             kept, rows_kept = objects.get(whose.tenant, 0), rows.get(whose.tenant, 0)
             if kept and not yes:
-                terminal.note(f"{kept} assistants, threads and messages of this user are deleted, too.")
+                terminal.note("{count} assistants, threads and messages of this user are deleted, too.", count=kept)
             if rows_kept and not yes:
-                terminal.note(f"{rows_kept} rows of this user in tables of features are deleted, too.")
+                terminal.note("{count} rows of this user in tables of features are deleted, too.", count=rows_kept)
             if (chosen or kept or rows_kept) and not (yes or _agreed(terminal, chosen)):
                 return FAILED
             done = _Forgetting(copies=await _copies(opened, chosen, everything))
@@ -248,7 +248,7 @@ def _one_tenant(tenants: set[str], tenant: str | None) -> str:
         return tenant
     if len(tenants) > 1:
         names = ", ".join(repr(name) for name in sorted(tenants))
-        raise UsageError(f"users of several tenants have this name: {names}. Say which with --tenant NAME")
+        raise UsageError("users of several tenants have this name: {names}. Say which with --tenant NAME", names=names)
     return next(iter(tenants), "")
 
 
@@ -261,13 +261,13 @@ def _agreed(terminal: Terminal, chosen: Sequence[RunSummary]) -> bool:
     for run in chosen[:10]:
         terminal.note(f"{moments.shown(run.started)}  {run.run_id}  {run.status}  {shorten(run.question, 60, 1)}")
     if len(chosen) > 10:
-        terminal.note(f"... and {len(chosen) - 10} more")
+        terminal.note("... and {count} more", count=len(chosen) - 10)
     waiting = sum(1 for run in chosen if run.status in ("waiting", "paused", "running"))
     if waiting:
-        terminal.note(f"{waiting} of them have not ended, and could not be gone on with.")
+        terminal.note("{count} of them have not ended, and could not be gone on with.", count=waiting)
     if not terminal.person:
-        raise UsageError(f"this deletes what {len(chosen)} runs say, for good: say --yes")
-    answer = terminal.ask(f"Delete what {len(chosen)} runs say, for good?  [y]es  [n]o: ")
+        raise UsageError("this deletes what {count} runs say, for good: say --yes", count=len(chosen))
+    answer = terminal.ask("Delete what {count} runs say, for good?  [y]es  [n]o: ", count=len(chosen))
     return answer is not None and answer.strip().lower() in ("y", "yes")
 
 
@@ -299,9 +299,9 @@ def _report(terminal: Terminal, done: _Forgetting, *, as_json: bool) -> int:
     elif not done.busy:
         terminal.note("Nothing is on record that fits.")
     if done.copies:
-        terminal.note(f"Branches and summaries that hold some of it: {' '.join(done.copies)}")
+        terminal.note("Branches and summaries that hold some of it: {names}", names=" ".join(done.copies))
     if done.busy:
-        terminal.error(f"still being driven, and not forgotten: {' '.join(done.busy)}")
+        terminal.error("still being driven, and not forgotten: {names}", names=" ".join(done.busy))
     return FAILED if done.busy else DONE
 
 

@@ -51,11 +51,13 @@ def tr_help(text: str) -> str:
     return rows.get(key) or next((said for whole, said in rows.items() if whole.startswith(f"{key} ")), text)
 
 
-def tr_message(message: str) -> str:
-    """An error or a remark in the person's language; in English where it fits no template.
+def tr_message(message: Sentence | str) -> str:
+    """An error or a remark in the person's language; in English where it has no Chinese.
 
     Blanks in front of the message stay.
     """
+    if isinstance(message, Sentence):
+        return _in_language(message, "message")
     body = message.lstrip()
     return message[: len(message) - len(body)] + _in_language(body, "message")
 
@@ -65,7 +67,7 @@ def tr_finding(text: str) -> str:
     return _in_language(text, "finding")
 
 
-def tr_waiting(text: str) -> str:
+def tr_waiting(text: Sentence) -> str:
     """What is waited for, beside the spinner, in the person's language."""
     return _in_language(text, "waiting")
 

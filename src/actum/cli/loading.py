@@ -42,7 +42,7 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     """
     loaded = load_tools(settings, Path.cwd())
     for problem in problems_of(loaded):
-        terminal.note(f"no tool: {problem}")
+        terminal.note("no tool: {problem}", problem=problem)
     if needed and needed in {tool.name for tool in await list_tools(loaded)}:
         yield Loaded(loaded)
         return

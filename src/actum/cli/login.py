@@ -54,7 +54,7 @@ class TerminalLogin:
             site = check_link(url, local=True).words[1]
         except AddressRefused as refused:
             raise LoginFailed(str(refused)) from None
-        self._terminal.note(f"To log in, open this address. {site}")
+        self._terminal.note("To log in, open this address. {site}", site=site)
         self._terminal.err.print(url, soft_wrap=True, markup=False, highlight=False)
         if self._paste:
             return self._pasted()
@@ -74,9 +74,12 @@ class TerminalLogin:
 
     def _pasted(self) -> str:
         self._terminal.note(
-            f"In the end the browser can not reach {self.redirect_uri}. Copy the whole address that it shows then."
+            "In the end the browser can not reach {address}. Copy the whole address that it shows then.",
+            address=self.redirect_uri,
         )
         said = (self._terminal.ask("Paste that address: ") or "").strip()
         if not said.startswith(f"{self.redirect_uri}?"):
-            raise LoginFailed(f"that is not the whole address: it begins with {self.redirect_uri}?")
+            raise LoginFailed(
+                "that is not the whole address: it begins with {redirect_uri}?", redirect_uri=self.redirect_uri
+            )
         return said

@@ -56,7 +56,11 @@ def models(
     if use:
         name = said(use).strip()
         make_model(Settings(model=name))  # for its errors: nothing is sent
-        terminal.note(f"{name} is used from now on, where no model is named: {remember_model(name, os.environ)}")
+        terminal.note(
+            "{name} is used from now on, where no model is named: {path}",
+            name=name,
+            path=remember_model(name, os.environ),
+        )
         return DONE
     found = asyncio.run(find_local_models(os.environ))
     if as_json:
@@ -124,7 +128,7 @@ def _chosen(terminal: Terminal, found: Sequence[LocalModel]) -> str:
     for number, model in enumerate(shown, 1):
         terminal.line(str(number), f"{model.name}  at {model.url}", console=terminal.err)
     if len(found) > len(shown):
-        terminal.note(f"{' ' * GUTTER}and {len(found) - len(shown)} more: actum models")
+        terminal.note("{gutter}and {count} more: actum models", gutter=" " * GUTTER, count=len(found) - len(shown))
     terminal.line("0", f"{EMBEDDED}: rules, no language model", console=terminal.err)
     while True:
         typed = terminal.ask("Which one shall get what you say? A number, or Enter for the embedded one: ")
@@ -140,7 +144,7 @@ def _chosen(terminal: Terminal, found: Sequence[LocalModel]) -> str:
 def _remember(terminal: Terminal, name: str) -> None:
     """Remember a model. Where that can not be done, the person is told and the command goes on."""
     try:
-        terminal.note(f"Remembered; --model names another: {remember_model(name, os.environ)}")
+        terminal.note("Remembered; --model names another: {path}", path=remember_model(name, os.environ))
     except UsageError as error:
         terminal.error(str(error))
 

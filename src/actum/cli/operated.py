@@ -200,8 +200,12 @@ class Operated:
             return fitting[0]
         noun = found_by.noun
         if fitting:
-            raise UnknownName(f"{len(fitting)} {noun}s begin with {named!r}: write more of the id")
-        raise UnknownName(f"there is no {noun} {named!r}: `actum {noun}s list` shows which there are")
+            raise UnknownName(
+                "{count} {noun}s begin with {named!r}: write more of the id", count=len(fitting), noun=noun, named=named
+            )
+        raise UnknownName(
+            "there is no {noun} {named!r}: `actum {noun}s list` shows which there are", noun=noun, named=named
+        )
 
     def completing(self, found_by: FoundBy) -> Callable[[str], list[tuple[str, str]]]:
         """Completes the id of a thing in a shell."""
@@ -285,18 +289,23 @@ class _Typed:
         )
         if finder is not None and not self._operated.has(finder.operation):
             raise UsageError(
-                f"the operation {operation.id} can not be a command: there is no operation {finder.operation!r} beside "
-                "it, which lists what its path names"
+                "the operation {operation} can not be a command: there is no operation {finder!r} "
+                "beside it, which lists what its path names",
+                operation=operation.id,
+                finder=finder.operation,
             )
         if taken:
             raise UsageError(
-                f"the operation {operation.id} can not be a command: {taken[0]!r} means something else in every "
-                "command; hide the field"
+                "the operation {operation} can not be a command: {name!r} means something else in "
+                "every command; hide the field",
+                operation=operation.id,
+                name=taken[0],
             )
         if unknown:
             raise UsageError(
-                f"the operation {operation.id} can not be a command: neither its query nor its body has a field "
-                f"{unknown[0]!r}"
+                "the operation {operation} can not be a command: neither its query nor its body has a field {name!r}",
+                operation=operation.id,
+                name=unknown[0],
             )
 
     def function(self) -> Callable[..., int]:
@@ -413,7 +422,12 @@ class _Typed:
         if field.option.form == "end":
             return moments.end(text, SystemClock().now())
         if field.choices and text not in field.choices:
-            raise UsageError(f"there is no {field.name} {text!r}; there are: {', '.join(field.choices)}")
+            raise UsageError(
+                "there is no {field} {text!r}; there are: {choices}",
+                field=field.name,
+                text=text,
+                choices=", ".join(field.choices),
+            )
         return _json(text) if field.is_json else text
 
     async def _answer(
@@ -487,7 +501,7 @@ def _typed_in(field: _Field, given: Mapping[str, Any]) -> Any:  # noqa: ANN401  
     """
     chosen = [flag for flag in field.option.flags if given[_named(flag)]]
     if len(chosen) > 1:
-        raise UsageError(f"{chosen[0].name} and {chosen[1].name}: give one of the two")
+        raise UsageError("{flag} and {other}: give one of the two", flag=chosen[0].name, other=chosen[1].name)
     return chosen[0].value if chosen else given.get(field.name)
 
 
@@ -538,7 +552,7 @@ def _made(kind: type[Struct] | None, values: Mapping[str, Json]) -> Struct | Non
     try:
         return msgspec.convert({name: values[name] for name in names if values.get(name) is not None}, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(f"a value does not fit: {error}") from None
+        raise UsageError("a value does not fit: {why}", why=error) from None
 
 
 def _completing(choices: Sequence[str]) -> Callable[[str], list[str]]:

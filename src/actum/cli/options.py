@@ -212,7 +212,7 @@ def _limit(said: str) -> tuple[str, Json]:
     try:
         return name, float(number) if "." in number else int(number)
     except ValueError:
-        raise UsageError(f"--limit {said}: give a name and a number, as in --limit calls=20") from None
+        raise UsageError("--limit {said}: give a name and a number, as in --limit calls=20", said=said) from None
 
 
 def header(said: str) -> tuple[str, str]:
@@ -235,7 +235,7 @@ def extra(said: str) -> tuple[str, Json]:
     """
     name, sign, text = said.partition("=")
     if not sign or not name:
-        raise UsageError(f"--extra {said}: give a name and a value, as in --extra reasoning_effort=high")
+        raise UsageError("--extra {said}: give a name and a value, as in --extra reasoning_effort=high", said=said)
     try:
         value: Json = msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -283,8 +283,10 @@ async def find_run(journal: Journal, wanted: str) -> RunSummary:
         if run is not None:
             return run
     if found:
-        raise UnknownName(f"{len(found)} runs begin with {wanted!r}: give more of the id")
-    raise UnknownName(f"there is no run {wanted!r} in this journal: `actum runs list` shows those there are")
+        raise UnknownName("{count} runs begin with {wanted!r}: give more of the id", count=len(found), wanted=wanted)
+    raise UnknownName(
+        "there is no run {wanted!r} in this journal: `actum runs list` shows those there are", wanted=wanted
+    )
 
 
 PROBLEMS_MAX = 10
@@ -297,7 +299,7 @@ def tell_problems(terminal: Terminal, problems: Sequence[str]) -> None:
         terminal.error(problem)
     if problems:
         more = f"... and {len(problems) - PROBLEMS_MAX} more. " if len(problems) > PROBLEMS_MAX else ""
-        terminal.note(f"{more}The record was damaged or changed: `actum journal verify` checks all of it.")
+        terminal.note("{more}The record was damaged or changed: `actum journal verify` checks all of it.", more=more)
 
 
 def beginning_with(wanted: str, among: Iterable[T], id_of: Callable[[T], str]) -> list[T]:

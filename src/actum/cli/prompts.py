@@ -82,13 +82,23 @@ def _arguments(word: str, prompt: PromptOffer, typed: str) -> dict[str, str]:
     try:
         pairs = [piece.partition("=") for piece in shlex.split(typed)]
     except ValueError as error:
-        raise UsageError(f"{word}: {error}") from None
+        raise UsageError("{word}: {why}", word=word, why=error) from None
     for name, equals, _ in pairs:
         if not equals or name not in known:
             takes = f"it takes {', '.join(known)}" if known else "it takes nothing"
-            raise UsageError(f'{word}: there is no argument {name!r}; {takes}, as in name="some text"')
+            raise UsageError(
+                '{word}: there is no argument {name!r}; {takes}, as in name="some text"',
+                word=word,
+                name=name,
+                takes=takes,
+            )
     given = {name: value for name, _, value in pairs}
     missing = [each.name for each in prompt.arguments if each.required and each.name not in given]
     if missing:
-        raise UsageError(f'{word}: {", ".join(missing)} is missing: {word} {missing[0]}="…"')
+        raise UsageError(
+            '{word}: {missing} is missing: {word} {first_missing}="…"',
+            word=word,
+            missing=", ".join(missing),
+            first_missing=missing[0],
+        )
     return given

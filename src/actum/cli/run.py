@@ -265,7 +265,12 @@ def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: 
     if result.status == "stopped":
         if not quiet:
             said = result.text.removeprefix(cut_answer(result)).strip()  # its beginning stands on stdout
-            terminal.error(f"{said} ({result.stop_reason}; actum runs show {result.run_id})")
+            terminal.error(
+                "{said} ({stop_reason}; actum runs show {run})",
+                said=said,
+                stop_reason=result.stop_reason,
+                run=result.run_id,
+            )
         return FAILED
     if not quiet:
         for pending in () if terminal.person else result.pending:  # a person has just seen it
@@ -434,7 +439,7 @@ async def named_agent(journal: Journal, run_id: str, settings: Settings, *, acce
             table_of(settings, latest.agent)
         except UnknownName as error:
             raise UnknownName(
-                f"run {run_id} is of an agent of other settings: {error}. --accept goes on without it"
+                "run {run} is of an agent of other settings: {why}. --accept goes on without it", run=run_id, why=error
             ) from None
         return latest.agent
     return ""
@@ -461,7 +466,7 @@ def _answers(approve: list[str], deny: list[str], reason: str, answer: list[str]
     for item in answer:
         ask_id, sign, text = said(item).partition("=")
         if not sign or not text.strip():
-            raise UsageError(f"--answer {item!r}: write --answer ASK_ID=TEXT")
+            raise UsageError("--answer {item!r}: write --answer ASK_ID=TEXT", item=item)
         found[ask_id] = Answer("answer", text.strip(), who(), tenant=NO_TENANT)
     return found
 

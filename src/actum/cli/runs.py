@@ -122,8 +122,8 @@ def _write_page(terminal: Terminal, found: Family, file: str) -> None:
     try:
         Path(file).write_text(page, "utf-8")
     except OSError as error:
-        raise UsageError(f"{file} can not be written: {error.strerror}") from None
-    terminal.note(f"{found.run.run_id} is drawn in {file}")
+        raise UsageError("{path} can not be written: {why}", path=file, why=error.strerror) from None
+    terminal.note("{run} is drawn in {file}", run=found.run.run_id, file=file)
 
 
 @app.command("files")
@@ -147,7 +147,7 @@ def run_files(
     parts = asyncio.run(command())
     if out:
         for path in write_files(parts, Path(out)):
-            terminal.note(f"{path} is written")
+            terminal.note("{path} is written", path=path)
     if as_json:
         terminal.json([{**_file_row(part), "size": len(part.data)} for part in parts])
     elif not out and not parts:

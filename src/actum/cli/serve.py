@@ -155,24 +155,24 @@ def _tell(
     terminal.note(f"actum serves at {address}, as {public}" if public else f"actum serves at {address}")
     new = f"{address}/mcp"
     terminal.note(f"  MCP      {new}, for old clients {address}/sse" if reached.sse else f"  MCP      {new}")
-    terminal.note(f"  API      {address}/v1, described at {address}/openapi.json")
+    terminal.note("  API      {address}/v1, described at {same}/openapi.json", address=address, same=address)
     if a2a:
-        terminal.note(f"  A2A      {address}/.well-known/agent-card.json")
+        terminal.note("  A2A      {address}/.well-known/agent-card.json", address=address)
     if names["models"]:
-        terminal.note(f"  models   {', '.join(names['models'])}; see docs/gateway.md for base URLs")
+        terminal.note("  models   {models}; see docs/gateway.md for base URLs", models=", ".join(names["models"]))
     if names["agents"]:
-        terminal.note(f"  agents   {', '.join(names['agents'])}")
+        terminal.note("  agents   {names}", names=", ".join(names["agents"]))
     if names["workflows"]:
-        terminal.note(f"  flows    {', '.join(names['workflows'])}; see docs/workflows.md")
-    terminal.note(f"  health   {address}/healthz, {address}/readyz")
+        terminal.note("  flows    {workflows}; see docs/workflows.md", workflows=", ".join(names["workflows"]))
+    terminal.note("  health   {address}/healthz, {same}/readyz", address=address, same=address)
     if reached.metrics:
-        terminal.note(f"  metrics  http://{reached.metrics}/metrics")
+        terminal.note("  metrics  http://{place}/metrics", place=reached.metrics)
     else:
-        terminal.note(f"  metrics  {address}/metrics, scope metrics")
+        terminal.note("  metrics  {address}/metrics, scope metrics", address=address)
     if reached.login.issuer:
-        terminal.note(f"  people   {address}/login, at {reached.login.issuer}")
+        terminal.note("  people   {address}/login, at {issuer}", address=address, issuer=reached.login.issuer)
     if access.verifier is not None and access.issuer:
-        terminal.note(f"  comes in: whoever shows a key, or a token of {access.issuer}")
+        terminal.note("  comes in: whoever shows a key, or a token of {issuer}", issuer=access.issuer)
     elif isinstance(access.verifier, WantedLater):
         terminal.note("  comes in: whoever is on this machine, without a key until the first key is made")
     elif access.verifier is not None:

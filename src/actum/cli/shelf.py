@@ -91,7 +91,7 @@ async def workflow_of(source: str, workflows: PublishedWorkflows) -> Workflow:
     try:
         return await workflows.open(*reference(source))
     except UnknownName as error:
-        raise UnknownName(f"{error}{_hint_at_file(source)}") from None
+        raise UnknownName("{why}{hint_at_file}", why=error, hint_at_file=_hint_at_file(source)) from None
 
 
 def _hint_at_file(source: str) -> str:

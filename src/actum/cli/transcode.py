@@ -61,7 +61,7 @@ def transcode(
         if as_json:
             sys.stderr.write(msgspec.json.encode(loss).decode() + "\n")
         else:
-            terminal.note(f"lost: {loss}")
+            terminal.note("lost: {loss}", loss=loss)
     if error is not None:
         terminal.error(str(error))
     return FAILED if error is not None or (strict and lost) else DONE

@@ -78,13 +78,13 @@ def add(
     terminal, path = Terminal(), Path(SETTINGS_FILE)
     before = path.read_text("utf-8") if path.exists() else ""
     if name in _tables(before):
-        raise UsageError(f"there is a trigger {name!r} already: actum trigger remove {name}")
+        raise UsageError("there is a trigger {name!r} already: actum trigger remove {name}", name=name)
     if not name or len(name) > 64 or not set(name) <= _BARE:
-        raise UsageError(f"a trigger can not be called {name!r}: up to 64 letters, digits, - and _")
+        raise UsageError("a trigger can not be called {name!r}: up to 64 letters, digits, - and _", name=name)
     try:
         made = msgspec.convert(table, TriggerTable)
     except msgspec.ValidationError as error:
-        raise UsageError(f"--signature: {error}") from None
+        raise UsageError("--signature: {why}", why=error) from None
     settings = options.read()
     check_extras(msgspec.structs.replace(settings, triggers={**settings.triggers, name: made}), "server")
     from ..triggers.desk import check_trigger  # noqa: PLC0415  # needs actum[server]
@@ -92,9 +92,9 @@ def add(
     check_trigger(name, made)
     lines = [f"[triggers.{name}]", *(f"{key} = {dumps(value)}" for key, value in table.items())]
     path.write_text((before.rstrip("\n") + "\n\n" if before.strip() else "") + "\n".join(lines) + "\n", "utf-8")
-    terminal.note(f"{name} is in {SETTINGS_FILE}. `actum serve` listens for it from its next start on.")
+    terminal.note("{name} is in actum.toml. `actum serve` listens for it from its next start on.", name=name)
     if made.is_webhook:
-        terminal.note(f"Events are told to it at POST /v1/triggers/{name}")
+        terminal.note("Events are told to it at POST /v1/triggers/{name}", name=name)
     return DONE
 
 
@@ -131,7 +131,7 @@ def fire(
     try:
         value, _ = parse(said(data))
     except JsonProblem as problem:
-        raise UsageError(f"--data is no JSON: {problem}") from None
+        raise UsageError("--data is no JSON: {why}", why=problem) from None
     taken = asyncio.run(_fired(settings, name, value, said(event)))
     if as_json:
         terminal.json(msgspec.to_builtins(taken))
@@ -147,7 +147,7 @@ def remove(name: NameArgument) -> int:
     path = Path(SETTINGS_FILE)
     before = path.read_text("utf-8") if path.exists() else ""
     if name not in _tables(before):
-        raise UsageError(f"there is no trigger {name!r} in {SETTINGS_FILE}")
+        raise UsageError("there is no trigger {name!r} in actum.toml", name=name)
     kept, inside = [], False
     for line in before.splitlines(keepends=True):
         head = line.strip()
@@ -161,9 +161,11 @@ def remove(name: NameArgument) -> int:
     if not wanted["triggers"]:
         del wanted["triggers"]
     if tomllib.loads(after) != wanted:
-        raise UsageError(f"remove the table [triggers.{name}] by hand: it is written in a way that this can not undo")
+        raise UsageError(
+            "remove the table [triggers.{name}] by hand: it is written in a way that this can not undo", name=name
+        )
     path.write_text(after, "utf-8")
-    Terminal().note(f"{name} is removed. `actum serve` listens for it until its next start.")
+    Terminal().note("{name} is removed. `actum serve` listens for it until its next start.", name=name)
     return DONE
 
 
@@ -172,7 +174,7 @@ def _tables(text: str) -> JsonObject:
     try:
         found = tomllib.loads(text).get("triggers", {})
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{SETTINGS_FILE} can not be read: {error}") from None
+        raise UsageError("actum.toml can not be read: {why}", why=error) from None
     return found if isinstance(found, dict) else {}
 
 

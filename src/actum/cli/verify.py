@@ -118,8 +118,9 @@ def _show(terminal: Terminal, report: Report) -> None:
     terminal.line("checked", f"{checked}: {found}")
     if report.unread:
         terminal.note(
-            f"{report.unread} records are of a format that this version of actum does not read: their bytes were "
-            "checked, not what they say."
+            "{unread} records are of a format that this version of actum does not read: their bytes "
+            "were checked, not what they say.",
+            unread=report.unread,
         )
     if not report.heads and not report.by_key and not report.problems:
         terminal.note("Without a key or exported heads, a run that was rewritten as a whole can not be told.")
@@ -135,6 +136,6 @@ def _read(file: str) -> Evidence:
         with Path(file).open("rb") as lines:
             return read_lines(lines)
     except UsageError as error:
-        raise UsageError(f"{file}: {error}") from None
+        raise UsageError("{file}: {why}", file=file, why=error) from None
     except OSError as error:
-        raise UsageError(f"{file} can not be read: {error.strerror}") from None
+        raise UsageError("{path} can not be read: {why}", path=file, why=error.strerror) from None

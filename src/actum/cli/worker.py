@@ -45,7 +45,9 @@ async def _work(settings: Settings) -> int:
             opened,
             os.environ,
             Path.cwd(),
-            lambda: terminal.note(f"actum works: {settings.tasks.workers} tasks at a time, until Ctrl-C"),
+            lambda: terminal.note(
+                "actum works: {workers} tasks at a time, until Ctrl-C", workers=settings.tasks.workers
+            ),
         )
     return DONE
 

@@ -85,7 +85,7 @@ def run_workflow(
             try:
                 workflow = await shelf.workflow_of(file, opened.workflows)
             except UnknownName as error:
-                raise UnknownName(f"{error}{meant(file, settings.workflows)}") from None
+                raise UnknownName("{why}{meant}", why=error, meant=meant(file, settings.workflows)) from None
             taking = Tool(name=workflow.name, parameters=workflow.definition.inputs)
             given = read_arguments(taking, [said(pair) for pair in pairs or []], said(inputs))
             if only:
@@ -103,7 +103,9 @@ def run_workflow(
                 )
                 result = await wait_along(terminal, workflow, result, trace.show, quiet=as_json)
             except InvalidArguments as error:
-                raise UsageError(f"{workflow.name}: {failure_words(error.failure())}") from None
+                raise UsageError(
+                    "{workflow}: {failure_words}", workflow=workflow.name, failure_words=failure_words(error.failure())
+                ) from None
             finally:
                 trace.close()
                 await workflow.aclose()
@@ -148,7 +150,7 @@ def draw_workflow(
 ) -> int:
     """Draw a workflow."""
     if form not in _DRAWINGS:
-        raise UsageError(f"--format {form}: give mermaid, dot or svg")
+        raise UsageError("--format {form}: give mermaid, dot or svg", form=form)
     settings, file, *_ = _meant(options.read(journal=journal), said(source))
     text = asyncio.run(shelf.text_at(file, settings, said(tenant)))
     picture = _DRAWINGS[form](read_definition(text))
@@ -168,11 +170,13 @@ def _pinned(path: str) -> JsonObject:
     try:
         value, _ = parse(Path(path).expanduser().read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--pin {path}: {getattr(error, 'strerror', None) or error}") from None
+        raise UsageError("--pin {path}: {given}", path=path, given=getattr(error, "strerror", None) or error) from None
     except JsonProblem as problem:
-        raise UsageError(f"--pin {path} is no JSON: {problem}") from None
+        raise UsageError("--pin {path} is no JSON: {why}", path=path, why=problem) from None
     if not isinstance(value, dict):
-        raise UsageError(f"--pin {path} holds no JSON object; write the names of nodes, and what each has given")
+        raise UsageError(
+            "--pin {path} holds no JSON object; write the names of nodes, and what each has given", path=path
+        )
     return value
 
 

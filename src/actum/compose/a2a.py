@@ -72,7 +72,7 @@ def open_a2a_door(
     api = Api(runner, agents, clock, tasking, workflows)
     tasks = TaskService(api, input_modes=table.input_modes, repeats=table.repeats)
     if table.agent and table.agent not in names_of(api):
-        raise UsageError(f"[serve.a2a] agent: there is no agent {table.agent!r}")
+        raise UsageError("[serve.a2a] agent: there is no agent {agent!r}", agent=table.agent)
     pushes = journal.tasks is not None
     cards = Cards(
         CardSettings(
@@ -133,7 +133,8 @@ def _grpc(settings: Settings, names: Mapping[str, str], verifier: Verifier | Non
     is_open = verifier is None or isinstance(verifier, WantedLater)
     if place and not is_loopback(host.strip("[]")) and (not serve.certificate or is_open):
         raise UsageError(
-            f"[serve.a2a] grpc: others than this machine would reach {place}: it needs a certificate and keys"
+            "[serve.a2a] grpc: others than this machine would reach {place}: it needs a certificate and keys",
+            place=place,
         )
     certificate, key = b"", b""
     if place and serve.certificate:
@@ -141,7 +142,9 @@ def _grpc(settings: Settings, names: Mapping[str, str], verifier: Verifier | Non
             certificate = Path(serve.certificate).read_bytes()
             key = Path(serve.key_file or serve.certificate).read_bytes()
         except OSError as error:
-            raise UsageError(f"certificate {serve.certificate}: {error.strerror or error}") from None
+            raise UsageError(
+                "certificate {certificate}: {why}", certificate=serve.certificate, why=error.strerror or error
+            ) from None
     return GrpcSettings(
         place=place,
         agent=names[address],
@@ -182,5 +185,5 @@ def _key(said: str, environment: Mapping[str, str]) -> CardKey | None:
         )
     found = open_secrets(environment).of(User()).get(named[2]) if named[1] else environment.get(named[2])
     if not found:
-        raise UsageError(f"[serve.a2a] signing_key: {said} is not there, or is empty")
+        raise UsageError("[serve.a2a] signing_key: {said} is not there, or is empty", said=said)
     return CardKey.of_pem(found)

@@ -40,7 +40,7 @@ def remember_tools(places: Sequence[str], folder: Path, environment: Mapping[str
             text = path.read_text("utf-8") if path.is_file() else ""
             before = _read(text)
             if before is None:
-                raise UsageError(f"{path} is damaged: `actum config check` says where")
+                raise UsageError("{path} is damaged: `actum config check` says where", path=path)
             tools = before.get("tools")
             tools = tools if isinstance(tools, list) else tools if isinstance(tools, dict) else {}
             known = tools.get(USE, []) if isinstance(tools, dict) else tools
@@ -50,12 +50,16 @@ def remember_tools(places: Sequence[str], folder: Path, environment: Mapping[str
                 wanted = [*new, *known] if isinstance(known, list) else None
                 expected = wanted if isinstance(tools, list) else {**tools, USE: wanted}
                 if _read(whole) != {**before, "tools": expected}:
-                    raise UsageError(f"put {', '.join(map(dumps, new))} into the list of tools in {path} yourself")
+                    raise UsageError(
+                        "put {places} into the list of tools in {path} yourself",
+                        places=", ".join(map(dumps, new)),
+                        path=path,
+                    )
                 mode = path.stat().st_mode & 0o777 if path.is_file() else 0o644
                 replace(path, whole.encode())
                 path.chmod(mode)  # a file of a project is not for its owner alone
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} can not be read or written: {error}") from None
+        raise UsageError("{path} can not be read or written: {why}", path=path, why=error) from None
     return path
 
 

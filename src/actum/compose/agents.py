@@ -354,10 +354,17 @@ def _naming(name: str, table: AgentTable, labels: JsonObject | None = None) -> N
 def _in_code(name: str, spec: str) -> Agent[object]:
     """The agent that stands in code."""
     if not names_one_object(spec):
-        raise UsageError(f"[agents.{name}]: python = {spec!r}: write package.module:agent or file.py:agent")
+        raise UsageError(
+            "[agents.{agent}]: python = {place!r}: write package.module:agent or file.py:agent", agent=name, place=spec
+        )
     found = load_object(spec)
     if not isinstance(found, Agent):
-        raise UsageError(f"[agents.{name}]: {spec} is {kind_of(found)}; needed is an object Agent(...)")
+        raise UsageError(
+            "[agents.{agent}]: {place} is {kind}; needed is an object Agent(...)",
+            agent=name,
+            place=spec,
+            kind=kind_of(found),
+        )
     return found
 
 
@@ -367,7 +374,9 @@ def _output_type(name: str, spec: str) -> type:
         return str
     found = load_object(spec) if names_one_object(spec) else None
     if not isinstance(found, type):
-        raise UsageError(f"[agents.{name}]: output = {spec!r}: write file.py:Name or module:Name of a class")
+        raise UsageError(
+            "[agents.{agent}]: output = {place!r}: write file.py:Name or module:Name of a class", agent=name, place=spec
+        )
     return found
 
 

@@ -187,7 +187,9 @@ def login_of(setup: ApiSetup, scheme: str, user: User, environment: Mapping[str,
     if credential.client_secret:
         found = open_secrets(environment).of(user).get(credential.client_secret)
         if found is None:
-            raise UsageError(f"set the secret of the client first: actum secrets set {credential.client_secret}")
+            raise UsageError(
+                "set the secret of the client first: actum secrets set {name}", name=credential.client_secret
+            )
         password = found
     return ApiLogin(setup, name, credential, password, user)
 
@@ -227,13 +229,13 @@ async def read_source(source: str, egress: Egress, etag: str = "") -> DocumentSo
     try:
         answer = await fetcher.get(source, {"if-none-match": etag} if etag else None)
     except HttpFailure as failure:
-        raise UsageError(f"the document can not be read: {failure}") from None
+        raise UsageError("the document can not be read: {why}", why=failure) from None
     finally:
         await fetcher.aclose()
     if answer.status == 304 and etag:
         return DocumentSource(answer.url, b"", etag)
     if answer.status != 200:
-        raise UsageError(f"the document can not be read: its server answers with status {answer.status}")
+        raise UsageError("the document can not be read: its server answers with status {number}", number=answer.status)
     return DocumentSource(answer.url, answer.body, answer.headers.get("etag", ""))
 
 
@@ -241,10 +243,10 @@ def _of_file(source: str) -> DocumentSource:
     path = Path(_path_of(source)) if source.startswith("file:") else Path(source).expanduser().absolute()
     try:
         if path.stat().st_size > BYTES_MAX:
-            raise UsageError(f"{path} has more than {BYTES_MAX} bytes")
+            raise UsageError("{path} has more than {most} bytes", path=path, most=BYTES_MAX)
         return DocumentSource(path.as_uri(), path.read_bytes())
     except OSError as error:
-        raise UsageError(f"{path} can not be read: {error.strerror}") from None
+        raise UsageError("{path} can not be read: {why}", path=path, why=error.strerror) from None
 
 
 async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: Egress) -> ApiSetup:
@@ -304,7 +306,7 @@ def _read(
     chosen = tuple(each for each in api.operations if not only or any(_is_meant(each, one) for one in only))
     if not chosen:
         known = ", ".join(sorted({tag for each in api.operations for tag in each.tags})[:20])
-        raise UsageError(f"no operation was chosen; the tags of the document are: {known or 'none'}")
+        raise UsageError("no operation was chosen; the tags of the document are: {known}", known=known or "none")
     whole = {each.tool.name: argument_schema(reader, each) for each in chosen if each.cut}
     return msgspec.structs.replace(api, operations=chosen), whole, result_schemas(reader, chosen)
 
@@ -341,7 +343,7 @@ async def _credentials(wanted: ApiChoice, api: ApiDocument, egress: Egress) -> d
     for named, secret in wanted.secrets.items():
         if named not in api.schemes:
             known = ", ".join(api.schemes) or "none"
-            raise UsageError(f"the document has no security scheme {named!r}; it has: {known}")
+            raise UsageError("the document has no security scheme {named!r}; it has: {known}", named=named, known=known)
         found[named] = SecretCredential(secret)
     for name, scheme in api.schemes.items() if wanted.oauth_client else ():
         credential = await _oauth(wanted, api, scheme, egress) if name not in found else None
@@ -392,7 +394,7 @@ async def _issuer(address: str, egress: Egress) -> IssuerMetadata:
     try:
         return read_issuer(read.content)
     except BadMetadata:
-        raise UsageError(f"the settings of the issuer at {address} can not be read") from None
+        raise UsageError("the settings of the issuer at {address} can not be read", address=address) from None
 
 
 def _fetcher(source: str, egress: Egress) -> Fetcher:
@@ -406,10 +408,10 @@ def _beside(address: str, document: str) -> JsonObject:
         raise BadDocument("a file outside of the document's own folder is not read")
     try:
         if path.stat().st_size > BYTES_MAX:
-            raise BadDocument(f"a file of the document has more than {BYTES_MAX} bytes")
+            raise BadDocument("a file of the document has more than {most} bytes", most=BYTES_MAX)
         return read_text(path.read_bytes())
     except OSError as error:
-        raise BadDocument(f"a file of the document can not be read: {error.strerror}") from None
+        raise BadDocument("a file of the document can not be read: {why}", why=error.strerror) from None
 
 
 def _path_of(address: str) -> str:

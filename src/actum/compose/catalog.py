@@ -87,13 +87,17 @@ class CatalogKeeper:
         try:
             name = name or RemoteAgent(url=url).called
         except ValueError as error:
-            raise UsageError(f"{url}: {error}") from None
+            raise UsageError("{url}: {why}", url=url, why=error) from None
         fresh = CatalogEntry(name=name, kind=kind, url=url, users=tuple(users), tenant=tenant, tags=tuple(tags))
         looked = await self._looked(fresh)
 
         def added(before: CatalogEntry | None) -> CatalogEntry:
             if before is not None and (before.url, before.kind) != (url, kind):
-                raise UsageError(f"the catalog has another {name!r} already, at {before.url}; give it another --name")
+                raise UsageError(
+                    "the catalog has another {name!r} already, at {place}; give it another --name",
+                    name=name,
+                    place=before.url,
+                )
             return looked if before is None else _taken_over(before, looked)
 
         return await asyncio.to_thread(self._files.change, name, added)
@@ -137,7 +141,7 @@ class CatalogKeeper:
     async def _keep(self, name: str, changed: Callable[[CatalogEntry], CatalogEntry]) -> CatalogEntry:
         def kept(before: CatalogEntry | None) -> CatalogEntry:
             if before is None:
-                raise UsageError(f"{name!r} was removed from the catalog meanwhile")
+                raise UsageError("{name!r} was removed from the catalog meanwhile", name=name)
             return changed(before)
 
         return await asyncio.to_thread(self._files.change, name, kept)

@@ -91,7 +91,9 @@ def _files(folder: Path) -> Iterator[Path]:
         for name in sorted(files):
             count += 1
             if count > FILES_MAX:
-                raise UsageError(f"{folder} has more than {FILES_MAX} files: name a folder inside it")
+                raise UsageError(
+                    "{folder} has more than {count} files: name a folder inside it", folder=folder, count=FILES_MAX
+                )
             file = Path(here, name)
             if name[0] != "." and not file.is_symlink() and file.is_file():
                 yield file
@@ -162,7 +164,7 @@ def _of_module(name: str) -> list[FoundTools]:
         spec = None
     places = [Path(each) for each in (spec.submodule_search_locations or ())] if spec else []
     if spec is None or (not places and not spec.origin):
-        raise UsageError(f"there is no folder, file or module {name!r}")
+        raise UsageError("there is no folder, file or module {name!r}", name=name)
     below = name.split(".")[1:]
     files = [Path(spec.origin)] if spec.origin and not places else []
     for place in places:

@@ -79,8 +79,9 @@ def _switched_on(name: str, table: JsonObject) -> FeatureOn:
     brought = installed_one(GROUP, name)
     if brought is None:
         raise UsageError(
-            f"[{name}] in the settings: no setting is called so, and no installed package brings a feature of this "
-            "name: install the package, or take the table out"
+            "[{name}] in the settings: no setting is called so, and no installed package brings a "
+            "feature of this name: install the package, or take the table out",
+            name=name,
         )
     feature = _loaded(brought)
     settings = None
@@ -89,7 +90,7 @@ def _switched_on(name: str, table: JsonObject) -> FeatureOn:
             raise UsageError(f"[{name}]: {fault.problem}{f'. {fault.hint}' if fault.hint else ''}")
         settings = msgspec.convert(table, feature.settings)
     elif table:
-        raise UsageError(f"[{name}]: this feature has no settings, so its table is to be empty")
+        raise UsageError("[{name}]: this feature has no settings, so its table is to be empty", name=name)
     return FeatureOn(feature=_with_definitions(feature), settings=settings, package=brought.package or "unknown")
 
 
@@ -112,9 +113,18 @@ def _check_operations(feature: Feature, others: Sequence[Operation]) -> None:
 def _loaded(brought: Installed) -> Feature:
     found = brought.load()
     if not isinstance(found, Feature):
-        raise UsageError(f"the feature {brought.name!r} of {brought.origin} is no Feature of actum.features")
+        raise UsageError(
+            "the feature {brought!r} of {origin} is no Feature of actum.features",
+            brought=brought.name,
+            origin=brought.origin,
+        )
     if found.name != brought.name:
-        raise UsageError(f"the feature {brought.name!r} of {brought.origin} calls itself {found.name!r}")
+        raise UsageError(
+            "the feature {brought!r} of {origin} calls itself {found!r}",
+            brought=brought.name,
+            origin=brought.origin,
+            found=found.name,
+        )
     return found
 
 

@@ -74,11 +74,15 @@ def read_journal_key(file: str) -> bytes:
     try:
         key = Path(file).expanduser().read_bytes().rstrip(b"\r\n")
     except (OSError, RuntimeError) as error:
-        raise UsageError(f"the key of the journal can not be read: {error}") from None
+        raise UsageError("the key of the journal can not be read: {why}", why=error) from None
     keep_private(file)
     if len(key) < KEY_BYTES_MIN:
         raise UsageError(
-            f"the key of the journal in {file} has {len(key)} bytes, and needs {KEY_BYTES_MIN}: "
-            f"make one with `openssl rand -hex 32 > {file}`"
+            "the key of the journal in {file} has {length} bytes, and needs {least}: make one with "
+            "`openssl rand -hex 32 > {same}`",
+            file=file,
+            length=len(key),
+            least=KEY_BYTES_MIN,
+            same=file,
         )
     return key

@@ -76,7 +76,7 @@ def mcp_keys(settings: Settings, environment: Mapping[str, str]) -> tuple[bytes,
                 replace(path, os.urandom(32))
             return (path.read_bytes(),)
         except OSError as error:
-            raise UsageError(f"{path}: {error.strerror}") from None
+            raise UsageError("{path}: {why}", path=path, why=error.strerror) from None
 
 
 def mcp_tokens(environment: Mapping[str, str]) -> TokenStore:
@@ -101,7 +101,7 @@ def read_document(path: Path) -> JsonObject:
         text = path.read_text("utf-8")
         return tomllib.loads(text) if path.suffix == ".toml" else parse_object(plain_json(text))[0]
     except (OSError, ValueError, JsonProblem) as error:
-        raise UsageError(f"{path} can not be read: {error}") from None
+        raise UsageError("{path} can not be read: {why}", path=path, why=error) from None
 
 
 def find_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
@@ -186,7 +186,12 @@ def _own_server(name: str, own: Sequence[McpServer], file: Path) -> McpServer:
     found = next((server for server in own if server.name == name), None)
     if found is None:
         known = ", ".join(server.name for server in own) or "none"
-        raise UsageError(f"there is no MCP server {name!r} in {file}; there are: {known}. `actum mcp add` adds one")
+        raise UsageError(
+            "there is no MCP server {name!r} in {file}; there are: {known}. `actum mcp add` adds one",
+            name=name,
+            file=file,
+            known=known,
+        )
     return msgspec.structs.replace(found, disabled=False)
 
 

@@ -51,13 +51,19 @@ def _keep_the_key(settings: Settings, name: str) -> None:
         return
     if urlsplit(name).hostname not in ("127.0.0.1", "::1", "localhost"):
         raise UsageError(
-            f"{SETTINGS_FILE} names the address {name}, and {URL_KEY_VARIABLE} would be sent there: "
-            "set ACTUM_BASE_URL to that address if you mean it, or unset the key"
+            "actum.toml names the address {name}, and {url_key_variable} would be sent there: set "
+            "ACTUM_BASE_URL to that address if you mean it, or unset the key",
+            name=name,
+            url_key_variable=URL_KEY_VARIABLE,
         )
 
 
 def _own_model(spec: str) -> Model:
     found = load_object(spec)
     if isinstance(found, type) or not isinstance(found, Model):
-        raise UsageError(f"{spec} is {kind_of(found)}; a Model is an object with a name and an async method reply()")
+        raise UsageError(
+            "{place} is {kind}; a Model is an object with a name and an async method reply()",
+            place=spec,
+            kind=kind_of(found),
+        )
     return found

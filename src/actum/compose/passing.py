@@ -49,12 +49,16 @@ def open_models_door(
     executing = {name: name for name in agents if name and executor is not None}
     for name, table in settings.models.items():
         if table.agent and table.upstreams:
-            raise UsageError(f"[models.{name}] means two things: the agent {table.agent}, and upstreams")
+            raise UsageError(
+                "[models.{name}] means two things: the agent {agent}, and upstreams", name=name, agent=table.agent
+            )
         if table.agent and table.agent not in agents:
-            raise UsageError(f"[models.{name}]: there is no agent {table.agent!r}")
+            raise UsageError("[models.{name}]: there is no agent {agent!r}", name=name, agent=table.agent)
         if table.agent:
             if name in executing and table.agent != name:
-                raise UsageError(f"the model {name!r} means two things: the agents {name} and {table.agent}")
+                raise UsageError(
+                    "the model {name!r} means two things: the agents {name} and {agent}", name=name, agent=table.agent
+                )
             executing[name] = table.agent
         else:
             passing[name] = _route(name, table, settings.prices, environment)
@@ -69,9 +73,9 @@ def _route(name: str, table: ModelTable, prices: Mapping[str, Price], environmen
         try:
             upstreams.append(_upstream(one, prices, environment))
         except UsageError as error:
-            raise UsageError(f"[models.{name}]: {error}") from None
+            raise UsageError("[models.{name}]: {why}", name=name, why=error) from None
     if not upstreams:
-        raise UsageError(f'[models.{name}] needs upstreams = ["provider:model"], or agent = "name"')
+        raise UsageError('[models.{name}] needs upstreams = ["provider:model"], or agent = "name"', name=name)
     return ModelRoute(upstreams, fallback=table.fallback, keeps_bodies=table.keep_bodies)
 
 
@@ -98,5 +102,5 @@ def _key(said: str, environment: Mapping[str, str]) -> str:
         raise UsageError("key: write ${secret:NAME} or ${VARIABLE}; the key itself does not belong into a file")
     found = secrets_of(environment).get(named[2]) if named[1] else environment.get(named[2])
     if not found:
-        raise UsageError(f"key: {said} is not there, or is empty")
+        raise UsageError("key: {said} is not there, or is empty", said=said)
     return found

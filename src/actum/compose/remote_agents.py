@@ -45,9 +45,11 @@ def find_remote_agent(which: str, known: Mapping[str, RemoteAgent]) -> RemoteAge
             named = next((name for name, each in known.items() if each.url == which), "")
             return msgspec.structs.replace(known[named], name=named) if named else RemoteAgent(url=which)
     except ValueError as error:
-        raise UsageError(f"remote agent {which!r}: {error}") from None
+        raise UsageError("remote agent {name!r}: {why}", name=which, why=error) from None
     names = ", ".join(known) or "none"
-    raise UsageError(f"there is no remote agent {which!r} in [a2a] of the settings; there are: {names}")
+    raise UsageError(
+        "there is no remote agent {name!r} in [a2a] of the settings; there are: {known}", name=which, known=names
+    )
 
 
 def open_remote_agent(

@@ -111,7 +111,9 @@ def begin_rekey(store: SecretFile, environment: Mapping[str, str]) -> bool:
         return False
     keys = store.keys
     if not isinstance(keys, FirstKey) or keys.named.is_named:
-        raise UsageError(f"name the new key: set {NEW_KEY_FILE_VARIABLE} or {NEW_KEY_VARIABLE}")
+        raise UsageError(
+            "name the new key: set {file} or {variable}", file=NEW_KEY_FILE_VARIABLE, variable=NEW_KEY_VARIABLE
+        )
     made = SecretKey(random_key_text().encode(), "the system keyring")
     store.add_key(made)  # from here on both open the file: a process that is killed now loses nothing
     keys.keyring.replace(made)

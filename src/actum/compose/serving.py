@@ -353,7 +353,7 @@ def _named_secret(said: str, environment: Mapping[str, str]) -> str:
         )
     found = secrets_of(environment).get(named[2]) if named[1] else environment.get(named[2])
     if not found:
-        raise UsageError(f"[serve.login] client_secret: {said} is not there, or is empty")
+        raise UsageError("[serve.login] client_secret: {said} is not there, or is empty", said=said)
     return found
 
 
@@ -559,7 +559,7 @@ def place_of(place: str) -> tuple[str, int]:
     """
     host, colon, port = place.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65_535:
-        raise UsageError(f"{place}: write an address and a port, as in --http 127.0.0.1:8000")
+        raise UsageError("{place}: write an address and a port, as in --http 127.0.0.1:8000", place=place)
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
@@ -568,7 +568,7 @@ def _listener(place: str) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        raise UsageError(f"{place}: {error.strerror or error}") from None
+        raise UsageError("{place}: {why}", place=place, why=error.strerror or error) from None
     # asyncio does this only for sockets that it made itself. Without it each further piece of an answer waits until the
     # client has acknowledged the piece before, which takes up to 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -617,7 +617,9 @@ def _tls(serve: ServeSettings) -> ssl.SSLContext | None:
         return tls(serve.certificate, serve.key_file)
     except (OSError, ssl.SSLError) as error:
         told = getattr(error, "reason", None) or error.strerror or type(error).__name__
-        raise UsageError(f"certificate {serve.certificate}: it can not be used with its key: {told}") from None
+        raise UsageError(
+            "certificate {file}: it can not be used with its key: {why}", file=serve.certificate, why=told
+        ) from None
 
 
 class _RequestIds(logging.Filter):

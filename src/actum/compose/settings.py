@@ -654,7 +654,7 @@ def _read_file(path: Path) -> dict[str, object]:
     found, mistakes = _look(path)
     if mistakes:
         more = f" ({len(mistakes) - 1} more: `actum config check`)" if len(mistakes) > 1 else ""
-        raise UsageError(f"{mistakes[0].text}{more}")
+        raise UsageError("{mistakes}{more}", mistakes=mistakes[0].text, more=more)
     return _sorted_out(found)
 
 
@@ -760,12 +760,18 @@ def _check_agents(agents: Mapping[str, AgentTable]) -> None:
             return
         if name in way:
             circle = " -> ".join([*way[way.index(name) :], name])
-            raise UsageError(f"agents hand tasks to each other in a circle, and each would wait for itself: {circle}")
+            raise UsageError(
+                "agents hand tasks to each other in a circle, and each would wait for itself: {circle}", circle=circle
+            )
         for other in agents[name].agents:
             if other not in agents:
                 known = ", ".join(each for each in agents if each != name) or "none"
                 raise UsageError(
-                    f"[agents.{name}]: there is no agent {other!r}; there are: {known}{meant(other, list(agents))}"
+                    "[agents.{name}]: there is no agent {other!r}; there are: {known}{meant}",
+                    name=name,
+                    other=other,
+                    known=known,
+                    meant=meant(other, list(agents)),
                 )
             follow(other, (*way, name))
         known_good.add(name)
@@ -786,11 +792,13 @@ def _check_workflows(settings: Settings) -> None:
     """
     for name in settings.workflows:
         if name in settings.agents:
-            raise UsageError(f"{name!r} means two things: [agents.{name}] and [workflows.{name}]")
+            raise UsageError("{name!r} means two things: [agents.{name}] and [workflows.{name}]", name=name)
         if name in settings.models:
-            raise UsageError(f"{name!r} means two things: [models.{name}] and [workflows.{name}]")
+            raise UsageError("{name!r} means two things: [models.{name}] and [workflows.{name}]", name=name)
         if name in RESERVED:
-            raise UsageError(f"[workflows.{name}]: runs of this program itself are called {name!r}: take another name")
+            raise UsageError(
+                "[workflows.{name}]: runs of this program itself are called {name!r}: take another name", name=name
+            )
 
 
 def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
@@ -810,7 +818,9 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
         }
         what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
         known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)
-        raise UsageError(f"{where}: {error}. The {what.replace('_', ' ')} are: {known}") from None
+        raise UsageError(
+            "{file}: {why}. The {what} are: {known}", file=where, why=error, what=what.replace("_", " "), known=known
+        ) from None
 
 
 def remember_model(name: str, environment: Mapping[str, str]) -> Path:
@@ -831,7 +841,9 @@ def remember_model(name: str, environment: Mapping[str, str]) -> Path:
     path = settings_path(environment)
     if path is None:
         raise UsageError("there is no home folder to keep settings in")
-    by_hand = UsageError(f"put the line `model = {_toml_text(name)}` into {path} yourself")
+    by_hand = UsageError(
+        "put the line `model = {toml_text}` into {path} yourself", toml_text=_toml_text(name), path=path
+    )
     try:
         with alone_with(path):
             before = _read_file(path)  # a file that is damaged stays as it is
@@ -843,7 +855,7 @@ def remember_model(name: str, environment: Mapping[str, str]) -> Path:
                 raise by_hand
             replace(path, whole.encode())
     except OSError as error:
-        raise UsageError(f"{path} can not be written: {error.strerror}") from None
+        raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
     return path
 
 
@@ -876,7 +888,12 @@ def table_of(settings: Settings, name: str) -> AgentTable:
     table = settings.agents.get(name)
     if table is None:
         known = ", ".join(settings.agents) or f"none, since the settings have no [agents.{name}]"
-        raise UnknownName(f"there is no agent {name!r}; there are: {known}{meant(name, list(settings.agents))}")
+        raise UnknownName(
+            "there is no agent {name!r}; there are: {known}{meant}",
+            name=name,
+            known=known,
+            meant=meant(name, list(settings.agents)),
+        )
     return table
 
 

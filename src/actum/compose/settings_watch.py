@@ -75,7 +75,7 @@ class SettingsWatch:
         gone = [str(file) for file, was, is_ in zip(self._files, self._stamps, stamps, strict=True) if was and not is_]
         try:
             if gone:
-                raise UsageError(f"{gone[0]} is gone")
+                raise UsageError("{path} is gone", path=gone[0])
             self._now = read_settings(Path(self._origin.folder), self._environment, self._origin.said)
             self._stamps, self.problem = stamps, ""
         except UsageError as error:

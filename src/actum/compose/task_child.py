@@ -126,11 +126,14 @@ class SettingsBuilder:
         except UnknownName as error:
             raise Unfit(str(error)) from None
         except UsageError as error:
-            raise Unfit(f"the agent {started.agent!r} can not be built here: {error}") from None
+            raise Unfit("the agent {agent!r} can not be built here: {why}", agent=started.agent, why=error) from None
         if started.agent_digest and reference.digest != started.agent_digest:
             raise Unfit(
-                f"the settings of this process give the agent {started.agent!r} the digest {reference.digest}, and the "
-                f"run was begun with {started.agent_digest}: the task is left for a worker whose settings fit"
+                "the settings of this process give the agent {agent!r} the digest {digest}, and the "
+                "run was begun with {agent_digest}: the task is left for a worker whose settings fit",
+                agent=started.agent,
+                digest=reference.digest,
+                agent_digest=started.agent_digest,
             )
         return agent
 
@@ -175,7 +178,9 @@ class WorkflowOfRun:
         try:
             workflow = await self._workflows.of(run_id, self._started)
         except UsageError as error:
-            raise Unfit(f"the workflow {self._started.agent!r} can not be built here: {error}") from None
+            raise Unfit(
+                "the workflow {agent!r} can not be built here: {why}", agent=self._started.agent, why=error
+            ) from None
         return await workflow.resume(run_id, emit=emit, begins=begins, stopping=stopping, wait_s=0)
 
 

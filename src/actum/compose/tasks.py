@@ -53,7 +53,7 @@ def open_tasking(
     def check(user: User, address: str) -> None:
         if not secrets(user):
             names = " or ".join(settings.tasks.webhook_secrets)
-            raise UsageError(f"there is no secret to sign its messages with: set the secret {names}")
+            raise UsageError("there is no secret to sign its messages with: set the secret {names}", names=names)
         guard.judge(address)
 
     def defaults(tool: str) -> TaskDefaults:

@@ -91,10 +91,14 @@ def _toolset_of(brought: Installed) -> Toolset:
         toolset = made() if callable(made) else made
     except Exception as error:  # the package's own code
         raise UsageError(
-            f"the toolset {brought.name!r} of {brought.origin} can not be made: {type(error).__name__}: {error}"
+            "the toolset {name!r} of {package} can not be made: {kind}: {why}",
+            name=brought.name,
+            package=brought.origin,
+            kind=type(error).__name__,
+            why=error,
         ) from error
     if isinstance(toolset, type) or not isinstance(toolset, Toolset):
-        raise UsageError(f"the toolset {brought.name!r} of {brought.origin} is no Toolset")
+        raise UsageError("the toolset {name!r} of {package} is no Toolset", name=brought.name, package=brought.origin)
     return toolset
 
 
@@ -106,7 +110,9 @@ def _tools_of(on: FeatureOn) -> list[Toolish]:
     except ActumError:
         raise
     except Exception as error:  # the package's own code
-        raise UsageError(f"the feature {name} can not make its tools: {type(error).__name__}: {error}") from error
+        raise UsageError(
+            "the feature {name} can not make its tools: {kind}: {why}", name=name, kind=type(error).__name__, why=error
+        ) from error
     if not on.is_foreign:
         return made
     toolsets, bare = sort_out(made)
@@ -117,7 +123,7 @@ def _scripts(name: str, sandbox: SandboxTable, folder: Path, egress: Egress) -> 
     toolset = ScriptToolset(name, sandbox.jail(folder), egress=egress, read_only_hosts=sandbox.read_only_hosts)
     if toolset.is_empty:
         told = "; ".join(problems_of([toolset])) or "write one; see docs/sandbox.md"
-        raise UsageError(f"{name} holds no scripts that are tools: {told}")
+        raise UsageError("{name} holds no scripts that are tools: {told}", name=name, told=told)
     return toolset
 
 
@@ -148,7 +154,7 @@ def _wrapped(entry: ToolSource, tools: Sequence[Toolish]) -> Toolset:
     toolsets, bare = sort_out(tools)
     if bare:
         raise UsageError(
-            f"{entry.source}: bare definitions can not be wrapped; name it without prefix, rename and only"
+            "{place}: bare definitions can not be wrapped; name it without prefix, rename and only", place=entry.source
         )
     wrapped = combined(*toolsets)
     wrapped = filtered(entry.only, wrapped) if entry.only else wrapped
@@ -171,7 +177,9 @@ def _toolish(where: str, item: object) -> Toolish:
     """
     if not _is_toolish(item):
         raise UsageError(
-            f"{where} is {kind_of(item)}; needed is a function, a tool, a toolset, an agent, or a list of them"
+            "{place} is {kind}; needed is a function, a tool, a toolset, an agent, or a list of them",
+            place=where,
+            kind=kind_of(item),
         )
     return FunctionTool(item) if inspect.isfunction(item) else item
 
@@ -182,7 +190,7 @@ def _all_tools(module: ModuleType, spec: str) -> list[Toolish]:
     decorated: list[Toolish] = [thing for thing in public if isinstance(thing, FunctionTool)]
     plain = [thing for thing in public if inspect.isfunction(thing) and thing.__module__ == module.__name__]
     if not decorated and not plain:
-        raise UsageError(f"{spec} holds no tools: write a function in it, with @tool above it")
+        raise UsageError("{place} holds no tools: write a function in it, with @tool above it", place=spec)
     return decorated or [FunctionTool(function) for function in plain]
 
 

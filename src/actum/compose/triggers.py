@@ -78,7 +78,7 @@ def open_triggers(
     async def published(tenant: str, name: str) -> Workflow:
         shelf = await workflows.shelf(tenant)
         if shelf is None:
-            raise UnknownName(f"no workflow is called {name!r}")
+            raise UnknownName("no workflow is called {name!r}", name=name)
         return await shelf.open(*reference(name))  # the latest one, at each event
 
     async def workflow(name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions) -> TaskLine:
@@ -87,7 +87,7 @@ def open_triggers(
         try:
             made = await published(tenant, table.workflow) if is_published else await workflows.opened(table.workflow)
         except UsageError as error:
-            raise TargetAway(f"the workflow of this trigger is not there: {error}") from None
+            raise TargetAway("the workflow of this trigger is not there: {why}", why=error) from None
         return await queue.accept_workflow(
             made,
             inputs,
@@ -103,7 +103,7 @@ def open_triggers(
         try:
             asked = agents.get(table.agent)
         except UsageError as error:
-            raise TargetAway(f"the agent of this trigger is not there: {error}") from None
+            raise TargetAway("the agent of this trigger is not there: {why}", why=error) from None
         return await queue.accept_run(
             asked,
             words,
@@ -120,7 +120,7 @@ def open_triggers(
             elif table.agent:
                 agents.get(table.agent)
         except UsageError as error:
-            raise UsageError(f"[triggers.{name}]: {error}") from None
+            raise UsageError("[triggers.{name}]: {why}", name=name, why=error) from None
         if table.is_webhook and table.secrets and not any(trigger_secrets(settings, environment, name)):
             wanted = table.secrets[0]
             log.warning("trigger %s: there is no secret %r yet: actum secrets set %s", name, wanted, wanted)
@@ -168,14 +168,16 @@ def open_resources(settings: Settings, environment: Mapping[str, str]) -> dict[s
             try:
                 found[name] = _resource(settings, environment, table)
             except UsageError as error:
-                raise UsageError(f"[triggers.{name}]: {error}") from None
+                raise UsageError("[triggers.{name}]: {why}", name=name, why=error) from None
     return found
 
 
 def _resource(settings: Settings, environment: Mapping[str, str], table: TriggerTable) -> McpResource:
     servers = find_servers([table.server], environment).servers
     if len(servers) != 1:
-        raise UsageError(f"server = {table.server!r} means {len(servers)} MCP servers: name one of them")
+        raise UsageError(
+            "server = {server!r} means {count} MCP servers: name one of them", server=table.server, count=len(servers)
+        )
     opened = partial(
         open_server, servers[0], environment, egress=open_egress(settings, environment), tenant=table.tenant
     )
@@ -200,7 +202,7 @@ def open_senders(settings: Settings, environment: Mapping[str, str], desk: Trigg
             try:
                 agents[name] = find_remote_agent(table.a2a, settings.a2a)
             except UsageError as error:
-                raise UsageError(f"[triggers.{name}]: {error}") from None
+                raise UsageError("[triggers.{name}]: {why}", name=name, why=error) from None
     signatures = NewsSignatures(open_egress(settings, environment), clock)
     return TriggerSenders(desk, partial(trigger_secrets, settings, environment), agents, signatures)
 

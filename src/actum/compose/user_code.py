@@ -43,7 +43,9 @@ def load_object(spec: str) -> object:
     module = load_module(place)
     if not hasattr(module, name):
         known = ", ".join(known for known in vars(module) if not known.startswith("_"))
-        raise UnknownName(f"{place} has no {name!r}; it has: {known[:200] or 'nothing'}")
+        raise UnknownName(
+            "{place} has no {name!r}; it has: {known}", place=place, name=name, known=known[:200] or "nothing"
+        )
     found: object = getattr(module, name)
     return found
 
@@ -65,15 +67,19 @@ def load_module(place: str) -> ModuleType:
     """
     path = Path(place).expanduser()
     if place.endswith(".py") and not path.is_file():
-        raise UnknownName(f"there is no file {place}")
+        raise UnknownName("there is no file {place}", place=place)
     if not place.endswith(".py") and not is_module(place):
-        raise UnknownName(f"there is no module {place!r} (a file is named with its .py)")
+        raise UnknownName("there is no module {place!r} (a file is named with its .py)", place=place)
     try:
         return _from_file(path) if place.endswith(".py") else importlib.import_module(place)
     except SyntaxError as error:
-        raise UsageError(f"{error.filename or place}, line {error.lineno}: {error.msg}") from error
+        raise UsageError(
+            "{file}, line {line}: {why}", file=error.filename or place, line=error.lineno, why=error.msg
+        ) from error
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{place} failed while it was loaded: {_told(error, path)}") from error
+        raise UsageError(
+            "{place} failed while it was loaded: {problem}", place=place, problem=_told(error, path)
+        ) from error
 
 
 def _from_file(path: Path) -> ModuleType:

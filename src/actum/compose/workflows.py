@@ -146,7 +146,7 @@ class Workflows:
                 definition = read_workflow_file(str(self._folder / Path(table.file).expanduser()))
                 self._built[name] = self._made(name, definition, table)
             except (UsageError, BadWorkflow) as error:
-                raise UsageError(f"[workflows.{name}]: {error}") from None
+                raise UsageError("[workflows.{name}]: {why}", name=name, why=error) from None
         return self._built[name]
 
     async def opened(self, name: str) -> Workflow:
@@ -165,7 +165,7 @@ class Workflows:
         try:
             return await shelf.with_used(workflow.definition)
         except (UsageError, BadWorkflow) as error:
-            raise UsageError(f"[workflows.{name}]: {error}") from None
+            raise UsageError("[workflows.{name}]: {why}", name=name, why=error) from None
 
     async def _operators(self, name: str) -> PublishedWorkflows | None:
         """What opens the publications that a workflow of the settings uses; None where it uses none."""
@@ -229,7 +229,9 @@ class Workflows:
             return self.get(started.agent) if own is None else await own.of_run(run_id, tenant=started.tenant)
         shelf = await self.shelf(started.tenant)
         if shelf is None:
-            raise UsageError(f"there is no workflow {started.agent!r} here, and the journal keeps no published ones")
+            raise UsageError(
+                "there is no workflow {agent!r} here, and the journal keeps no published ones", agent=started.agent
+            )
         return await shelf.of_run(run_id)
 
     def agent(self, name: str) -> Agent[object]:
@@ -299,16 +301,18 @@ class Workflows:
         taken = {tool.name for tool in await list_tools(tools, self._settings.tool_labels)}
         for name in self.names:
             if name in taken:
-                raise UsageError(f"{name!r} means two things: a tool, and [workflows.{name}]")
+                raise UsageError("{name!r} means two things: a tool, and [workflows.{name}]", name=name)
             if name in agents:
-                raise UsageError(f"{name!r} means two things: an agent, and [workflows.{name}]")
+                raise UsageError("{name!r} means two things: an agent, and [workflows.{name}]", name=name)
             workflow = await self.opened(name)
             try:
                 problems = await workflow.check(workflow.definition.text)
             except BadTool as error:
-                raise UsageError(f"[workflows.{name}]: {error}") from None
+                raise UsageError("[workflows.{name}]: {why}", name=name, why=error) from None
             if problems:
-                raise UsageError(f"[workflows.{name}]: {problems[0].message} (line {problems[0].line})")
+                raise UsageError(
+                    "[workflows.{name}]: {why} (line {line})", name=name, why=problems[0].message, line=problems[0].line
+                )
 
     async def close(self) -> None:
         """End what is kept open between runs."""
@@ -361,7 +365,12 @@ def workflow_table(settings: Settings, name: str) -> WorkflowTable:
     table = settings.workflows.get(name)
     if table is None:
         known = ", ".join(settings.workflows) or f"none, since the settings have no [workflows.{name}]"
-        raise UnknownName(f"there is no workflow {name!r}; there are: {known}{meant(name, settings.workflows)}")
+        raise UnknownName(
+            "there is no workflow {name!r}; there are: {known}{meant}",
+            name=name,
+            known=known,
+            meant=meant(name, settings.workflows),
+        )
     return table
 
 
@@ -403,7 +412,7 @@ def workflow_text(path: str) -> bytes:
     try:
         return Path(path).expanduser().read_bytes()
     except OSError as error:
-        raise UsageError(f"the workflow {path} can not be read: {error.strerror}") from None
+        raise UsageError("the workflow {path} can not be read: {why}", path=path, why=error.strerror) from None
 
 
 async def published_workflows(parts: WorkflowParts, *, tenant: str = "", name: str = "") -> PublishedWorkflows:

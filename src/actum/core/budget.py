@@ -70,7 +70,9 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 continue
             if not isinstance(value, Decimal) or not value.is_finite() or value < 0:
                 raise UsageError(
-                    f"Price({name}={value!r}): give a Decimal, as in Decimal('1.25'), for a million tokens"
+                    "Price({name}={value!r}): give a Decimal, as in Decimal('1.25'), for a million tokens",
+                    name=name,
+                    value=value,
                 )
 
     def of(self, usage: Usage) -> Decimal:
@@ -157,8 +159,9 @@ class Budget:
         most = way.most(depth)
         if most is not None and len(above) >= most:
             raise BudgetExceeded(
-                f"Agents may stand {most + way.depth} deep, one under another, and do. Do it without this tool.",
+                "Agents may stand {most} deep, one under another, and do. Do it without this tool.",
                 limit="depth",
+                most=most + way.depth,
             )
 
     def way_down(self, *, shares_calls: bool = False) -> Way:

@@ -43,7 +43,7 @@ def busy(name: str) -> Busy:
     if of_conversation.startswith(_CONVERSATION):
         named = msgspec.json.decode(of_conversation.removeprefix(_CONVERSATION), type=list[str])
         what = f"conversation {named[1]!r}"
-    return Busy(f"{what} is under way: wait until it has ended or paused")
+    return Busy("{run} is under way: wait until it has ended or paused", run=what)
 
 
 def claim_of_conversation(owner: str, conversation: str, tenant: str = "") -> str:

@@ -245,7 +245,12 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
     def output(self) -> Output:
         if self.status != "done":
             where = "pending tells what the run waits for" if self.status == "paused" else "stop_reason tells why"
-            raise UsageError(f"run {self.run_id!r} is {self.status} and has no output: result.{where}")
+            raise UsageError(
+                "run {run!r} is {number} and has no output: result.{where}",
+                run=self.run_id,
+                number=self.status,
+                where=where,
+            )
         return cast(Output, self.output_or_none)
 
 

@@ -59,7 +59,11 @@ class Installed(Struct, frozen=True, kw_only=True):
         except (Exception, SystemExit) as error:  # the package's own code: whatever it raises, this one is missing
             told = f"{type(error).__name__}: {error}"
             raise UsageError(
-                f"the {GROUPS[self.group]} {self.name!r} of {self.origin} can not be loaded: {told}"
+                "the {groups} {name!r} of {origin} can not be loaded: {why}",
+                groups=GROUPS[self.group],
+                name=self.name,
+                origin=self.origin,
+                why=told,
             ) from error
         return found
 
@@ -73,7 +77,7 @@ def installed(group: str) -> tuple[Installed, ...]:
     try:
         found = tuple(entry_points(group=group))
     except (TypeError, ValueError) as error:  # what Python raises here for a damaged `entry_points.txt`
-        raise UsageError(f"the entry points of an installed package are damaged: {error}") from error
+        raise UsageError("the entry points of an installed package are damaged: {why}", why=error) from error
     brought = [
         Installed(group=group, name=each.name, package=each.dist.name if each.dist else "", value=each.value)
         for each in found
@@ -91,6 +95,9 @@ def installed_one(group: str, name: str) -> Installed | None:
     if len(claims) > 1:
         claimed = " and ".join(sorted(each.origin for each in claims))
         raise UsageError(
-            f"more than one installed package brings a {GROUPS[group]} called {name!r}: {claimed}; uninstall one"
+            "more than one installed package brings a {groups} called {name!r}: {claimed}; uninstall one",
+            groups=GROUPS[group],
+            name=name,
+            claimed=claimed,
         )
     return claims[0] if claims else None

@@ -480,7 +480,7 @@ class Context(Generic[Deps]):
             UsageError: the cost is no Decimal, or below 0.
         """
         if not isinstance(cost, Decimal) or not cost >= 0:
-            raise UsageError(f"spend({cost!r}): give a Decimal, as in Decimal('0.02')")
+            raise UsageError("spend({cost!r}): give a Decimal, as in Decimal('0.02')", cost=cost)
         if self.budget is not None:
             self.budget.add_for(self.key, Used(cost=cost))
 
@@ -493,7 +493,8 @@ class Context(Generic[Deps]):
         value = self._secrets.get(name)
         if value is None:
             raise UnknownName(
-                f"there is no secret called {name!r}: pass it with Agent(secrets=...), or set it by `actum secrets set`"
+                "there is no secret called {name!r}: pass it with Agent(secrets=...), or set it by `actum secrets set`",
+                name=name,
             )
         self._told.add(value)
         GIVEN.add((value,))
@@ -523,7 +524,7 @@ class Context(Generic[Deps]):
                 the call is over, or only looks.
         """
         if self._note is None or self.journal is None:
-            raise UsageError(f"{type(record).__name__} can not be noted: no call of a run is under way here")
+            raise UsageError("{kind} can not be noted: no call of a run is under way here", kind=type(record).__name__)
         self._note(self, self.journal.record_kinds.noted(record, needed=needed))
 
     @property

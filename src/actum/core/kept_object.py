@@ -108,6 +108,8 @@ def check_room(number: int, size: int) -> None:
     """
     if number > OBJECTS_MAX or size > OBJECTS_BYTES_MAX:
         raise ObjectsFull(
-            f"This key keeps too much: {OBJECTS_MAX} objects with {OBJECTS_BYTES_MAX} bytes are the limit. Delete "
-            "threads or assistants that are not needed any more."
+            "This key keeps too much: {most} objects with {objects_bytes_max} bytes are the limit. "
+            "Delete threads or assistants that are not needed any more.",
+            most=OBJECTS_MAX,
+            objects_bytes_max=OBJECTS_BYTES_MAX,
         )

@@ -114,10 +114,10 @@ def new_key(
     text = f"ak_{id}_{urlsafe_b64encode(os.urandom(32)).rstrip(b'=').decode()}"
     if id in RESERVED:
         raise UsageError(
-            f"a key can not be named {id!r}: the record says so of programs that showed no key of their own"
+            "a key can not be named {id!r}: the record says so of programs that showed no key of their own", id=id
         )
     if not _KEY.fullmatch(text):
-        raise UsageError(f"{id!r} is no name for a key: letters, digits and hyphens, 40 at most")
+        raise UsageError("{name!r} is no name for a key: letters, digits and hyphens, 40 at most", name=id)
     return text, Key(
         id=id,
         sha256=hash_of(text),

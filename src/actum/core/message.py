@@ -109,7 +109,7 @@ class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
         if isinstance(said, UserMessage):
             return said
         if not isinstance(said, str):
-            raise UsageError(f"what the user says is a text or a UserMessage, not {type(said).__name__}")
+            raise UsageError("what the user says is a text or a UserMessage, not {kind}", kind=type(said).__name__)
         return cls((TextPart(whole_text(said)),))
 
     @property

@@ -136,7 +136,7 @@ def checked_settings(settings: ModelSettings | None) -> ModelSettings:
     if settings is None:
         return UNSET
     if not isinstance(settings, ModelSettings):
-        raise UsageError(f"settings=: give ModelSettings(...), not {type(settings).__name__}")
+        raise UsageError("settings=: give ModelSettings(...), not {kind}", kind=type(settings).__name__)
     return settings
 
 
@@ -150,11 +150,11 @@ def check_headers(headers: Mapping[str, str]) -> None:
         raise UsageError("headers: give a dict of names and values")
     for name, value in headers.items():
         if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
-            raise UsageError(f"headers: {name!r} is no name of a header")
+            raise UsageError("headers: {name!r} is no name of a header", name=name)
         if not isinstance(value, str) or not _HEADER_VALUE.fullmatch(value):
-            raise UsageError(f"headers: the value of {name!r} must be a text of Latin letters, in one line")
+            raise UsageError("headers: the value of {name!r} must be a text of Latin letters, in one line", name=name)
         if name.lower() in _FRAMING:
-            raise UsageError(f"headers: {name!r} is set by the HTTP client and can not be set here")
+            raise UsageError("headers: {name!r} is set by the HTTP client and can not be set here", name=name)
 
 
 def _lowered(headers: Mapping[str, str]) -> dict[str, str]:
@@ -170,7 +170,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _wrong(name: str, value: object, wanted: str) -> UsageError:
-    return UsageError(f"ModelSettings({name}={value!r}): give {wanted}")
+    return UsageError("ModelSettings({name}={value!r}): give {wanted}", name=name, value=value, wanted=wanted)
 
 
 UNSET = ModelSettings()

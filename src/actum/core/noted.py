@@ -39,7 +39,7 @@ class RecordKind(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not isinstance(self.type.__struct_config__.tag, str):
-            raise UsageError(f'{self.type.__name__} has no tag: write class {self.type.__name__}(Struct, tag="...")')
+            raise UsageError('{kind} has no tag: write class {kind}(Struct, tag="...")', kind=self.type.__name__)
 
     @property
     def name(self) -> str:
@@ -62,10 +62,19 @@ class RecordKinds:
         self._by_type: dict[type[Struct], RecordKind] = {}
         for kind in kinds:
             if (kind.feature, kind.name) in self._by_name:
-                raise UsageError(f"the feature {kind.feature} has two kinds of records called {kind.name!r}")
+                raise UsageError(
+                    "the feature {feature} has two kinds of records called {kind!r}",
+                    feature=kind.feature,
+                    kind=kind.name,
+                )
             if kind.type in self._by_type:
                 other = self._by_type[kind.type].feature
-                raise UsageError(f"the record {kind.type.__name__} belongs to two features: {other}, {kind.feature}")
+                raise UsageError(
+                    "the record {kind} belongs to two features: {other}, {feature}",
+                    kind=kind.type.__name__,
+                    other=other,
+                    feature=kind.feature,
+                )
             self._by_name[kind.feature, kind.name] = self._by_type[kind.type] = kind
 
     def noted(self, record: Struct, *, needed: bool = False) -> Noted:
@@ -82,13 +91,14 @@ class RecordKinds:
         kind = self._by_type.get(type(record))
         if kind is None:
             raise UsageError(
-                f"{type(record).__name__} is a record of no feature that is on: name it in "
-                "Feature(records=(...,)), and switch the feature on by its table in actum.toml"
+                "{kind} is a record of no feature that is on: name it in Feature(records=(...,)), "
+                "and switch the feature on by its table in actum.toml",
+                kind=type(record).__name__,
             )
         body = msgspec.json.encode(record)
         if len(body) > BODY_BYTES_MAX:
             told = f"{kind.feature}/{kind.name} has {len(body)} bytes"
-            raise UsageError(f"{told}; a record of a feature has at most {BODY_BYTES_MAX}")
+            raise UsageError("{why}; a record of a feature has at most {most}", why=told, most=BODY_BYTES_MAX)
         return Noted(kind.feature, kind.name, kind.version, body, needed=needed, package=kind.package)
 
     def read(self, noted: Noted) -> Struct | None:

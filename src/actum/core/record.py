@@ -912,15 +912,21 @@ class Entry(Struct, frozen=True, gc=False):
                 records can be read, and others can not.
         """
         if not self.payload:
-            raise JournalError(f"entry {self.number} can not be read: its payload was deleted")
+            raise JournalError("entry {number} can not be read: its payload was deleted", number=self.number)
         if not self.is_sealed:
-            raise JournalError(f"entry {self.number} can not be read: its payload was changed")
+            raise JournalError("entry {number} can not be read: its payload was changed", number=self.number)
         try:
             return _decoder.decode(self.payload)
         except (msgspec.DecodeError, ValueError, ArithmeticError, RecursionError):  # UnicodeDecodeError among them
             if self.format != FORMAT:
-                raise JournalError(f"entry {self.number} can not be read: {written_by(self.format)}") from None
-            raise JournalError(f"entry {self.number} can not be read: its payload is not a record") from None
+                raise JournalError(
+                    "entry {number} can not be read: {written_by}",
+                    number=self.number,
+                    written_by=written_by(self.format),
+                ) from None
+            raise JournalError(
+                "entry {number} can not be read: its payload is not a record", number=self.number
+            ) from None
 
 
 def written_by(format_: int) -> str:
@@ -1003,7 +1009,7 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
             )
         case _ if before is None:
             raise JournalError(
-                f"run {run_id} is not in the list of runs: it was never started, or its line was deleted"
+                "run {run} is not in the list of runs: it was never started, or its line was deleted", run=run_id
             )
         case CallsRequested():
             kind = "administration" if record.by == "administrator" else before.kind
@@ -1182,7 +1188,7 @@ def seal(record: Record, number: int, at: float, previous: bytes) -> Entry:
         JournalError: a run begins with something else than `Started`.
     """
     if number == 0 and not isinstance(record, Started):
-        raise JournalError(f"a run begins with Started, not with {type(record).__name__}")
+        raise JournalError("a run begins with Started, not with {kind}", kind=type(record).__name__)
     payload = _encoder.encode(record)
     salt = _random()
     digest = hashlib.sha256(salt + payload).digest()

@@ -178,7 +178,7 @@ def checked_value(value: SecretValue) -> SecretValue:
         UsageError: the value is empty, too long, or not a text.
     """
     if fault := _fault(value.reveal()):
-        raise UsageError(f"the value of a secret {fault}: nothing was kept")
+        raise UsageError("the value of a secret {fault}: nothing was kept", fault=fault)
     return value
 
 

@@ -269,7 +269,7 @@ def reference(text: str) -> tuple[str, int | None]:
     """
     found = _REFERENCE.fullmatch(text)
     if found is None:
-        raise UsageError(f"{text!r:.140} names no publication: write name, or name@3")
+        raise UsageError("{text!r:.140} names no publication: write name, or name@3", text=text)
     return checked_name(found[1]), int(found[2]) if found[2] else None
 
 
@@ -283,7 +283,9 @@ def checked_name(name: str) -> str:
         UsageError: the name is empty, too long, or has other characters.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name) or unicodedata.normalize("NFKC", name) != name:
-        raise UsageError(f"the name {name!r:.140}: use 1 to 128 letters, digits, '_', '-' or '.', a letter first")
+        raise UsageError(
+            "the name {name!r:.140}: use 1 to 128 letters, digits, '_', '-' or '.', a letter first", name=name
+        )
     return name
 
 
@@ -294,7 +296,7 @@ def checked_kind(kind: str) -> ShelfKind:
         UsageError: no kind is called so.
     """
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-        raise UsageError(f"the shelf has no kind {kind!r:.140}: use up to 24 small letters, digits and '_'")
+        raise UsageError("the shelf has no kind {kind!r:.140}: use up to 24 small letters, digits and '_'", kind=kind)
     return kind
 
 
@@ -309,7 +311,7 @@ def checked_shelf_text(text: str) -> bytes:
     except (AttributeError, UnicodeEncodeError):
         raise UsageError("the text can not be written as UTF-8") from None
     if len(found) > TEXT_BYTES_MAX:
-        raise UsageError(f"the text has {len(found)} bytes: at most {TEXT_BYTES_MAX} are kept")
+        raise UsageError("the text has {count} bytes: at most {most} are kept", count=len(found), most=TEXT_BYTES_MAX)
     return found
 
 
@@ -320,7 +322,9 @@ def checked_user(what: str, name: str) -> str:
         UsageError: it is no text, too long, or has characters that can not be kept.
     """
     if not isinstance(name, str) or len(name) > 1_000 or not name.isprintable():
-        raise UsageError(f"{what}={name!r:.140}: give a text of at most 1000 characters that can be printed")
+        raise UsageError(
+            "{what}={name!r:.140}: give a text of at most 1000 characters that can be printed", what=what, name=name
+        )
     return name
 
 
@@ -342,17 +346,20 @@ def check_shelf_room(names: int, publications: int, size: int) -> None:
     """
     if names > NAMES_MAX or publications > PUBLICATIONS_MAX or size > SHELF_BYTES_MAX:
         raise ShelfFull(
-            f"the shelf is full: {NAMES_MAX} names, {PUBLICATIONS_MAX} publications of a name and {SHELF_BYTES_MAX} "
-            "bytes are the limit of a tenant"
+            "the shelf is full: {most} names, {publications_max} publications of a name and "
+            "{shelf_bytes_max} bytes are the limit of a tenant",
+            most=NAMES_MAX,
+            publications_max=PUBLICATIONS_MAX,
+            shelf_bytes_max=SHELF_BYTES_MAX,
         )
 
 
 def no_draft(kind: str, name: str) -> UnknownName:
     """The error of whoever publishes what is not there."""
-    return UnknownName(f"there is no draft of {kind} {name!r}")
+    return UnknownName("there is no draft of {kind} {name!r}", kind=kind, name=name)
 
 
 def no_publication(kind: str, name: str, number: int | None = None) -> UnknownName:
     """The error of whoever asks for a publication that is not there."""
     which = f"{name}@{number}" if number is not None else name
-    return UnknownName(f"there is no published {kind} {which!r}; see `actum workflow list`")
+    return UnknownName("there is no published {kind} {which!r}; see `actum workflow list`", kind=kind, which=which)

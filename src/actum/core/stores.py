@@ -58,14 +58,24 @@ class Column(Struct, frozen=True):
         if self.kind is float and type(value) is int:
             value = float(value)
         if type(value) is not self.kind:
-            raise UsageError(f"{self.name}={value!r:.140}: give {self.kind.__name__}{' or None' * self.nullable}")
+            raise UsageError(
+                "{name}={value!r:.140}: give {kind}{nullable}",
+                name=self.name,
+                value=value,
+                kind=self.kind.__name__,
+                nullable=" or None" * self.nullable,
+            )
         match value:
             case int() if value not in INTEGERS:
-                raise UsageError(f"{self.name}={value!r:.140}: a number has 64 bits at most")
+                raise UsageError("{name}={value!r:.140}: a number has 64 bits at most", name=self.name, value=value)
             case float() if not math.isfinite(value):
-                raise UsageError(f"{self.name}={value}: give a finite number")
+                raise UsageError("{name}={value}: give a finite number", name=self.name, value=value)
             case str() if "\0" in value or (not value.isascii() and not _is_unicode(value)):
-                raise UsageError(f"{self.name}={value!r:.140}: a text holds no NUL and no half of a surrogate pair")
+                raise UsageError(
+                    "{name}={value!r:.140}: a text holds no NUL and no half of a surrogate pair",
+                    name=self.name,
+                    value=value,
+                )
             case str() | int() | float() | bytes():
                 return value
             case _:
@@ -102,13 +112,19 @@ class Table(Struct, Generic[Row], frozen=True, eq=False):
     def __post_init__(self) -> None:
         checked_name("table", self.name)
         if not (isinstance(self.row, type) and issubclass(self.row, Struct) and self.row.__struct_config__.frozen):
-            raise UsageError(f"the table {self.name}: a row is a frozen msgspec Struct")
+            raise UsageError("the table {name}: a row is a frozen msgspec Struct", name=self.name)
         columns = self.columns
         if not self.key or any(columns[name].nullable for name in self.key if name in columns):
-            raise UsageError(f"the table {self.name}: its key names at least one field, and none that may be None")
+            raise UsageError(
+                "the table {name}: its key names at least one field, and none that may be None", name=self.name
+            )
         for names in (self.key, *self.indexes):
             if not names or len(set(names)) != len(names) or not set(names) <= columns.keys():
-                raise UsageError(f"the table {self.name}: {names!r:.140} are not fields of its rows, each named once")
+                raise UsageError(
+                    "the table {name}: {names!r:.140} are not fields of its rows, each named once",
+                    name=self.name,
+                    names=names,
+                )
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -137,7 +153,9 @@ class AddColumn(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.name not in self.table.columns or self.name in self.table.key:
-            raise UsageError(f"the table {self.table.name}: {self.name!r:.140} is no field that can be added")
+            raise UsageError(
+                "the table {table}: {name!r:.140} is no field that can be added", table=self.table.name, name=self.name
+            )
         self.table.columns[self.name].checked(self.default)
 
 
@@ -154,7 +172,9 @@ class AddIndex(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.columns not in self.table.indexes:
-            raise UsageError(f"the table {self.table.name} declares no index of {self.columns!r:.140}")
+            raise UsageError(
+                "the table {table} declares no index of {columns!r:.140}", table=self.table.name, columns=self.columns
+            )
 
 
 Change = AddTable | AddColumn | AddIndex
@@ -200,7 +220,7 @@ class RecordView(Struct, frozen=True, eq=False):
 
     def __post_init__(self) -> None:
         if "run_id" not in self.table.columns:
-            raise UsageError(f"the table {self.table.name} follows from records and needs a field run_id")
+            raise UsageError("the table {table} follows from records and needs a field run_id", table=self.table.name)
 
 
 class FeatureTables(Struct, frozen=True):
@@ -368,7 +388,11 @@ def checked_name(what: str, name: str) -> str:
         UsageError: it is none.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UsageError(f"the {what} {name!r:.140}: a name has 1 to 24 small letters, digits and '_', a letter first")
+        raise UsageError(
+            "the {what} {name!r:.140}: a name has 1 to 24 small letters, digits and '_', a letter first",
+            what=what,
+            name=name,
+        )
     return name
 
 
@@ -385,13 +409,17 @@ def _column(table: str, name: str, annotation: object) -> Column:
     """
     checked_name(f"column of the table {table}", name)
     if name in _TAKEN:
-        raise UsageError(f"the table {table}: a field can not be called {name!r}")
+        raise UsageError("the table {table}: a field can not be called {name!r}", table=table, name=name)
     union = get_origin(annotation) in (Union, types.UnionType)
     options = [each for each in (get_args(annotation) if union else (annotation,)) if each is not types.NoneType]
     for kind in KINDS:
         if options == [kind]:
             return Column(name, kind, nullable=union)
-    raise UsageError(f"the table {table}: the field {name} is none of str, int, float and bytes, or one of them | None")
+    raise UsageError(
+        "the table {table}: the field {name} is none of str, int, float and bytes, or one of them | None",
+        table=table,
+        name=name,
+    )
 
 
 def _is_unicode(text: str) -> bool:

@@ -117,7 +117,7 @@ def seconds_of(name: str, text: str) -> float:
         found = float(text) if text.replace(".", "", 1).isdecimal() else _of_date(text)
     except (ValueError, OverflowError):
         raise TaskRefused(
-            "options", f"{name}: write a time such as 2026-09-01T08:00:00Z, or seconds since 1970"
+            "options", "{name}: write a time such as 2026-09-01T08:00:00Z, or seconds since 1970", name=name
         ) from None
     return found
 

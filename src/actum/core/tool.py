@@ -99,9 +99,9 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
-            raise BadTool(f"tool name {self.name[:130]!r}: use 1 to 128 letters, digits, '_', '-' or '.'")
+            raise BadTool("tool name {name!r}: use 1 to 128 letters, digits, '_', '-' or '.'", name=self.name[:130])
         if not isinstance(self.parameters, Mapping) or self.parameters.get("type", "object") != "object":
-            raise BadTool(f"tool {self.name!r}: parameters must be the JSON Schema of an object")
+            raise BadTool("tool {name!r}: parameters must be the JSON Schema of an object", name=self.name)
 
     @cached_property
     def digest(self) -> str:

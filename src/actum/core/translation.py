@@ -18,7 +18,7 @@ from .sentence import Sentence
 
 Language = Literal["en", "zh"]
 
-Context = Literal["", "help", "message", "reason", "ending", "finding", "waiting"]
+Context = Literal["", "help", "message", "reason", "finding", "waiting"]
 """What a text is, as `msgctxt` of the catalogue: the same English may need other words there."""
 
 CATALOGUE = Path(__file__).parents[1] / "locale" / "zh.po"
@@ -26,9 +26,11 @@ CHARACTERS_MAX = 2_000
 """A longer message holds words of somebody else, and stays English."""
 DEPTH_MAX = 3
 """How many messages may stand in one another: a hostile one could hold hundreds, each of which fits several rows."""
+LETTERS_MIN = 12
+"""A template with fewer characters of its own would fit messages of others."""
 
 _ENTRY = re.compile(r'^(?:msgctxt ((?:".*"\n)+))?msgid ((?:".*"\n)+)msgstr ((?:".*"\n)+)', re.MULTILINE)
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{(\w+)[^{}]*\}")
 _SENTENCE = "why"
 """How the name of a value ends that is a sentence, and has to be Chinese too."""
 
@@ -56,16 +58,20 @@ def chinese(text: Sentence | str, context: Context = "") -> str | None:
     >>> chinese("runs.db can not be read: the moon is full", "message")
     """
     if isinstance(text, Sentence) and text.values:
-        template = catalogue().get((context, text.template))
-        values = {name: _value(name, value) for name, value in text.values.items()}
-        return None if template is None or None in values.values() else template.format(**values)
-    return catalogue().get((context, str(text))) or _matched(str(text), context, 0)
+        template = catalogue().get(("", text.template))
+        if template is not None:
+            values = {name: _value(name, value) for name, value in text.values.items()}
+            return None if None in values.values() else filled(template, values)
+    return catalogue().get((context, str(text))) or catalogue().get(("", str(text))) or _matched(str(text), context, 0)
 
 
 def template_pattern(english: str) -> re.Pattern[str]:
     """The pattern of all messages that a template makes."""
     pieces = _FIELD.split(english)  # text and names of fields by turns
-    made = [f"(?P<{piece}>.+?)" if at % 2 else re.escape(piece) for at, piece in enumerate(pieces)]
+    made = [
+        re.escape(piece) if at % 2 == 0 else f"(?P={piece})" if piece in pieces[1:at:2] else f"(?P<{piece}>.+?)"
+        for at, piece in enumerate(pieces)
+    ]
     return re.compile("".join(made), re.DOTALL)
 
 
@@ -83,10 +89,6 @@ def _matched(message: str, context: Context, depth: int) -> str | None:
     """The Chinese of a message by the template that makes it."""
     if context in ("", "help") or len(message) > CHARACTERS_MAX or depth > DEPTH_MAX:
         return None
-    for (kind, english), ending in catalogue().items():
-        if kind == "ending" and message.endswith(english):
-            body = _matched(message.removesuffix(english), context, depth + 1)
-            return None if body is None else body.rstrip("。") + ending
     for pattern, template in _patterns(context):
         found = pattern.fullmatch(message)
         if found is None:
@@ -96,16 +98,36 @@ def _matched(message: str, context: Context, depth: int) -> str | None:
             for name, value in found.groupdict().items()
         }
         if None not in values.values():
-            return template.format(**values)
+            return filled(template, values)
     return None
+
+
+def filled(template: str, values: Mapping[str, object]) -> str | None:
+    """A template with its values; None where a translator wrote a placeholder that it can not have."""
+    try:
+        return template.format(**values)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None
 
 
 @cache
 def _patterns(context: Context) -> list[tuple[re.Pattern[str], str]]:
-    """Every template of a context, and of messages, as a pattern; those with the most words of their own first."""
-    rows = {english: said for (kind, english), said in catalogue().items() if kind in ("message", "reason", context)}
-    ordered = sorted(rows, key=lambda english: len(_FIELD.sub("", english)), reverse=True)
+    """Every template as a pattern, with its Chinese; those with the most words of their own first.
+
+    A value of a finished message is text: it is put into the Chinese as it stands there.
+    """
+    rows = {
+        english: _FIELD.sub(r"{\1}", said)
+        for (kind, english), said in catalogue().items()
+        if kind in ("message", "reason", context) or (kind == "" and _own(english) >= LETTERS_MIN)
+    }
+    ordered = sorted((english for english in rows if "{{" not in english), key=_own, reverse=True)
     return [(template_pattern(english), rows[english]) for english in ordered]
+
+
+def _own(english: str) -> int:
+    """How many characters of a template are its own words."""
+    return len(_FIELD.sub("", english))
 
 
 def _joined(lines: str) -> str:

@@ -180,17 +180,23 @@ def _brought(name: str, options: Mapping[str, str | bool]) -> TextDialect | None
     try:
         made: object = make(**options) if callable(make) else make
     except TypeError as error:
-        raise UsageError(f"the dialect {name!r} of {brought.origin} can not be made: {error}") from None
+        raise UsageError(
+            "the dialect {name!r} of {origin} can not be made: {why}", name=name, origin=brought.origin, why=error
+        ) from None
     if not isinstance(made, TextDialect):
-        raise UsageError(f"the dialect {name!r} of {brought.origin} is no TextDialect")
+        raise UsageError("the dialect {name!r} of {origin} is no TextDialect", name=name, origin=brought.origin)
     return made
 
 
 def _unknown(name: str, kind: str = "dialect") -> UnknownName:
-    return UnknownName(f"there is no {kind} called {name!r}: use one of {', '.join(names())}")
+    return UnknownName(
+        "there is no {kind} called {name!r}: use one of {names}", kind=kind, name=name, names=", ".join(names())
+    )
 
 
 def _refuse_unknown(options: Collection[str], listing: DialectListing) -> None:
     unknown = sorted(set(options) - set(listing.options))
     if unknown:
-        raise UsageError(f"dialect {listing.name!r} takes no option {', '.join(unknown)}")
+        raise UsageError(
+            "dialect {listing!r} takes no option {unknown}", listing=listing.name, unknown=", ".join(unknown)
+        )

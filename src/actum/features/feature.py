@@ -58,8 +58,11 @@ class Feature(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.api != API:
             raise UsageError(
-                f"the feature {self.name!r} was written for api = {self.api} of features, and this version of actum "
-                f"has api = {API}: install another version of the one or the other"
+                "the feature {name!r} was written for api = {api} of features, and this version of "
+                "actum has api = {other_api}: install another version of the one or the other",
+                name=self.name,
+                api=self.api,
+                other_api=API,
             )
         checked_name("feature", self.name)
 
@@ -133,7 +136,7 @@ class FeatureSet(Struct, frozen=True):
         """
         found = next((each.settings for each in self.on if isinstance(each.settings, kind)), None)
         if found is None:
-            raise UsageError(f"{kind.__name__} are the settings of no feature that is on")
+            raise UsageError("{kind} are the settings of no feature that is on", kind=kind.__name__)
         return found
 
     def checked(self) -> FeatureSet:

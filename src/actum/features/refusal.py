@@ -15,6 +15,7 @@ from math import ceil
 from msgspec import Struct
 
 from ..core.call import Effect, Problem
+from ..core.sentence import Sentence, as_sentence
 
 _RENAMED = {413: "Content Too Large", 422: "Unprocessable Content"}
 
@@ -59,16 +60,21 @@ class Refusal(Exception):
     Args:
         status: the HTTP status.
         code: as in `ProblemDetails`.
-        detail: as in `ProblemDetails`.
+        detail: as in `ProblemDetails`, or the template of it where there are values.
         problems, scope, run, state, effect, reference, retry_after, current: as in `ProblemDetails`.
         headers: headers of the answer, beside those of the body and `Retry-After`.
+        values: what is put into the template.
+
+    Attributes:
+        sentence: the detail as facts, to be told in the client's language.
+        details: the body of the answer, in English.
     """
 
     def __init__(
         self,
         status: int,
         code: str,
-        detail: str,
+        detail: str | Sentence,
         *,
         problems: tuple[Problem, ...] = (),
         scope: tuple[str, ...] = (),
@@ -79,13 +85,15 @@ class Refusal(Exception):
         retry_after: float | None = None,
         current: str = "",
         headers: Mapping[str, str] | None = None,
+        **values: object,
     ) -> None:
-        super().__init__(detail)
+        self.sentence = as_sentence(detail, values)
+        super().__init__(str(self.sentence))
         self.details = ProblemDetails(
             type="about:blank",
             title=phrase(status),
             status=status,
-            detail=detail,
+            detail=str(self.sentence),
             code=code,
             problems=problems,
             scope=scope,
@@ -107,7 +115,7 @@ def not_found(what: str) -> Refusal:
     Args:
         what: the kind of thing, as a noun: `run`.
     """
-    return Refusal(404, "not_found", f"There is no such {what}.")
+    return Refusal(404, "not_found", "There is no such {what}.", what=what)
 
 
 def phrase(status: int) -> str:

@@ -49,8 +49,9 @@ def to_show(result: ToolResult, most: int | None, most_whole: int | None) -> int
     size = text_bytes(result)
     if most_whole is not None and size + other_bytes(result) > most_whole:
         raise ResourceLimit(
-            f"The result is larger than the {most_whole} bytes that a result may have. Ask for less.",
+            "The result is larger than the {most_whole} bytes that a result may have. Ask for less.",
             limit="result_bytes",
+            most_whole=most_whole,
         )
     return most if most is not None and size > most else 0
 
@@ -111,11 +112,15 @@ class ResultReader:
         wanted = call.arguments.get("length")
         whole = self._wholes.whole(name)
         if whole is None:
-            raise ToolError(f"No result {name[:40]!r} was cut in this run. One of an earlier run: make its call again.")
+            raise ToolError(
+                "No result {name!r} was cut in this run. One of an earlier run: make its call again.", name=name[:40]
+            )
         text = whole.text
         assert isinstance(offset, int)
         if offset >= len(text):
-            raise ToolError(f"The result has {len(text)} characters; there is nothing from {offset} on.")
+            raise ToolError(
+                "The result has {count} characters; there is nothing from {offset} on.", count=len(text), offset=offset
+            )
         end = offset + wanted if isinstance(wanted, int) else len(text)
         part = _first(text[offset:end], max(self._size - _NOTE_BYTES, 4))
         reached = offset + len(part)

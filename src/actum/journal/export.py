@@ -193,10 +193,10 @@ async def definitions(journal: Journal, digest: str) -> tuple[Tool, ...]:
         if digest_of(tools) == digest:
             return tools
     except UnknownName:
-        raise JournalError(f"the tool definitions {digest[:12]} are gone") from None
+        raise JournalError("the tool definitions {digest} are gone", digest=digest[:12]) from None
     except (msgspec.DecodeError, ValueError, RecursionError, ActumError):
         pass
-    raise JournalError(f"the tool definitions {digest[:12]} were changed")
+    raise JournalError("the tool definitions {digest} were changed", digest=digest[:12])
 
 
 async def head_lines(journal: Journal) -> AsyncIterator[HeadLine | SignedLine]:
@@ -233,7 +233,7 @@ def read_lines(lines: Iterable[str | bytes]) -> Evidence:
                         SignedHead(line.run, line.number, bytes.fromhex(line.head), bytes.fromhex(line.signature))
                     )
         except (msgspec.DecodeError, ValueError) as error:
-            raise UsageError(f"line {number} is no line of an export: {error}") from None
+            raise UsageError("line {number} is no line of an export: {why}", number=number, why=error) from None
     return Evidence(runs=runs, heads=heads, ledger=ledger)
 
 

@@ -73,18 +73,23 @@ def check_free(asked: Pending, answer: Answer) -> None:
     if not answer.free:
         return
     if isinstance(answer.free, str):
-        raise UsageError(f"free={answer.free!r}: give a list of names of arguments")
+        raise UsageError("free={free!r}: give a list of names of arguments", free=answer.free)
     if not answer.for_run:
         raise UsageError("arguments can only be free to differ in an approval for the whole run (for_run)")
     given = asked.call.arguments if asked.call is not None else {}
     names = dict.fromkeys([*asked.parameters, *given, *(answer.arguments or {})])
     for name in answer.free:
         if name not in names:
-            raise UsageError(f"free: {name!r} is no argument of this call; there are: {', '.join(names) or 'none'}")
+            raise UsageError(
+                "free: {name!r} is no argument of this call; there are: {names}",
+                name=name,
+                names=", ".join(names) or "none",
+            )
         if name in (asked.sinks or ()):
             raise UsageError(
-                f"free: {name!r} is declared to say where a call goes or who gets it, and has to stay the same. "
-                "Approve each of these calls by itself"
+                "free: {name!r} is declared to say where a call goes or who gets it, and has to stay "
+                "the same. Approve each of these calls by itself",
+                name=name,
             )
 
 

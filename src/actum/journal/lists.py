@@ -85,7 +85,7 @@ def checked_limit(limit: int) -> int:
         UsageError: it can not.
     """
     if not 1 <= limit <= LIMIT_MAX:
-        raise UsageError(f"limit={limit!r}: give a number from 1 to {LIMIT_MAX}")
+        raise UsageError("limit={most!r}: give a number from 1 to {limit_max}", most=limit, limit_max=LIMIT_MAX)
     return limit
 
 

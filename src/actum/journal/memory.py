@@ -194,7 +194,7 @@ class MemoryJournal:
         try:
             return self._kept[digest]
         except KeyError:
-            raise UnknownName(f"the journal keeps nothing under {digest}") from None
+            raise UnknownName("the journal keeps nothing under {digest}", digest=digest) from None
 
     @property
     def is_shared(self) -> bool:
@@ -316,7 +316,7 @@ class MemoryJournal:
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         if run_id not in self._entries:
-            raise UnknownName(f"there is no run {run_id!r} in this journal")
+            raise UnknownName("there is no run {wanted!r} in this journal", wanted=run_id)
         async with self.claim(run_id):
             entries = self._entries[run_id]
             told = sum(1 for entry in entries if entry.payload)

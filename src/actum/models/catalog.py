@@ -232,11 +232,13 @@ def open_model(
         return _open_endpoint(model, dialect, environment, connection, strict=_strict(model, constrained))
     opened = _open_installed(model) if isinstance(model, str) else model
     if constrained:
-        raise UsageError(f"{opened.name} can not be constrained: that is for local models and APIs")
+        raise UsageError("{opened} can not be constrained: that is for local models and APIs", opened=opened.name)
     if dialect in ("auto", "native"):
         return opened
     if dialect in _API_DIALECTS or dialect in _RAW:
-        raise UsageError(f"dialect {dialect!r} is for models that are named by their provider or address")
+        raise UsageError(
+            "dialect {dialect!r} is for models that are named by their provider or address", dialect=dialect
+        )
     return Prompted(opened, _text_dialect(dialect))
 
 
@@ -257,7 +259,9 @@ def _placed(
             name, base_url = f"{base_url}#{name}", ""
     if not _at_endpoint(name):
         shown = name or getattr(model, "name", "this model")
-        raise UsageError(f"{shown} is at no endpoint: key, base_url, timeout_s and headers are for models at one")
+        raise UsageError(
+            "{name} is at no endpoint: key, base_url, timeout_s and headers are for models at one", name=shown
+        )
     by_address = name.startswith(("http://", "https://"))
     if by_address and base_url:
         raise UsageError("the name of the model has an address already: leave base_url out")
@@ -286,12 +290,14 @@ def _unknown(name: str, installed: Sequence[str] = ()) -> UnknownName:
     )
     near = meant(name, PROVIDERS, ("embedded", *installed))
     question = f"Did you mean {near}? There is also:" if near else "Use"
-    return UnknownName(f"there is no model called {name!r}. {question} {known}")
+    return UnknownName(
+        "there is no model called {name!r}. {question} {known}", name=name, question=question, known=known
+    )
 
 
 def _strict(name: str, constrained: Constrained | None) -> bool:
     if constrained == "copy":
-        raise UsageError(f"{name} can not be held to copies: that is for local models")
+        raise UsageError("{name} can not be held to copies: that is for local models", name=name)
     return bool(constrained)
 
 
@@ -300,7 +306,7 @@ def _open_endpoint(
 ) -> Model:
     raw = dialect if dialect in _RAW else _raw_at(name)
     if raw and strict:
-        raise UsageError(f"{name} only goes on with a text: its server can not hold it to schemas")
+        raise UsageError("{name} only goes on with a text: its server can not hold it to schemas", name=name)
     if raw:
         return _open_raw(name, raw, "auto" if dialect in _RAW else dialect, environment, connection)
     by_api = dialect in _API_DIALECTS
@@ -311,7 +317,9 @@ def _open_endpoint(
     if strict:
         known = isinstance(spoken, StrictTools) and not getattr(spoken, "functions", False)
         if not ((by_address or provider.strict) and by_api and known):
-            raise UsageError(f"{name} is not known to hold a model to schemas in the dialect {dialect!r}")
+            raise UsageError(
+                "{name} is not known to hold a model to schemas in the dialect {dialect!r}", name=name, dialect=dialect
+            )
         spoken = cast(ApiDialect, structs.replace(cast(Struct, spoken), strict=True))
     from .endpoint import Endpoint  # noqa: PLC0415  # the HTTP client takes 0.1 s to load
 
@@ -347,7 +355,9 @@ def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str],
     by_address = name.startswith(("http://", "https://"))
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
     if dialect in _API_DIALECTS and dialect != "auto":
-        raise UsageError(f"dialect {dialect!r} is none of a completions endpoint: name a text dialect, or none")
+        raise UsageError(
+            "dialect {dialect!r} is none of a completions endpoint: name a text dialect, or none", dialect=dialect
+        )
     text_dialect = _text_dialect((for_model(model) or FALLBACK) if dialect == "auto" else dialect)
     if text_dialect.name == "harmony":
         raise UsageError("harmony needs the server's own chat template: use the address of its chat completions")
@@ -385,7 +395,7 @@ def _spoken(dialect: str, provider: Provider) -> ApiDialect:
 def _at_address(name: str) -> tuple[Provider, str]:
     url, _, model = name.partition("#")
     if not model:
-        raise UnknownName(f"which model? Put its name behind the address: {url.split('@')[-1]}#name")
+        raise UnknownName("which model? Put its name behind the address: {url}#name", url=url.split("@")[-1])
     return Provider(url=url, key_variable=URL_KEY_VARIABLE, key_needed=False), model
 
 
@@ -397,14 +407,16 @@ def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, s
     provider = PROVIDERS[prefix]
     model = model or provider.default_model
     if not model:
-        raise UnknownName(f"which model of {prefix}? Put its name behind the colon: {prefix}:name")
+        raise UnknownName("which model of {prefix}? Put its name behind the colon: {prefix}:name", prefix=prefix)
     if url := environment.get(f"{prefix.upper()}_BASE_URL"):
         url = url.rstrip("/").removesuffix(provider.version_path) + provider.version_path
         return structs.replace(provider, url=url, native=None, send_schema="alone"), model
     if host := environment.get(provider.host_variable):
         return structs.replace(provider, url=_url_of_host(host, provider.url)), model
     if provider.key_needed and not environment.get(provider.key_variable):
-        raise UsageError(f"{name} needs a key: set {provider.key_variable} in the environment")
+        raise UsageError(
+            "{name} needs a key: set {variable} in the environment", name=name, variable=provider.key_variable
+        )
     return provider, model
 
 
@@ -452,7 +464,9 @@ def place_of(
         environment = {**environment, PROVIDERS[prefix].key_variable: key}
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
     if dialect != "auto" and dialect not in _API_DIALECTS:
-        raise UnknownName(f"{dialect!r} is no API: there are {', '.join(_API_DIALECTS)}")
+        raise UnknownName(
+            "{dialect!r} is no API: there are {api_dialects}", dialect=dialect, api_dialects=", ".join(_API_DIALECTS)
+        )
     found = key if by_address else environment.get(provider.key_variable, "")
     return ModelPlace(url=provider.url, model=model, key=found, dialect=_spoken(dialect, provider), provider=prefix)
 
@@ -474,7 +488,7 @@ def _url_of_host(host: str, default_url: str) -> str:
     try:
         port = given.port or default.port
     except ValueError:
-        raise UsageError(f"{host!r} is no host and port") from None
+        raise UsageError("{host!r} is no host and port", host=host) from None
     name = given.hostname or "127.0.0.1"
     name = "127.0.0.1" if name == "0.0.0.0" else f"[{name}]" if ":" in name else name
     return f"http://{name}:{port}/v1"

@@ -102,7 +102,7 @@ class Vocabulary:
         """
         reason = self.refuses(source)
         if reason:
-            raise UsageError(f"the engine does not take this grammar: {reason}")
+            raise UsageError("the engine does not take this grammar: {why}", why=reason)
         return self._matcher(source).deep_copy()
 
     def _matcher(self, source: str) -> LLMatcher:
@@ -158,7 +158,7 @@ def generate(
             if token not in vocabulary.ends and matcher is not None:
                 matcher.consume_token(token)
             if matcher is not None and matcher.is_error():
-                raise ModelGarbled(f"the grammar can not go on: {matcher.get_error()[:200]}")
+                raise ModelGarbled("the grammar can not go on: {get_error}", get_error=matcher.get_error()[:200])
             if token in vocabulary.ends:
                 return
             tokens.append(token)
@@ -228,4 +228,4 @@ def need(*names: str) -> None:
     """
     missing = [name for name in names if find_spec(name) is None]
     if missing:
-        raise UsageError(f"a local model needs {', '.join(missing)}: {INSTALL}")
+        raise UsageError("a local model needs {missing}: {install}", missing=", ".join(missing), install=INSTALL)

@@ -557,6 +557,8 @@ def _checked(url: str) -> SplitResult:
     if address.username or address.password:
         raise UsageError("the address of an endpoint must not hold a name or password: pass key=, or set its variable")
     if address.scheme not in ("http", "https") or not address.hostname:
-        raise UsageError(f"{url.split('@')[-1][:80]!r} is no address of an endpoint, such as http://host:8000/v1")
+        raise UsageError(
+            "{address!r} is no address of an endpoint, such as http://host:8000/v1", address=url.split("@")[-1][:80]
+        )
     check_proxy(url)
     return address

@@ -54,6 +54,8 @@ def _opened(brought: Installed) -> Model:
     model: object = make() if callable(make) else make
     if isinstance(model, type) or not isinstance(model, Model):
         raise UsageError(
-            f"the model {brought.name!r} of {brought.origin} is no Model: name and async reply() are needed"
+            "the model {brought!r} of {origin} is no Model: name and async reply() are needed",
+            brought=brought.name,
+            origin=brought.origin,
         )
     return model

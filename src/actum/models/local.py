@@ -154,7 +154,7 @@ class Local:
             name = for_model(self.engine().template or " ") or for_model(self.name) or FALLBACK
         found = text_dialect(name)
         if not constrains(found):
-            raise UsageError(f"{name!r} has no grammar: a local model can not be held to it")
+            raise UsageError("{name!r} has no grammar: a local model can not be held to it", name=name)
         return found
 
     def grammar(self, request: Request, dialect: TextDialect, *, thinking: bool = False) -> Grammar | None:

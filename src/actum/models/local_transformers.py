@@ -72,7 +72,9 @@ class Transformers:
                 out = self._model(input_ids=new, past_key_values=self._past, use_cache=True)
         except RuntimeError as error:
             self._seen, self._past = [], self._new_past()
-            raise ModelRejected(f"the model could not compute {len(tokens)} tokens: {type(error).__name__}") from None
+            raise ModelRejected(
+                "the model could not compute {count} tokens: {kind}", count=len(tokens), kind=type(error).__name__
+            ) from None
         self._seen = list(tokens)
         logits: Logits = out.logits[0, -1].float().cpu().numpy()
         return logits
@@ -111,7 +113,7 @@ class Transformers:
         try:
             engine = llguidance.hf.from_tokenizer(self._tokenizer, n_vocab=size, eos_token=list(dict.fromkeys(listed)))
         except ValueError as error:
-            raise UsageError(f"the tokenizer can not be used: {str(error)[:200]}") from None
+            raise UsageError("the tokenizer can not be used: {why}", why=str(error)[:200]) from None
         known = self._tokenizer.get_added_vocab()
         return Vocabulary(engine, {text: token for text, token in known.items() if engine.is_special_token(token)})
 

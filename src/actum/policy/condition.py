@@ -61,13 +61,17 @@ class Condition:
 
     def __init__(self, source: str, known: Collection[str] = VARIABLES) -> None:
         if len(source) > SOURCE_MAX:
-            raise UsageError(f"a condition has at most {SOURCE_MAX} characters, this one has {len(source)}")
+            raise UsageError(
+                "a condition has at most {most} characters, this one has {count}", most=SOURCE_MAX, count=len(source)
+            )
         text, self.tests = taken_out(source)
         self._program = CelProgram(text, source, unwanted=self.tests)
         self.source = source
         for test in self.tests.values():
             if test.names[0] in self._program.bound:
-                raise UsageError(f"{test}: {test.names[0]!r} is a variable of a macro, and no argument")
+                raise UsageError(
+                    "{test}: {names!r} is a variable of a macro, and no argument", test=test, names=test.names[0]
+                )
         self.names = self._program.variables
         _check_names("variable", self.names, known)
         _check_names("function", self._program.functions, _FUNCTIONS)
@@ -106,7 +110,7 @@ class Condition:
 def _check_names(what: str, used: Collection[str], known: Collection[str]) -> None:
     wrong = sorted((set(used) - set(known)) & set(origin_condition.FUNCTIONS))
     if wrong:
-        raise UsageError(f"{wrong[0]} is used with the name of an argument, as in {wrong[0]}(to)")
+        raise UsageError("{wrong} is used with the name of an argument, as in {wrong}(to)", wrong=wrong[0])
     check_names(what, used, known)
 
 

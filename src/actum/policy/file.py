@@ -99,11 +99,13 @@ def read_rules(text: str, name: str, *, careful: bool = False) -> Rules:
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{name}: {error}") from None
+        raise UsageError("{name}: {why}", name=name, why=error) from None
     try:
         file = msgspec.convert(found, _File)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{name}: {error}. A policy has: {', '.join(_File.__struct_fields__)}") from None
+        raise UsageError(
+            "{file}: {why}. A policy has: {known}", file=name, why=error, known=", ".join(_File.__struct_fields__)
+        ) from None
     lines = _lines(text, len(file.rules))
     rules = [
         _rule(raw, f"{name}:{line}" if line else f"{name}, rule {place}", place)
@@ -174,7 +176,7 @@ class PolicyFile:
         try:
             text = self.path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"the policy {self.path} can not be read: {error}") from None
+            raise UsageError("the policy {path} can not be read: {why}", path=self.path, why=error) from None
         return read_rules(text, self.path.name, careful=self._careful)
 
 
@@ -289,7 +291,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     try:
         facts = path.stat()
     except (OSError, ValueError) as error:
-        raise UsageError(f"the policy {path} can not be read: {error}") from None
+        raise UsageError("the policy {path} can not be read: {why}", path=path, why=error) from None
     return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
 
@@ -298,7 +300,9 @@ def _rule(raw: Mapping[str, object], where: str, place: int) -> Rule:
         said = msgspec.convert(raw, _Rule)
     except msgspec.ValidationError as error:
         known = ", ".join(_Rule.__struct_fields__)
-        raise UsageError(f"{where}: rule {place}: {error}. A rule has: {known}") from None
+        raise UsageError(
+            "{place}: rule {number}: {why}. A rule has: {known}", place=where, number=place, why=error, known=known
+        ) from None
     try:
         return Rule(
             said.then,
@@ -320,7 +324,7 @@ def _rule(raw: Mapping[str, object], where: str, place: int) -> Rule:
             where=where,
         )
     except UsageError as error:
-        raise UsageError(f"{where}: rule {place}: {error}") from None
+        raise UsageError("{place}: rule {number}: {why}", place=where, number=place, why=error) from None
 
 
 def _seconds(said: str | float) -> float:
@@ -333,7 +337,7 @@ def _seconds(said: str | float) -> float:
         return float(said)
     found = _DURATION.fullmatch(said.strip())
     if found is None:
-        raise UsageError(f'expires = {said!r}: write a number and its unit, such as "30m", "12h" or "7d"')
+        raise UsageError('expires = {said!r}: write a number and its unit, such as "30m", "12h" or "7d"', said=said)
     return float(found[1]) * _SECONDS[found[2]]
 
 

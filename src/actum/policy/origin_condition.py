@@ -82,10 +82,15 @@ def taken_out(source: str) -> tuple[str, dict[str, OriginTest]]:
             before = token.text
         at += 1
     if len(tests) > TESTS_MAX:
-        raise UsageError(f"{source!r} looks up origins {len(tests)} times; {TESTS_MAX} times are allowed")
+        raise UsageError(
+            "{source!r} looks up origins {count} times; {most} times are allowed",
+            source=source,
+            count=len(tests),
+            most=TESTS_MAX,
+        )
     taken = tests.keys() & {token.text for token in tokens}
     if taken:
-        raise UsageError(f"there is no variable {min(taken)!r}")
+        raise UsageError("there is no variable {taken!r}", taken=min(taken))
     return "".join(pieces), tests
 
 

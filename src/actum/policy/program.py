@@ -60,10 +60,15 @@ class CelProgram:
         try:
             self._program = cel.compile(text)
         except ValueError as error:
-            raise UsageError(f"{shown!r} is no CEL: {first_line(error)}") from None
+            raise UsageError("{shown!r} is no CEL: {first_line}", shown=shown, first_line=first_line(error)) from None
         self.bound = _LOOP.findall(shown)
         if len(self.bound) > LOOPS_MAX:
-            raise UsageError(f"{shown!r} goes through lists {len(self.bound)} times; {LOOPS_MAX} times are allowed")
+            raise UsageError(
+                "{shown!r} goes through lists {count} times; {most} times are allowed",
+                shown=shown,
+                count=len(self.bound),
+                most=LOOPS_MAX,
+            )
         self.variables = frozenset(self._program.variables()) - set(self.bound) - _TYPES - set(unwanted)
         self.functions = frozenset(name for name in self._program.functions() if _NAMED.fullmatch(name))
         self._context = cel.Context
@@ -97,7 +102,9 @@ def check_names(what: str, used: Collection[str], known: Collection[str]) -> Non
     """
     unknown = sorted(set(used) - set(known))
     if unknown:
-        raise UsageError(f"there is no {what} {unknown[0]!r}; there are: {', '.join(known)}")
+        raise UsageError(
+            "there is no {what} {unknown!r}; there are: {known}", what=what, unknown=unknown[0], known=", ".join(known)
+        )
 
 
 def first_line(error: BaseException) -> str:

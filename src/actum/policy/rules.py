@@ -137,22 +137,27 @@ class Rule(Struct, frozen=True, omit_defaults=True):
         ]
         if wrong:
             raise UsageError(
-                f"Rule({wrong[0]}={getattr(self, wrong[0])!r}): `then` is one of {', '.join(get_args(Verdict))}; "
-                f"effects are a set of {', '.join(get_args(Effects))}; tools, users, roles, agents and keys are a "
-                "pattern or several; quorum and expires_s are above 0"
+                "Rule({wrong}={given!r}): `then` is one of {known}; effects are a set of "
+                "{other_known}; tools, users, roles, agents and keys are a pattern or several; "
+                "quorum and expires_s are above 0",
+                wrong=wrong[0],
+                given=getattr(self, wrong[0]),
+                known=", ".join(get_args(Verdict)),
+                other_known=", ".join(get_args(Effects)),
             )
         if self.approvers is not None and not self.approvers:
             raise UsageError("approvers = []: nobody could ever answer; leave approvers out where anybody may")
         if unclear := [name for name in self.approvers or () if not is_approver(name)]:
-            raise UsageError(f"approvers: {unclear[0]!r}: write a user, user:NAME, NAME@TENANT or role:ROLE")
+            raise UsageError("approvers: {name!r}: write a user, user:NAME, NAME@TENANT or role:ROLE", name=unclear[0])
         if self.then != "ask" and (
             self.approvers is not None or self.quorum != 1 or self.expires_s is not None or self.not_self
         ):
             raise UsageError("approvers, quorum, expires_s and not_self belong to a rule that asks")
         if self.quorum > 1 and self.not_self is False:
             raise UsageError(
-                f"quorum = {self.quorum}, not_self = false: where several have to agree, whoever began the run is "
-                "never one of them; leave not_self out"
+                "quorum = {quorum}, not_self = false: where several have to agree, whoever began the "
+                "run is never one of them; leave not_self out",
+                quorum=self.quorum,
             )
         if self.then == "deny" and self.require is not None:
             raise UsageError("a rule that denies requires nothing to be looked up first")
@@ -225,7 +230,9 @@ class Rules:
         delegates: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         if default is not None and default not in get_args(Verdict):
-            raise UsageError(f"default={default!r}: it is one of {', '.join(get_args(Verdict))}")
+            raise UsageError(
+                "default={default!r}: it is one of {known}", default=default, known=", ".join(get_args(Verdict))
+            )
         self.rules = rules
         self.users = {name: frozenset(roles) for name, roles in (users or {}).items()}
         self._delegates = delegates or {}
@@ -288,7 +295,7 @@ class Rules:
         try:
             return _Ready(rule, label, self._approvers(rule))
         except UsageError as error:
-            raise UsageError(f"{label}: {error}") from None
+            raise UsageError("{label}: {why}", label=label, why=error) from None
 
     def _approvers(self, rule: Rule) -> tuple[str, ...] | None:
         """Those that may answer, delegates and users whom this policy knows to have a role included; None for anybody.
@@ -305,12 +312,14 @@ class Rules:
         standing_in = [other for name in named for other in self._delegates.get(name, ())]
         if standing_in and rule.quorum > 1:
             raise UsageError(
-                f"quorum = {rule.quorum}: {', '.join(standing_in)} would count beside those they stand in for; "
-                "name all who may answer as approvers instead"
+                "quorum = {quorum}: {standing_in} would count beside those they stand in for; name "
+                "all who may answer as approvers instead",
+                quorum=rule.quorum,
+                standing_in=", ".join(standing_in),
             )
         found = tuple(dict.fromkeys([*named, *standing_in]))
         if not _has_role(found) and len(found) < rule.quorum:
-            raise UsageError(f"quorum = {rule.quorum}: there are {len(found)} approvers")
+            raise UsageError("quorum = {quorum}: there are {count} approvers", quorum=rule.quorum, count=len(found))
         return found
 
     def _by_default(self, tool: Tool) -> Decision:

@@ -40,7 +40,9 @@ def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
         elif callable(item):
             functions.append(item)
         else:
-            raise UsageError(f"tools=: {type(item).__name__} is not a function, a Tool, a toolset or an agent")
+            raise UsageError(
+                "tools=: {kind} is not a function, a Tool, a toolset or an agent", kind=type(item).__name__
+            )
     if functions:
         toolsets.insert(0, FunctionToolset(functions))
     return toolsets, bare

@@ -28,7 +28,7 @@ def checked_id(run_id: str) -> str:
         UsageError: it can not.
     """
     if not isinstance(run_id, str) or not is_run_id(run_id):
-        raise UsageError(f"run_id={run_id!r}: use 1 to 128 letters, digits, '_', '-', '.' or ':'")
+        raise UsageError("run_id={id!r}: use 1 to 128 letters, digits, '_', '-', '.' or ':'", id=run_id)
     return run_id
 
 
@@ -39,7 +39,7 @@ def checked_text(name: str, value: str) -> str:
         UsageError: it is not.
     """
     if not isinstance(value, str):
-        raise UsageError(f"{name}={value!r}: give a text")
+        raise UsageError("{name}={value!r}: give a text", name=name, value=value)
     return whole_text(value)
 
 
@@ -50,13 +50,13 @@ def checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
         UsageError: they are not.
     """
     if isinstance(roles, str):
-        raise UsageError(f"roles={roles!r}: give a list of texts")
+        raise UsageError("roles={roles!r}: give a list of texts", roles=roles)
     return tuple(checked_text("roles", role) for role in roles)
 
 
 def unknown_run(run_id: str) -> UnknownName:
     """The error of whoever names a run that is not there, or is not theirs: the two can not be told apart."""
-    return UnknownName(f"there is no run {run_id!r} in this journal")
+    return UnknownName("there is no run {wanted!r} in this journal", wanted=run_id)
 
 
 def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
@@ -67,7 +67,7 @@ def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
     """
     problems = verify(entries)
     if problems:
-        raise JournalError(f"run {run_id} can not be gone on with: {problems[0]}")
+        raise JournalError("run {run} can not be gone on with: {why}", run=run_id, why=problems[0])
     return entries
 
 
@@ -83,7 +83,9 @@ async def done_after(journal: Journal, started: Started) -> frozenset[str]:
             records = [entry.record for entry in entries[at + 1 :]]
             started = RunState(entries[:1]).beginning()
         except JournalError:
-            raise JournalError(f"what run {run_id} did after the branch was deleted, and can not be told") from None
+            raise JournalError(
+                "what run {run} did after the branch was deleted, and can not be told", run=run_id
+            ) from None
         used.update(record.tool for record in records if isinstance(record, Intended))
         at = min(at, started.fork_at)  # up to here the three are the same
     return frozenset(used)
@@ -101,8 +103,11 @@ def check_bound(run_id: str, started: Started, *, above: str) -> None:
     """
     if started.bound and above != started.parent:
         raise UsageError(
-            f"run {run_id!r} is bound by the policy of {', '.join(map(repr, started.bound))}, which only the run that "
-            f"started it knows: resume {started.parent!r}"
+            "run {run!r} is bound by the policy of {bound}, which only the run that started it "
+            "knows: resume {parent!r}",
+            run=run_id,
+            bound=", ".join(map(repr, started.bound)),
+            parent=started.parent,
         )
 
 
@@ -118,7 +123,12 @@ def check_needed(run_id: str, state: RunState, journal: Journal) -> None:
     """
     for noted in state.needed:
         if why := journal.record_kinds.missing(noted):
-            raise FeatureMissing(f"run {run_id} needs its record {noted.title} to go on, which is not read here: {why}")
+            raise FeatureMissing(
+                "run {run} needs its record {title} to go on, which is not read here: {why}",
+                run=run_id,
+                title=noted.title,
+                why=why,
+            )
 
 
 async def outputs_of(journal: Journal, ended: Ended | None) -> JsonObject | None:

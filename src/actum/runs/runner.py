@@ -395,7 +395,7 @@ class Runner:
         journal = setting.journal
         async with journal.claim(run_id):
             if not drawn and await journal.read(run_id):
-                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+                raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
             state = await self.start(run_id, started, setting)
             write_request(journal, run_id, state, requested, (await self.catalog()).secret_paths)
             return await self._make_requested(run_id, state, setting)
@@ -446,7 +446,7 @@ class Runner:
         setting = self.setting()
         async with nullcontext() if drawn else self.journal.claim(run_id):
             if not drawn and await self.journal.read(run_id):
-                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+                raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
             state = await self.start(run_id, started, setting)
             write_request(self.journal, run_id, state, requested, (await self.catalog()).secret_paths)
             number = self.journal.append(run_id, task)
@@ -521,7 +521,7 @@ class Runner:
             UsageError: the run has a model.
         """
         if not state.requested:
-            raise UsageError(f"run {run_id!r} has a model: go on with it by its agent")
+            raise UsageError("run {run!r} has a model: go on with it by its agent", run=run_id)
         return await self._make_requested(run_id, state, setting)
 
     async def _make_requested(self, run_id: str, state: RunState, setting: Setting) -> RunResult:
@@ -646,16 +646,19 @@ class Runner:
             check_needed(run_id, state, journal)
             if not (state.requested or state.beginning().said or state.beginning().workflow):
                 raise UsageError(
-                    f"run {run_id!r} was interrupted before its calls were on record: nothing was done, so make the "
-                    "calls anew"
+                    "run {run!r} was interrupted before its calls were on record: nothing was done, "
+                    "so make the calls anew",
+                    run=run_id,
                 )
             answered = answers(state)
             check(state)
             other = "" if setting.accept else await self._other_tools(journal, state)
             if other:
                 raise ReplayDiverged(
-                    f"run {run_id}: the tools are not those it was started with ({other}). Resume with the same tools, "
-                    "or pass accept=True."
+                    "run {run}: the tools are not those it was started with ({other}). Resume with "
+                    "the same tools, or pass accept=True.",
+                    run=run_id,
+                    other=other,
                 )
             begun = setting.begins(entries) if setting.begins is not None else None
             if state.beginning().workflow:

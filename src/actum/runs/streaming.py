@@ -42,4 +42,4 @@ def without_loop(run: Callable[[], Coroutine[object, object, T]], name: str) -> 
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(run())
-    raise UsageError(f"run_sync() was called inside a running event loop: use `await {name}.run(...)` there")
+    raise UsageError("run_sync() was called inside a running event loop: use `await {name}.run(...)` there", name=name)

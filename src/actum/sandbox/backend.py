@@ -73,7 +73,9 @@ class NoJail(Struct, frozen=True):
 
     def start(self, asked: JailedCommand) -> AbstractAsyncContextManager[JailedProcess]:
         """Refuse."""
-        raise UsageError(f"{asked.command[0]} was not run: {self.unavailable()}")
+        raise UsageError(
+            "{command} was not run: {unavailable}", command=asked.command[0], unavailable=self.unavailable()
+        )
 
 
 def own_backend(system: str = sys.platform) -> JailBackend:
@@ -100,14 +102,16 @@ def backend_named(name: str) -> JailBackend:
     if offered is None:
         known = ", ".join(each.name for each in installed(GROUP)) or "none"
         raise UsageError(
-            f"Jail(backend={name!r}): no installed package offers this backend (offered are: {known}). Install the "
-            f"package, or leave `backend` empty for the backend of actum"
+            "Jail(backend={name!r}): no installed package offers this backend (offered are: "
+            "{known}). Install the package, or leave `backend` empty for the backend of actum",
+            name=name,
+            known=known,
         )
     try:
         make: object = offered.load()
         backend = make() if callable(make) else make
     except Exception as error:
-        raise UsageError(f"Jail(backend={name!r}): the backend can't be loaded: {error}") from error
+        raise UsageError("Jail(backend={name!r}): the backend can't be loaded: {why}", name=name, why=error) from error
     if not isinstance(backend, JailBackend):
-        raise UsageError(f"Jail(backend={name!r}): {offered.value} returns no JailBackend")
+        raise UsageError("Jail(backend={name!r}): {value} returns no JailBackend", name=name, value=offered.value)
     return backend

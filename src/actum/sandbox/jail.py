@@ -33,7 +33,9 @@ class JailLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             if not getattr(self, name) > 0:
-                raise UsageError(f"JailLimits({name}={getattr(self, name)!r}): give a number above 0")
+                raise UsageError(
+                    "JailLimits({name}={given!r}): give a number above 0", name=name, given=getattr(self, name)
+                )
 
     def lowered(self, to: ProcessLimits) -> JailLimits:
         """These limits, each no higher than the one that an operator set for the call."""
@@ -71,7 +73,7 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         for path in (*self.read, *self.write, *((self.home,) if self.home else ())):
             if not Path(path).is_absolute():
-                raise UsageError(f"Jail: {path!r} is not an absolute path")
+                raise UsageError("Jail: {path!r} is not an absolute path", path=path)
         host_rules(self.hosts)
 
     def lowered(self, to: ProcessLimits) -> Jail:
@@ -106,7 +108,10 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 if not path.exists() or (name in ("write", "home") and not path.is_dir()):
                     what = "file" if name == "read" else "folder"
                     raise UsageError(
-                        f"Jail({name}=...): there is no {what} {given}: make it, or take it out of the jail"
+                        "Jail({name}=...): there is no {what} {given}: make it, or take it out of the jail",
+                        name=name,
+                        what=what,
+                        given=given,
                     )
                 real = path if path in private else above.get(path)
                 if real is None:
@@ -127,7 +132,7 @@ def host_rules(hosts: Sequence[str]) -> tuple[AddressRule, ...]:
     try:
         return tuple(opening_rule(text) for text in hosts)
     except ValueError as error:
-        raise UsageError(f"Jail(hosts=...): {str(error).removeprefix('allow: ')}") from None
+        raise UsageError("Jail(hosts=...): {why}", why=str(error).removeprefix("allow: ")) from None
 
 
 def real_private_paths() -> dict[Path, Path]:

@@ -108,7 +108,7 @@ async def _start(asked: JailedCommand, backend: JailBackend) -> AsyncIterator[Ja
     missing = [layer for layer in await layers(backend) if not layer.is_held]
     if missing:
         what = "; ".join(f"{layer.name}: {layer.found}" for layer in missing)
-        raise UsageError(f"this machine does not hold a jail ({what}): {INSTEAD}")
+        raise UsageError("this machine does not hold a jail ({what}): {instead}", what=what, instead=INSTEAD)
     async with backend.start(asked) as process:
         yield process
 

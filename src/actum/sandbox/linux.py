@@ -91,7 +91,7 @@ class LaunchedProcess(JailedProcess):
         except (OSError, ValueError, EOFError):
             return JailReport(None, "", 0.0, 0, stopped=True)
         if "setup" in told:
-            raise UsageError(f"the command was not run, as its jail could not be put on: {told['setup']}")
+            raise UsageError("the command was not run, as its jail could not be put on: {setup}", setup=told["setup"])
         return JailReport(told["exit"], told["limit"], told["cpu_seconds"], told["memory_bytes"], told["stopped"])
 
 

@@ -105,7 +105,9 @@ def _make_home(folder: str) -> None:
     try:
         Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the folder {folder} of the command's own can't be made: {error.strerror}") from None
+        raise UsageError(
+            "the folder {folder} of the command's own can't be made: {why}", folder=folder, why=error.strerror
+        ) from None
 
 
 def _keep_own() -> None:
@@ -124,7 +126,7 @@ def _furnish(base: Path, files: Mapping[str, bytes]) -> Path:
     for name, data in files.items():
         place = work / name
         if not place.is_relative_to(work) or ".." in place.parts:
-            raise UsageError(f"files: {name!r} is not a path below the work folder")
+            raise UsageError("files: {name!r} is not a path below the work folder", name=name)
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         place.write_bytes(data)
     return work

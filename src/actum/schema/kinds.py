@@ -63,11 +63,16 @@ class Kind(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         row = _ROWS.get(self.name)
         if row is None:
-            raise UsageError(f"there is no kind {self.name!r}; there are {', '.join(_ROWS)}")
+            raise UsageError("there is no kind {name!r}; there are {rows}", name=self.name, rows=", ".join(_ROWS))
         said: JsonObject = msgspec.to_builtins(self)
         foreign = [option for option in said if option != "name" and option not in row.options]
         if foreign:
-            raise UsageError(f"Kind({self.name!r}) has no {foreign[0]!r}; it has {', '.join(row.options) or 'none'}")
+            raise UsageError(
+                "Kind({name!r}) has no {foreign!r}; it has {options}",
+                name=self.name,
+                foreign=foreign[0],
+                options=", ".join(row.options) or "none",
+            )
         try:
             fits = not self.under or (self.under.startswith("/") and plain_path(self.under) == self.under)
             fits = fits and all(host_name(name.removeprefix("*.")) == name.removeprefix("*.") for name in self.hosts)
@@ -75,7 +80,8 @@ class Kind(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             fits = False
         if not fits:
             raise UsageError(
-                f"Kind({self.name!r}): `under` is an absolute folder without '..', and hosts are names in lower case"
+                "Kind({name!r}): `under` is an absolute folder without '..', and hosts are names in lower case",
+                name=self.name,
             )
 
     def written(self, text: str) -> str:
@@ -111,7 +117,7 @@ def read_kind(said: Json) -> Kind:
     try:
         return msgspec.convert({"name": said} if isinstance(said, str) else said, Kind)
     except msgspec.ValidationError as error:
-        raise UsageError(f"no kind: {str(error)[:120]}") from None
+        raise UsageError("no kind: {why}", why=str(error)[:120]) from None
 
 
 # How each is written. -------------------------------------------------------------------------------------------------

@@ -164,10 +164,14 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, fore
     kinds = _Kinds(foreign=foreign)
     try:
         if foreign and len(msgspec.json.encode(schema)) > FOREIGN_BYTES_MAX:
-            raise BadTool(f"{where}: the schema is larger than {FOREIGN_BYTES_MAX // 1024} KB: make it smaller")
+            raise BadTool(
+                "{where}: the schema is larger than {most} KB: make it smaller",
+                where=where,
+                most=FOREIGN_BYTES_MAX // 1024,
+            )
         document = schema if blanks else _refusing_blanks(schema, schema)
         if _applied(schema) > APPLIED_MAX:
-            raise BadTool(f"{where}: more than {APPLIED_MAX} schemas hold for one value")
+            raise BadTool("{where}: more than {most} schemas hold for one value", where=where, most=APPLIED_MAX)
         validator = jsonschema_rs.validator_for(
             document,
             validate_formats=True,
@@ -177,13 +181,15 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, fore
             offline=True,
         )
     except ValidationError as error:
-        raise BadTool(f"{where}: {_tell_bad_schema(error, schema)}") from None
+        raise BadTool(
+            "{where}: {tell_bad_schema}", where=where, tell_bad_schema=_tell_bad_schema(error, schema)
+        ) from None
     except RecursionError:
-        raise BadTool(f"{where}: the schema is nested too deep") from None
+        raise BadTool("{where}: the schema is nested too deep", where=where) from None
     except (ValueError, TypeError) as error:
-        raise BadTool(f"{where}: the schema is not JSON ({str(error)[:100]})") from None
+        raise BadTool("{where}: the schema is not JSON ({why})", where=where, why=str(error)[:100]) from None
     if kinds.bad:
-        raise BadTool(f"{where}: {kinds.bad[0]}")
+        raise BadTool("{where}: {bad}", where=where, bad=kinds.bad[0])
     return Schema(document, validator)
 
 
@@ -205,7 +211,7 @@ class _Kinds:
         try:
             kind = read_kind(said)
             if "type" in node and _is_text({"type": node["type"]}, node) is False:
-                raise UsageError(f"a kind is said of text, and this is {dumps(node['type'])}")
+                raise UsageError("a kind is said of text, and this is {type}", type=dumps(node["type"]))
         except UsageError as error:
             if not self._foreign:
                 self.bad.append(f"{tell_path(path)}: {error}")

@@ -135,16 +135,28 @@ def _parameters(function: Callable[..., object], where: str) -> list[inspect.Par
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        raise BadTool(f"{where}: Python knows no signature of it: wrap it in a function of your own") from None
+        raise BadTool(
+            "{where}: Python knows no signature of it: wrap it in a function of your own", where=where
+        ) from None
     for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL:
-            raise BadTool(f"{where}: *{parameter.name} has no name for a value: write `{parameter.name}: list[...]`")
+            raise BadTool(
+                "{where}: *{parameter} has no name for a value: write `{parameter}: list[...]`",
+                where=where,
+                parameter=parameter.name,
+            )
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise BadTool(f"{where}: {parameter.name!r} can't be given by name: leave out the `/`")
+            raise BadTool(
+                "{where}: {parameter!r} can't be given by name: leave out the `/`",
+                where=where,
+                parameter=parameter.name,
+            )
         if type(parameter.default).__module__.startswith("pydantic.fields"):
             raise BadTool(
-                f"{where}: {parameter.name!r} has Field(...) for its default: write "
-                f"`{parameter.name}: Annotated[type, Field(...)]`, and the default after it"
+                "{where}: {parameter!r} has Field(...) for its default: write `{parameter}: "
+                "Annotated[type, Field(...)]`, and the default after it",
+                where=where,
+                parameter=parameter.name,
             )
     return parameters
 
@@ -166,11 +178,13 @@ def _hints(function: Callable[..., object], where: str) -> dict[str, object]:
         return typing.get_type_hints(_source(function), include_extras=True)
     except NameError as error:
         raise BadTool(
-            f"{where}: the annotation {error.name!r} is not known at run time: define it at the top of the module, and "
-            "import it outside of `if TYPE_CHECKING`"
+            "{where}: the annotation {why!r} is not known at run time: define it at the top of the "
+            "module, and import it outside of `if TYPE_CHECKING`",
+            where=where,
+            why=error.name,
         ) from None
     except (TypeError, SyntaxError, AttributeError) as error:
-        raise BadTool(f"{where}: an annotation can't be read ({str(error)[:100]})") from None
+        raise BadTool("{where}: an annotation can't be read ({why})", where=where, why=str(error)[:100]) from None
 
 
 def _yields(function: Callable[..., object]) -> bool:

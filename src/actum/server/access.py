@@ -109,8 +109,9 @@ def refuse_open(host: str, access: Access) -> None:
     is_open = access.verifier is None or isinstance(access.verifier, WantedLater)
     if not is_loopback(host) and is_open and not access.insecure:
         raise UsageError(
-            f"others than this machine reach {host or 'every address'}, and nobody would have to show who they are: "
-            "have tokens checked, listen at 127.0.0.1, or say insecure if you mean it"
+            "others than this machine reach {host}, and nobody would have to show who they are: have "
+            "tokens checked, listen at 127.0.0.1, or say insecure if you mean it",
+            host=host or "every address",
         )
 
 

@@ -75,7 +75,7 @@ class TooManyAttempts(ActumError):
     """
 
     def __init__(self, retry_after_s: int) -> None:
-        super().__init__(f"too many tries have failed: wait for {retry_after_s} seconds")
+        super().__init__("too many tries have failed: wait for {retry_after_s} seconds", retry_after_s=retry_after_s)
         self.retry_after_s = retry_after_s
 
 

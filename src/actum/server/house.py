@@ -484,7 +484,9 @@ class _Looks:
         refuse_open(settings.host, access)
         public = urlsplit(settings.public)
         if settings.public and (public.scheme not in ("http", "https") or not public.hostname):
-            raise UsageError(f"public: {settings.public} is no address, such as https://tools.example.org")
+            raise UsageError(
+                "public: {address} is no address, such as https://tools.example.org", address=settings.public
+            )
         named = public.hostname or ""
         names = (*access.names, *([f"[{named}]" if ":" in named else named] if named else []))
         self._accepted: Accepted = accepted(settings.host, msgspec.structs.replace(access, names=names))
@@ -525,7 +527,11 @@ class _Looks:
             elif name == b"origin" and value and not fits(value.decode("latin-1"), self._accepted.origins):
                 raise HttpRefusal(403, "Pages of this Origin may not speak to this server.")
         if size > self.settings.header_bytes_max:
-            raise HttpRefusal(431, f"The headers are longer than {self.settings.header_bytes_max} bytes.")
+            raise HttpRefusal(
+                431,
+                "The headers are longer than {header_bytes_max} bytes.",
+                header_bytes_max=self.settings.header_bytes_max,
+            )
         if len(hosts) != 1:
             raise HttpRefusal(400, "A request has one header Host.", _CLOSE)
         if not fits(hosts[0].decode("latin-1"), self._accepted.hosts):
@@ -751,7 +757,7 @@ def _matches(route: BaseRoute, scope: Scope) -> bool:
 
 
 def _too_large(settings: HouseSettings) -> HttpRefusal:
-    return HttpRefusal(413, f"The body is longer than {settings.body_bytes_max} bytes.")
+    return HttpRefusal(413, "The body is longer than {body_bytes_max} bytes.", body_bytes_max=settings.body_bytes_max)
 
 
 def _is_ending() -> bool:

@@ -103,7 +103,7 @@ class SignedTokens:
 
     def __init__(self, issuer: Issuer, *, fetcher: Fetcher | None = None, clock: Clock | None = None) -> None:
         if not set(issuer.algorithms) <= set(ALGORITHMS):
-            raise UsageError(f"tokens may be signed with {', '.join(ALGORITHMS)} only")
+            raise UsageError("tokens may be signed with {algorithms} only", algorithms=", ".join(ALGORITHMS))
         self._issuer = issuer
         self._fetcher = fetcher or _fetcher(issuer)
         self._clock = clock or SystemClock()

@@ -88,11 +88,16 @@ async def make_key(
     now = (clock or SystemClock()).now()
     for scope in scopes:
         if not _SCOPE.fullmatch(scope):
-            raise UsageError(f"the scope {scope!r}: a scope is one word, without blanks and quotes")
+            raise UsageError("the scope {scope!r}: a scope is one word, without blanks and quotes", scope=scope)
     for what, words in {"user": [user] if user else [], "tenant": [tenant] if tenant else [], "role": roles}.items():
         for word in words:
             if not word.strip() or not word.isprintable() or len(word) > _TEXT_MAX:
-                raise UsageError(f"the {what} {word!r}: write a name, with {_TEXT_MAX} characters at most")
+                raise UsageError(
+                    "the {flag} {word!r}: write a name, with {most} characters at most",
+                    flag=what,
+                    word=word,
+                    most=_TEXT_MAX,
+                )
     if not all(pattern.strip() for pattern in (*tools, *models, *agents)):
         raise UsageError("an empty pattern of names fits nothing: leave it out to allow all names")
     if 0 < expires_at <= now:
@@ -231,9 +236,17 @@ async def _first_key(
         return None
     where = host or "every address"
     if known:
-        raise UsageError(f"others than this machine reach {where}, and no key is valid any more: {_MAKE_ONE}")
+        raise UsageError(
+            "others than this machine reach {where}, and no key is valid any more: {make_one}",
+            where=where,
+            make_one=_MAKE_ONE,
+        )
     if not is_person:
-        raise UsageError(f"others than this machine reach {where}, and there is no key for them yet: {_MAKE_ONE}")
+        raise UsageError(
+            "others than this machine reach {where}, and there is no key for them yet: {make_one}",
+            where=where,
+            make_one=_MAKE_ONE,
+        )
     try:
         return await make_key(journal, FIRST, by=by, user=by, scopes=scopes, clock=clock)
     except UsageError:

@@ -125,5 +125,5 @@ def _network(word: str) -> IPv4Network | IPv6Network:
         return ip_network(word, strict=False)
     except ValueError:
         raise UsageError(
-            f"proxies: {word} is neither an address nor a network, such as 10.0.0.5 or 10.1.0.0/16"
+            "proxies: {word} is neither an address nor a network, such as 10.0.0.5 or 10.1.0.0/16", word=word
         ) from None

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ..core.json import JsonObject
+from ..core.sentence import Sentence, as_sentence
 from ..features.refusal import phrase
 
 Headers = Sequence[tuple[bytes, bytes]]
@@ -27,12 +28,14 @@ class HttpRefusal(Exception):
         status: of the response.
         detail: a sentence for whoever made the request.
         headers: of the response, beside those of its body.
+        values: what is put into the detail, where the detail is a template.
     """
 
-    def __init__(self, status: int, detail: str, headers: Headers = ()) -> None:
-        super().__init__(status, detail)
+    def __init__(self, status: int, detail: str | Sentence, headers: Headers = (), **values: object) -> None:
+        self.sentence = as_sentence(detail, values)
+        self.detail = str(self.sentence)
+        super().__init__(status, self.detail)
         self.status = status
-        self.detail = detail
         self.headers = headers
 
 
@@ -44,7 +47,7 @@ class MissingScope(HttpRefusal):
     """
 
     def __init__(self, scope: str) -> None:
-        super().__init__(403, f"This needs a key, or a token, with the scope {scope}.")
+        super().__init__(403, "This needs a key, or a token, with the scope {scope}.", scope=scope)
         self.scope = scope
 
 

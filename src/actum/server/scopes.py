@@ -46,7 +46,7 @@ def wants(scope: str, what: str) -> Refusal:
         scope: the scope that is needed.
         what: for what, such as `to answer this`.
     """
-    return Refusal(403, "scope", f"The scope {scope!r} is needed {what}.", scope=(scope,))
+    return Refusal(403, "scope", "The scope {needed!r} is needed {what}.", scope=(scope,), needed=scope, what=what)
 
 
 def needs_key(who: Identity, what: str) -> None:
@@ -61,5 +61,8 @@ def needs_key(who: Identity, what: str) -> None:
     """
     if not who.key_id and not who.issuer:
         raise Refusal(
-            403, "needs_key", f"This server wants no key, so {what} can not be changed here: use the command line."
+            403,
+            "needs_key",
+            "This server wants no key, so {what} can not be changed here: use the command line.",
+            what=what,
         )

@@ -148,7 +148,7 @@ class StoredKeys:
             async with self._clock.timeout(ASK_S):
                 return await asking
         except TimeoutError:
-            raise JournalError(f"the keys could not be read within {ASK_S:g} seconds") from None
+            raise JournalError("the keys could not be read within {seconds:g} seconds", seconds=ASK_S) from None
 
     async def _read(self, changes: int) -> None:
         async with self._reading:  # who comes meanwhile waits for what is read, and does not read it again

@@ -110,7 +110,7 @@ class TriggerSenders:
     def _check_key(self, table: TriggerTable, request: Request) -> None:
         who = identity_of(request.scope)
         if not allows(who, (SCOPE,)):
-            raise Refusal(403, "scope", f"This needs a key with the scope `{SCOPE}`.", scope=(SCOPE,))
+            raise Refusal(403, "scope", "This needs a key with the scope `{needed}`.", scope=(SCOPE,), needed=SCOPE)
         if who.tenant != table.tenant or (table.agent and not who.may_use("agent", table.agent)):
             raise unknown_trigger()  # a trigger of others can not be told from one that is not there
 

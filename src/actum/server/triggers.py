@@ -171,7 +171,7 @@ async def _body(request: Request) -> bytes:
     async for piece in request.stream():
         body += piece
         if len(body) > BODY_BYTES_MAX:
-            raise Refusal(413, "too_long", f"The body is longer than {BODY_BYTES_MAX} bytes.")
+            raise Refusal(413, "too_long", "The body is longer than {most} bytes.", most=BODY_BYTES_MAX)
     return bytes(body)
 
 
@@ -194,5 +194,5 @@ def _data(media_type: str, body: bytes) -> Json:
     try:
         value, _ = parse(body.decode("utf-8"))
     except (JsonProblem, UnicodeDecodeError, RecursionError) as problem:
-        raise Refusal(400, "body", f"The body is no JSON: {problem}.") from None
+        raise Refusal(400, "body", "The body is no JSON: {why}.", why=problem) from None
     return value

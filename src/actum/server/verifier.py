@@ -133,7 +133,11 @@ class SharedKey:
         self, key: str, principal: str, speaks_for: Literal["", "user"] = "", scopes: Sequence[str] = ()
     ) -> None:
         if len(key) < KEY_CHARS_MIN:
-            raise UsageError(f"the key has {len(key)} characters, and needs {KEY_CHARS_MIN}: `openssl rand -hex 32`")
+            raise UsageError(
+                "the key has {length} characters, and needs {least}: `openssl rand -hex 32`",
+                length=len(key),
+                least=KEY_CHARS_MIN,
+            )
         self._hash = hash_of(key)
         self._identity = Identity(principal=principal, key_id=SHARED, speaks_for=speaks_for, scopes=tuple(scopes))
 

@@ -100,7 +100,7 @@ class GivenWorkflows:
             UnknownName: there is none.
         """
         if name not in self._workflows:
-            raise UnknownName(f"there is no workflow {name!r}")
+            raise UnknownName("there is no workflow {name!r}", name=name)
         return self._workflows[name]
 
     async def opened(self, name: str) -> Workflow:
@@ -230,7 +230,7 @@ class PublishedOffer:
     async def _with_version(self, started: Started, name: str) -> Workflow:
         shelf = await self._workflows.shelf(started.tenant)
         if shelf is None:
-            raise UsageError(f"the journal keeps no published workflows, and the run uses {name!r}")
+            raise UsageError("the journal keeps no published workflows, and the run uses {name!r}", name=name)
         try:
             return await shelf.with_version(name, started.uses)
         except BadWorkflow as bad:
@@ -242,4 +242,4 @@ def _caller(among: Runner, workflow: Workflow) -> Runner:
 
 
 def _not_now(name: str, bad: BadWorkflow) -> UsageError:
-    return UsageError(f"the workflow {name!r} can not be run now: {bad.problems[0].message}")
+    return UsageError("the workflow {name!r} can not be run now: {why}", name=name, why=bad.problems[0].message)

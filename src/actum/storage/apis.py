@@ -45,11 +45,13 @@ class ApiStore:
             return _decoder.decode(path.read_bytes())
         except FileNotFoundError:
             known = ", ".join(self.names()) or "none"
-            raise UnknownName(f"there is no API {name!r}; there are: {known}. `actum tools add` adds one") from None
+            raise UnknownName(
+                "there is no API {name!r}; there are: {known}. `actum tools add` adds one", name=name, known=known
+            ) from None
         except OSError as error:
-            raise UsageError(f"{path} can not be read: {error.strerror}") from None
+            raise UsageError("{path} can not be read: {why}", path=path, why=error.strerror) from None
         except msgspec.MsgspecError as error:
-            raise UsageError(f"{path} is no file of an API: {error}") from None
+            raise UsageError("{path} is no file of an API: {why}", path=path, why=error) from None
 
     def put(self, setup: ApiSetup) -> None:
         """Keep an API, in place of the one of this name.
@@ -63,7 +65,7 @@ class ApiStore:
             try:
                 replace(path, msgspec.json.encode(setup))
             except OSError as error:
-                raise UsageError(f"{path} can not be written: {error.strerror}") from None
+                raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
 
     def remove(self, name: str) -> bool:
         """Forget an API. False where there was none of this name."""
@@ -73,7 +75,7 @@ class ApiStore:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise UsageError(f"{path} can not be written: {error.strerror}") from None
+            raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
         return True
 
     def _path(self, name: str) -> Path:

@@ -116,7 +116,9 @@ class CatalogFiles:
         path = self._path(name)
         if not path.is_file():
             known = ", ".join(entry.name for entry in self.all()) or "none"
-            raise UnknownName(f"the catalog has no {name!r}; it has: {known}. `actum catalog add` adds one")
+            raise UnknownName(
+                "the catalog has no {name!r}; it has: {known}. `actum catalog add` adds one", name=name, known=known
+            )
         return self._read(path)
 
     def change(self, name: str, changed: Callable[[CatalogEntry | None], CatalogEntry]) -> CatalogEntry:
@@ -136,7 +138,7 @@ class CatalogFiles:
             try:
                 replace(path, msgspec.json.encode(entry))
             except OSError as error:
-                raise UsageError(f"{path} can not be written: {error.strerror}") from None
+                raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
         return entry
 
     def remove(self, name: str) -> bool:
@@ -149,13 +151,13 @@ class CatalogFiles:
 
     def _path(self, name: str) -> Path:
         if not _NAME.fullmatch(name):
-            raise UsageError(f"{name!r} is no name for an entry: use letters, digits, '_', '-' and '.'")
+            raise UsageError("{name!r} is no name for an entry: use letters, digits, '_', '-' and '.'", name=name)
         return self.folder / f"{name}.json"
 
     def _read(self, path: Path) -> CatalogEntry:
         try:
             return _decoder.decode(path.read_bytes())
         except OSError as error:
-            raise UsageError(f"{path} can not be read: {error.strerror}") from None
+            raise UsageError("{path} can not be read: {why}", path=path, why=error.strerror) from None
         except msgspec.MsgspecError as error:
-            raise UsageError(f"{path} is no file of the catalog: {error}") from None
+            raise UsageError("{path} is no file of the catalog: {why}", path=path, why=error) from None

@@ -101,8 +101,10 @@ class ClaimFile:
         """
         if self._held and not self._is_same_file():
             raise JournalError(
-                f"{self._path} was deleted or replaced while runs were under way, so that another process may go on "
-                "with the same runs: this process stops. Resume the runs when no other process works on them"
+                "{path} was deleted or replaced while runs were under way, so that another process "
+                "may go on with the same runs: this process stops. Resume the runs when no other "
+                "process works on them",
+                path=self._path,
             )
 
     def _open(self) -> int:

@@ -292,7 +292,7 @@ class DatabaseJournal:
             return _bytes(rows[0][0])
         if digest in self._to_keep:
             return self._to_keep[digest]
-        raise UnknownName(f"the journal {self.name} keeps nothing under {digest}")
+        raise UnknownName("the journal {name} keeps nothing under {digest}", name=self.name, digest=digest)
 
     def hide(self, run_id: str, words: bytes) -> str:
         self._check_format()
@@ -473,7 +473,7 @@ class DatabaseJournal:
         def write(database: Database) -> int:
             number, head = _next(database, run_id)
             if not number:
-                raise UnknownName(f"there is no run {run_id!r} in this journal")
+                raise UnknownName("there is no run {wanted!r} in this journal", wanted=run_id)
             self._check_key(database)
             ((count,),) = database.execute(
                 "SELECT count(*) FROM entries WHERE run_id = ? AND length(payload) > 0", (run_id,)
@@ -516,7 +516,11 @@ class DatabaseJournal:
             JournalError: the journal's format is an older one.
         """
         if self._format != FORMAT:
-            raise JournalError(f"nothing can be written to the journal {self.name}: {written_by(self._format)}")
+            raise JournalError(
+                "nothing can be written to the journal {name}: {written_by}",
+                name=self.name,
+                written_by=written_by(self._format),
+            )
 
     def _check_key(self, database: Database) -> None:
         """Refuse to delete in a signed journal without its key: the check of the journal would find an end that is not
@@ -534,8 +538,11 @@ class DatabaseJournal:
         if self._key is None or sign(self._key, previous, latest.run_id, latest.number, latest.head) != latest:
             which = "without its key" if self._key is None else "with this key, which is not the key that signed it"
             raise UsageError(
-                f"the journal {self.name} is signed, and nothing can be forgotten {which}: what is deleted would have "
-                "to be signed, or `actum journal verify` finds a fault. Open it with its key (ACTUM_JOURNAL_KEY_FILE)"
+                "the journal {name} is signed, and nothing can be forgotten {which}: what is deleted "
+                "would have to be signed, or `actum journal verify` finds a fault. Open it with its "
+                "key (ACTUM_JOURNAL_KEY_FILE)",
+                name=self.name,
+                which=which,
             )
 
     def _write(self, database: Database, run_id: str, record: Record, entry: Entry, previous: bytes) -> None:

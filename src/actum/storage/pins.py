@@ -206,9 +206,9 @@ class PinStore:
         except FileNotFoundError:
             return _File()
         except OSError as error:
-            raise UsageError(f"{self.path} can not be read: {error.strerror}") from None
+            raise UsageError("{path} can not be read: {why}", path=self.path, why=error.strerror) from None
         except msgspec.MsgspecError as error:
-            raise UsageError(f"{self.path} is no file of approvals: {error}") from None
+            raise UsageError("{path} is no file of approvals: {why}", path=self.path, why=error) from None
         return file if isinstance(file, _File) else _File({name: _renewed(each) for name, each in file.servers.items()})
 
     def _write(self, file: _File) -> None:
@@ -216,7 +216,7 @@ class PinStore:
         try:
             replace(self.path, text + b"\n")
         except OSError as error:
-            raise UsageError(f"{self.path} can not be written: {error.strerror}") from None
+            raise UsageError("{path} can not be written: {why}", path=self.path, why=error.strerror) from None
 
 
 def _renewed(known: _KnownOfOld) -> Known:

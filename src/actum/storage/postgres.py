@@ -114,7 +114,9 @@ class PostgresJournal(DatabaseJournal):
         try:
             super().__init__(database, POSTGRES, now=now, key=key, older=older, record_kinds=record_kinds)
         except database.failure as error:
-            raise JournalError(f"can not open the journal {database.name}: {_line(error)}") from error
+            raise JournalError(
+                "can not open the journal {path}: {why}", path=database.name, why=_line(error)
+            ) from error
 
 
 class PostgresDatabase:
@@ -143,7 +145,9 @@ class PostgresDatabase:
         try:
             told = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # its message may quote the password
-            raise JournalError(f"can not open the journal {self.name}: this address is not well-formed") from None
+            raise JournalError(
+                "can not open the journal {name}: this address is not well-formed", name=self.name
+            ) from None
         self._password = str(told.get("password") or "")
         defaults: dict[str, str | int] = {"connect_timeout": CONNECT_S, "application_name": "actum"}
         target = psycopg.conninfo.make_conninfo(url, **(defaults | told))
@@ -286,7 +290,7 @@ class PostgresDatabase:
         except self.failure as error:
             told = _line(error)
             told = told.replace(self._password, "***") if self._password else told
-            raise JournalError(f"can not open the journal {self.name}: {told}") from None
+            raise JournalError("can not open the journal {path}: {why}", path=self.name, why=told) from None
         return connection
 
 

@@ -40,7 +40,7 @@ class RemoteTaskFiles:
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise UsageError(f"{path} can not be read: {error.strerror}") from None
+            raise UsageError("{path} can not be read: {why}", path=path, why=error.strerror) from None
 
     def put(self, key: str, handle: bytes) -> None:
         """Keep the handle of a call's task, in place of an earlier one.
@@ -53,7 +53,7 @@ class RemoteTaskFiles:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             replace(path, handle)
         except OSError as error:
-            raise UsageError(f"{path} can not be written: {error.strerror}") from None
+            raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
 
     def forget(self, key: str) -> None:
         """The call has its outcome."""

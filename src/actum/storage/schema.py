@@ -287,18 +287,30 @@ def _format(name: str, schema: JournalSchema, version: int, *, older: bool) -> i
         JournalError: the database can not be opened by this version.
     """
     if version > schema.latest:
-        raise JournalError(f"the journal {name} was written by a newer actum (schema {version}): update actum")
+        raise JournalError(
+            "the journal {name} was written by a newer actum (schema {version}): update actum",
+            name=name,
+            version=version,
+        )
     if version == 0 or version >= schema.version:
         return FORMAT
     if version <= schema.of_format_1 and not older:
         raise JournalError(
-            f"the journal {name} can not be opened: {written_by(1)}, and this version reads format {FORMAT} alone. The "
-            "journal is not damaged: `actum journal verify` checks it, and `actum journal export` and `actum journal "
-            "heads` export it"
+            "the journal {name} can not be opened: {written_by}, and this version reads format "
+            "{format} alone. The journal is not damaged: `actum journal verify` checks it, and "
+            "`actum journal export` and `actum journal heads` export it",
+            name=name,
+            written_by=written_by(1),
+            format=FORMAT,
         )
     if version == schema.of_format_1:
         return 1
     raise JournalError(
-        f"the journal {name} was written by an older actum (schema {version}): open it once with the version "
-        f"{HAS_MIGRATIONS}, which brings it to schema {schema.version}, and then with this version"
+        "the journal {name} was written by an older actum (schema {version}): open it once with the "
+        "version {has_migrations}, which brings it to schema {schema_version}, and then with this "
+        "version",
+        name=name,
+        version=version,
+        has_migrations=HAS_MIGRATIONS,
+        schema_version=schema.version,
     )

@@ -259,11 +259,12 @@ class SecretFile:
         def with_key(opened: _Opened) -> _Opened:
             if len(opened.document.keys) >= SLOTS_MAX:
                 raise UsageError(
-                    f"two keys open {self.path} already: end that rekey first, with --finish by the new key or "
-                    "--cancel by the old one"
+                    "two keys open {path} already: end that rekey first, with --finish by the new "
+                    "key or --cancel by the old one",
+                    path=self.path,
                 )
             if _unlocked_by(new, opened.document) is not None:
-                raise UsageError(f"the new key is the one that opens {self.path} now: make another one")
+                raise UsageError("the new key is the one that opens {path} now: make another one", path=self.path)
             keys = (*opened.document.keys, _slot(opened.key, new))
             return changed(opened, document=changed(opened.document, keys=keys))
 
@@ -295,9 +296,14 @@ class SecretFile:
             slots = len(opened.document.keys)
             if slots > 1 and (opened.slot == slots - 1) != newest:
                 right, other = ("new", "old") if newest else ("old", "new")
-                raise UsageError(f"this is the {other} key of {self.path}: do this with the {right} key")
+                raise UsageError(
+                    "this is the {other} key of {path}: do this with the {right} key",
+                    other=other,
+                    path=self.path,
+                    right=right,
+                )
             if slots == 1 and not newest:
-                raise UsageError(f"one key opens {self.path}: there is no rekey to cancel")
+                raise UsageError("one key opens {path}: there is no rekey to cancel", path=self.path)
             key = _DataKey(os.urandom(_SALT_BYTES))
             entries = [
                 _entry(each.place, each.set_at, self._value(each, opened.key), key) for each in opened.document.entries
@@ -323,22 +329,26 @@ class SecretFile:
         except FileNotFoundError:
             if seen:
                 raise UsageError(
-                    f"{self.path} is gone, and it held secrets: put it back, or delete {self._count_path} to begin anew"
+                    "{path} is gone, and it held secrets: put it back, or delete {count} to begin anew",
+                    path=self.path,
+                    count=self._count_path,
                 ) from None
             return None
         except OSError as error:
-            raise UsageError(f"{self.path} can not be read: {error.strerror}") from None
+            raise UsageError("{path} can not be read: {why}", path=self.path, why=error.strerror) from None
         except ValueError:
             raise self._damaged("it is not whole") from None
         if document.version != VERSION:
-            raise UsageError(f"{self.path} was written by another version of actum: nothing was changed")
+            raise UsageError("{path} was written by another version of actum: nothing was changed", path=self.path)
         opened = self._unlocked(document)
         if not hmac.compare_digest(_seal_of(document, opened.key), document.seal):
             raise self._damaged("it was changed by something else")
         if document.count < seen:
             raise UsageError(
-                f"{self.path} is older than it was: somebody put an old copy there. Put the newest one back, or delete "
-                f"{self._count_path} if the old one is meant. Nothing was changed"
+                "{path} is older than it was: somebody put an old copy there. Put the newest one "
+                "back, or delete {count} if the old one is meant. Nothing was changed",
+                path=self.path,
+                count=self._count_path,
             )
         self._seen = document.count
         return opened
@@ -351,8 +361,10 @@ class SecretFile:
             found = _unlocked_by(key, document)
         if found is None:
             raise UsageError(
-                f"the key of {key.source} does not open {self.path}: it is another key, or the file is damaged. "
-                "Nothing was changed"
+                "the key of {source} does not open {path}: it is another key, or the file is "
+                "damaged. Nothing was changed",
+                source=key.source,
+                path=self.path,
             )
         return found
 
@@ -360,8 +372,11 @@ class SecretFile:
         key = self.keys.find(make=make)
         if key is None:
             raise UsageError(
-                f"there is no key for the secrets in {self.path}: no system keyring answers, and neither "
-                f"{KEY_VARIABLE} nor {KEY_FILE_VARIABLE} is set"
+                "there is no key for the secrets in {path}: no system keyring answers, and neither "
+                "{variable} nor {file} is set",
+                path=self.path,
+                variable=KEY_VARIABLE,
+                file=KEY_FILE_VARIABLE,
             )
         return key
 
@@ -373,7 +388,9 @@ class SecretFile:
         return SecretValue(padded[_LENGTH_BYTES : _LENGTH_BYTES + length].decode())
 
     def _damaged(self, why: str) -> UsageError:
-        return UsageError(f"{self.path} is damaged ({why}): put back a copy of it. Nothing was changed")
+        return UsageError(
+            "{path} is damaged ({what}): put back a copy of it. Nothing was changed", path=self.path, what=why
+        )
 
     # Writing ----------------------------------------------------------------------------------------------------------
 
@@ -388,7 +405,9 @@ class SecretFile:
             try:
                 replace(self.path, msgspec.json.format(msgspec.json.encode(document), indent=1))
             except OSError as error:
-                raise UsageError(f"{self.path} can not be written: {error.strerror}. Nothing was changed") from None
+                raise UsageError(
+                    "{path} can not be written: {why}. Nothing was changed", path=self.path, why=error.strerror
+                ) from None
             self._seen = document.count
             with contextlib.suppress(OSError):  # an older count than the file's is no harm
                 replace(self._count_path, str(document.count).encode())
@@ -409,9 +428,13 @@ class SecretFile:
         except FileNotFoundError:
             return 0
         except OSError as error:
-            raise UsageError(f"{self._count_path} can not be read: {error.strerror}") from None
+            raise UsageError("{path} can not be read: {why}", path=self._count_path, why=error.strerror) from None
         except ValueError:
-            raise UsageError(f"{self._count_path} is damaged: delete it if {self.path} is the newest copy") from None
+            raise UsageError(
+                "{count_path} is damaged: delete it if {path} is the newest copy",
+                count_path=self._count_path,
+                path=self.path,
+            ) from None
 
 
 def _entry(place: Place, set_at: float, value: SecretValue, key: _DataKey) -> _Entry:

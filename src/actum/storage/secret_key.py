@@ -140,7 +140,7 @@ class EnvironmentKey:
         """
         direct, file = self._variables
         if self._environment.get(direct) and self._environment.get(file):
-            raise UsageError(f"{direct} and {file} are both set: keep one of them")
+            raise UsageError("{variable} and {file} are both set: keep one of them", variable=direct, file=file)
         if not self.is_named:
             return None
         if name := self._environment.get(file):
@@ -149,8 +149,9 @@ class EnvironmentKey:
             key = SecretKey(self._environment[direct].strip().encode(errors="surrogateescape"), direct)
         if not key.is_safe:  # raised here, where no variable holds the text of the key
             raise UsageError(
-                f"{key.source} holds no safe key: a key has 32 random characters or more; make one with "
-                "`openssl rand -hex 32`"
+                "{source} holds no safe key: a key has 32 random characters or more; make one with "
+                "`openssl rand -hex 32`",
+                source=key.source,
             )
         return key
 
@@ -168,14 +169,18 @@ class EnvironmentKey:
             path = Path(name).expanduser().resolve()
             if path.is_relative_to(self._beside.resolve().parent):
                 raise UsageError(
-                    f"{variable} names {name}, which lies beside the secrets: whoever copies the folder would have "
-                    "both. Keep the key elsewhere"
+                    "{variable} names {path}, which lies beside the secrets: whoever copies the "
+                    "folder would have both. Keep the key elsewhere",
+                    variable=variable,
+                    path=name,
                 )
             with path.open("rb") as file:
                 return file.read(KEY_BYTES_MAX + 2).strip()
         except (OSError, RuntimeError) as error:
             why = error.strerror if isinstance(error, OSError) else "there is no home folder"
-            raise UsageError(f"{variable}: {name} can not be read: {why}") from None
+            raise UsageError(
+                "{variable}: {name} can not be read: {why}", variable=variable, name=name, why=why
+            ) from None
 
 
 class KeyringKey:
@@ -251,7 +256,11 @@ class KeyringKey:
         thread.start()
         thread.join(self._limit_s)
         if failures:
-            raise UsageError(f"the system keyring gives no key ({failures[0]}): unlock it, or set {KEY_FILE_VARIABLE}")
+            raise UsageError(
+                "the system keyring gives no key ({kind}): unlock it, or set {file}",
+                kind=failures[0],
+                file=KEY_FILE_VARIABLE,
+            )
         if not answers:
             self._hangs = True
             raise self._no_answer()
@@ -259,8 +268,9 @@ class KeyringKey:
 
     def _no_answer(self) -> UsageError:
         return UsageError(
-            f"the system keyring did not answer in {self._limit_s:g} s: unlock it and start again, or set "
-            f"{KEY_FILE_VARIABLE}"
+            "the system keyring did not answer in {seconds:g} s: unlock it and start again, or set {file}",
+            seconds=self._limit_s,
+            file=KEY_FILE_VARIABLE,
         )
 
 

@@ -313,7 +313,9 @@ def _text(text: object, digest: object, place: _Place) -> str:
         JournalError: somebody changed the row by hand: the text is not used.
     """
     if not isinstance(text, bytes) or text_digest(text) != digest:
-        raise JournalError(f"the text of {place[1]} {place[2]!r} on the shelf is damaged")
+        raise JournalError(
+            "the text of {place} {first_place!r} on the shelf is damaged", place=place[1], first_place=place[2]
+        )
     return text.decode()
 
 

@@ -67,7 +67,7 @@ class SQLiteJournal(DatabaseJournal):
                 SQLiteDatabase(self.path), SQLITE, now=now, key=key, older=older, record_kinds=record_kinds
             )
         except (sqlite3.Error, OSError) as error:
-            raise JournalError(f"can not open the journal {path}: {error}") from error
+            raise JournalError("can not open the journal {path}: {why}", path=path, why=error) from error
 
 
 class SQLiteDatabase:
@@ -147,7 +147,7 @@ class SQLiteDatabase:
             return version
         if version := self._version():  # another process made the tables between the two looks
             return version
-        raise JournalError(f"{self.name} is a database of something else: name another file for the journal")
+        raise JournalError("{name} is a database of something else: name another file for the journal", name=self.name)
 
     def _version(self) -> int:
         version: int = self._connection.execute("PRAGMA user_version").fetchone()[0]
@@ -209,7 +209,7 @@ class SQLiteKeyChanges:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
             self._connection.execute("PRAGMA query_only=ON")
         except sqlite3.Error as error:
-            raise JournalError(f"can not open the journal {path}: {error}") from error
+            raise JournalError("can not open the journal {path}: {why}", path=path, why=error) from error
 
     def number(self) -> int | None:
         self._check()
@@ -230,8 +230,9 @@ class SQLiteKeyChanges:
             is_same = False
         if not is_same:
             raise JournalError(
-                f"the journal {self._path} was deleted or replaced while it was open, so that nobody can tell which "
-                "keys are valid: put the file back, or start anew"
+                "the journal {path} was deleted or replaced while it was open, so that nobody can "
+                "tell which keys are valid: put the file back, or start anew",
+                path=self._path,
             )
 
 

@@ -159,17 +159,25 @@ class DatabaseStores:
         meant = {name: ["tenant", *table.columns] for name, table in tables.items()}
         others = {table: name for table, name in self._names.items() if name not in tables}
         if both := [table.name for table in tables.values() if table in others]:
-            raise UsageError(f"the feature {feature} brings a table of another feature: {', '.join(both)}")
+            raise UsageError(
+                "the feature {feature} brings a table of another feature: {both}", feature=feature, both=", ".join(both)
+            )
 
         def is_made(database: Database) -> bool:
             version, found = _features(database).get(feature, (0, {}))
             if version > len(migrations):
                 raise JournalError(
-                    f"the tables of the feature {feature!r} were made by a newer version of it (schema {version}, this "
-                    f"version knows {len(migrations)}): update the feature. Everything else in the journal can be used"
+                    "the tables of the feature {feature!r} were made by a newer version of it "
+                    "(schema {version}, this version knows {count}): update the feature. Everything "
+                    "else in the journal can be used",
+                    feature=feature,
+                    version=version,
+                    count=len(migrations),
                 )
             if version == len(migrations) and _sorted(found) != _sorted(meant):
-                raise UsageError(f"the tables of the feature {feature!r} have other fields than its migrations made")
+                raise UsageError(
+                    "the tables of the feature {feature!r} have other fields than its migrations made", feature=feature
+                )
             return version == len(migrations)
 
         def make(database: Database) -> None:
@@ -184,7 +192,9 @@ class DatabaseStores:
                     name = f"{feature}_{change.table.name}"
                     if isinstance(change, AddTable) and name in taken:
                         raise JournalError(
-                            f"the feature {feature!r} can not make its table: the journal has a table {name} already"
+                            "the feature {feature!r} can not make its table: the journal has a table {name} already",
+                            feature=feature,
+                            name=name,
                         )
                     for statement in _statements(database, name, change, later):
                         database.execute(statement)
@@ -330,7 +340,12 @@ class _Transaction:
 
     def get(self, table: Table[R], *key: Value) -> R | None:
         if len(key) != len(table.key):
-            raise UsageError(f"the table {table.name} has the key {', '.join(table.key)}, and {len(key)} values came")
+            raise UsageError(
+                "the table {table} has the key {key}, and {count} values came",
+                table=table.name,
+                key=", ".join(table.key),
+                count=len(key),
+            )
         found = self.find(table, where=dict(zip(table.key, key, strict=True)))
         return found[0] if found else None
 
@@ -346,7 +361,7 @@ class _Transaction:
     ) -> list[R]:
         conditions, values = _conditions(table, where, self._tenant)
         if order and (order not in table.columns or table.columns[order].nullable):
-            raise UsageError(f"the table {table.name} can not be sorted by {order!r:.140}")
+            raise UsageError("the table {table} can not be sorted by {order!r:.140}", table=table.name, order=order)
         by = list(dict.fromkeys([order, *table.key] if order else table.key))
         if behind is not None:
             last = self._values(table, behind)
@@ -384,12 +399,22 @@ class _Transaction:
             UsageError: the row is none of this table, or has a value that can not be kept.
         """
         if type(row) is not table.row:
-            raise UsageError(f"the table {table.name} keeps {table.row.__name__}, not {type(row).__name__}")
+            raise UsageError(
+                "the table {table} keeps {kind}, not {kind_name}",
+                table=table.name,
+                kind=table.row.__name__,
+                kind_name=type(row).__name__,
+            )
         values: dict[str, Value] = {"tenant": self._tenant}
         values |= {name: column.checked(getattr(row, name)) for name, column in table.columns.items()}
         for names in (table.key, *table.indexes):
             if sum(map(_size, (values[name] for name in {"tenant", *names, *table.key}))) > KEY_BYTES_MAX:
-                raise UsageError(f"the table {table.name}: {', '.join(names)} has more than {KEY_BYTES_MAX} bytes")
+                raise UsageError(
+                    "the table {table}: {names} has more than {most} bytes",
+                    table=table.name,
+                    names=", ".join(names),
+                    most=KEY_BYTES_MAX,
+                )
         return values
 
 
@@ -403,7 +428,11 @@ def _checked(feature: str, migrations: Migrations) -> dict[str, Table[msgspec.St
     for change in (change for changes in migrations for change in changes):
         name = f"{feature}_{change.table.name}"
         if isinstance(change, AddTable) == (name in tables) or tables.setdefault(name, change.table) != change.table:
-            raise UsageError(f"the migrations of the feature {feature}: {name} is made once, before it is changed")
+            raise UsageError(
+                "the migrations of the feature {feature}: {name} is made once, before it is changed",
+                feature=feature,
+                name=name,
+            )
     return tables
 
 
@@ -489,7 +518,9 @@ def _sorted(tables: _Tables) -> dict[str, list[str]]:
 def _name_of(names: Mapping[Table[msgspec.Struct], str], table: Table[R]) -> str:
     name = names.get(table)
     if name is None:
-        raise UsageError(f"the table {table.name} is not in use: its feature is off, or its migrations were not made")
+        raise UsageError(
+            "the table {table} is not in use: its feature is off, or its migrations were not made", table=table.name
+        )
     return f'"{name}"'
 
 
@@ -506,7 +537,7 @@ def _conditions(
     for name, value in where.items():
         column = table.columns.get(name)
         if column is None:
-            raise UsageError(f"the table {table.name} has no field {name!r:.140}")
+            raise UsageError("the table {table} has no field {name!r:.140}", table=table.name, name=name)
         if column.checked(value) is None:
             conditions.append(f'"{name}" IS NULL')
         else:
@@ -528,7 +559,7 @@ def _row(table: Table[R], values: Row) -> R:
         }
         return table.row(**found)
     except (UsageError, TypeError, ValueError):
-        raise JournalError(f"a row of the table {table.name} is damaged") from None
+        raise JournalError("a row of the table {table} is damaged", table=table.name) from None
 
 
 def _value(value: object) -> Value:

@@ -230,7 +230,9 @@ class TokenStore:
             if kept:
                 vault.write([_place(one) for one in kept], [_encoded(one) for one in kept])
                 if any(vault.read(*_place(one)) != _encoded(one) for one in kept):
-                    raise UsageError(f"the tokens in {self.path} could not be taken over: they are as they were")
+                    raise UsageError(
+                        "the tokens in {path} could not be taken over: they are as they were", path=self.path
+                    )
             if self.path.exists():
                 self.path.resolve().replace(self._taken_path)  # a reader sees the whole file, or none
                 self.path.unlink(missing_ok=True)  # a link to the file
@@ -255,7 +257,7 @@ class TokenStore:
                     while not claims.take(turn):
                         await self._clock.sleep(_POLL_S)
             except TimeoutError:
-                raise UsageError(f"another process holds the tokens in {self.path}") from None
+                raise UsageError("another process holds the tokens in {path}", path=self.path) from None
             except OSError as error:
                 raise self._unkept(error) from None
             yield
@@ -269,7 +271,9 @@ class TokenStore:
             return _Document()
         except (OSError, ValueError) as error:  # a ValidationError of msgspec names the place, never the value
             kind = type(error).__name__
-            raise UsageError(f"the tokens in {self.path} can not be read ({kind}): move it away, log in anew") from None
+            raise UsageError(
+                "the tokens in {path} can not be read ({kind}): move it away, log in anew", path=self.path, kind=kind
+            ) from None
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[_Document]:
@@ -289,7 +293,7 @@ class TokenStore:
         return ClaimFile(self.path.with_name(f".{self.path.name}.lock"))
 
     def _unkept(self, error: OSError) -> UsageError:
-        return UsageError(f"tokens can not be kept in {self.path}: {error.strerror}")
+        return UsageError("tokens can not be kept in {path}: {why}", path=self.path, why=error.strerror)
 
     def _write(self, document: _Document) -> None:
         replace(self.path, msgspec.json.format(msgspec.json.encode(document), indent=1))

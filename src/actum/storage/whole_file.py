@@ -42,10 +42,10 @@ def _take(lock: ClaimFile, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         while not lock.take("file"):
             if time.monotonic() > late:
-                raise Busy(f"{path}: another process is writing it")
+                raise Busy("{path}: another process is writing it", path=path)
             time.sleep(_LOCK_PAUSE_S)
     except OSError as error:
-        raise UsageError(f"{path} can not be written: {error.strerror}") from None
+        raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
 
 
 def replace(path: Path, data: bytes) -> None:

@@ -92,9 +92,11 @@ class Writer:
             JournalError: its record could not be written, the journal is closed, or this process is a fork of its own.
         """
         if self._closed:
-            raise JournalError(f"the journal {self.name} is closed")
+            raise JournalError("the journal {name} is closed", name=self.name)
         if self._is_fork:
-            raise JournalError(f"the journal {self.name} was opened before this process was forked: open it anew")
+            raise JournalError(
+                "the journal {name} was opened before this process was forked: open it anew", name=self.name
+            )
         if run_id in self._failed:
             raise JournalError(str(self._failed[run_id]))
 
@@ -287,8 +289,8 @@ class Writer:
             return error
         if isinstance(error, self._database.conflict) and job.run_id:
             why = f"run {job.run_id} is written by another process too, or its last records were lost"
-            return JournalError(f"the journal {self.name} failed: {why}")
-        told = JournalError(f"the journal {self.name} failed: {str(error).partition(chr(10))[0]}")
+            return JournalError("the journal {name} failed: {why}", name=self.name, why=why)
+        told = JournalError("the journal {name} failed: {why}", name=self.name, why=str(error).partition(chr(10))[0])
         told.__cause__ = error
         return told
 

@@ -164,15 +164,15 @@ def next_start(run_id: str, entries: Sequence[Entry], now: float, worker: str) -
     """
     line = line_of(run_id, entries)
     if line is None:
-        raise NotNow(f"run {run_id!r} is no task")
+        raise NotNow("run {run!r} is no task", run=run_id)
     if line.state not in ("queued", "retrying"):
-        raise NotNow(f"task {run_id!r} is {line.state}")
+        raise NotNow("task {run!r} is {standing}", run=run_id, standing=line.state)
     if _is_done_beside(run_id, entries):
-        raise NotNow(f"the run of task {run_id!r} is done")
+        raise NotNow("the run of task {run!r} is done", run=run_id)
     if line.due > now:
-        raise NotNow(f"task {run_id!r} is not due")
+        raise NotNow("task {run!r} is not due", run=run_id)
     if line.options.deadline is not None and line.options.deadline <= now:
-        raise NotNow(f"the deadline of task {run_id!r} has passed")
+        raise NotNow("the deadline of task {run!r} has passed", run=run_id)
     goes_on = line.state == "queued" and line.attempt >= line.first  # it waited for a person within this attempt
     return TaskStarted(line.attempt if goes_on else line.attempt + 1, worker)
 

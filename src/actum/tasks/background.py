@@ -181,7 +181,7 @@ class BackgroundTools:
         if name not in self._tools:
             await self.list_tools()  # a process that goes on with a run may not have listed the tools yet
         if name not in self._tools:
-            raise UnknownTool(f"{name} is not there any more.")
+            raise UnknownTool("{name} is not there any more.", name=name)
         return self._tools[name]
 
     async def _accepted(self, call: ToolCall, tool: Tool, context: Context) -> TaskLine:

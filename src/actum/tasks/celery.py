@@ -184,7 +184,7 @@ class Broker:
             async with asyncio.timeout(2 * BROKER_S):
                 return await asyncio.get_running_loop().run_in_executor(self._thread, what)
         except Exception as error:  # of Celery, kombu or the client; whoever asked hears of it as `BrokerAway`
-            raise BrokerAway(f"the broker can not be reached: {str(error) or type(error).__name__}") from error
+            raise BrokerAway("the broker can not be reached: {why}", why=str(error) or type(error).__name__) from error
 
     def _depth(self) -> int:
         with self._app.connection_or_acquire() as connection:

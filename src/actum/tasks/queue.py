@@ -294,8 +294,9 @@ class TaskQueue:
         if not self._home and self._can_build is not None and not self._can_build(name):
             raise TaskRefused(
                 "agent",
-                f"{name!r} can not be carried out by another process, which would not know how to build it: name it in "
-                "actum.toml",
+                "{name!r} can not be carried out by another process, which would not know how to "
+                "build it: name it in actum.toml",
+                name=name,
             )
 
     async def _accept(
@@ -410,7 +411,7 @@ class TaskQueue:
         if len(options.unique_key) > 255 or "\0" in options.unique_key:
             wrong.append("unique_key (up to 255 characters)")
         if wrong:
-            raise TaskRefused("options", f"these options can not be: {', '.join(wrong)}")
+            raise TaskRefused("options", "these options can not be: {wrong}", wrong=", ".join(wrong))
         if options.deadline is not None and options.deadline <= max(now, options.not_before or now):
             raise TaskRefused("deadline", "the deadline has passed, or comes before the task may begin")
 
@@ -590,9 +591,11 @@ class TaskQueue:
             if line.state not in DEAD:
                 raise TaskRefused(
                     "not_dead",
-                    f"task {run_id!r} is {line.state}: only a task that failed or timed out can be begun again",
+                    "task {run!r} is {standing}: only a task that failed or timed out can be begun again",
                     state=line.state,
                     run_id=run_id,
+                    run=run_id,
+                    standing=line.state,
                 )
             now = self._clock.now()
             options = replace(line.options, deadline=None, not_before=None)
@@ -639,12 +642,17 @@ def view_of(run_id: str, entries: Sequence[Entry], progress: TaskProgress | None
 
 def unknown_task(run_id: str) -> UnknownName:
     """The error of whoever names a task that is not there, or is not theirs: the two can not be told apart."""
-    return UnknownName(f"there is no task {run_id!r}")
+    return UnknownName("there is no task {run!r}", run=run_id)
 
 
 def _finished(line: TaskLine) -> TaskRefused:
     return TaskRefused(
-        "finished", f"task {line.run_id!r} has ended: it is {line.state}", state=line.state, run_id=line.run_id
+        "finished",
+        "task {run!r} has ended: it is {standing}",
+        state=line.state,
+        run_id=line.run_id,
+        run=line.run_id,
+        standing=line.state,
     )
 
 
@@ -663,10 +671,12 @@ def _same(known: TaskLine, digest: str) -> TaskLine:
     if known.digest != digest:
         raise TaskRefused(
             "key_used",
-            f"this unique key was used for another request: that request has the digest {known.digest}, this one has "
-            f"{digest}. Use a new key for a new request",
+            "this unique key was used for another request: that request has the digest {digest}, "
+            "this one has {other_digest}. Use a new key for a new request",
             state=known.state,
             run_id=known.run_id,
+            digest=known.digest,
+            other_digest=digest,
         )
     return known
 

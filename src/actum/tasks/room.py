@@ -55,10 +55,12 @@ class TaskRoom:
         """
         with ExitStack() as held:
             if await self._waiting(index, (user.tenant, user.principal), most) >= most:
-                raise TaskRefused("queued_max", f"{most} tasks of this user wait already: try again later")
+                raise TaskRefused("queued_max", "{most} tasks of this user wait already: try again later", most=most)
             held.enter_context(self._held((user.tenant, user.principal)))
             if await self._waiting(index, (user.tenant, None), most_of_tenant) >= most_of_tenant:
-                raise TaskRefused("queued_max", f"{most_of_tenant} tasks of this tenant wait already")
+                raise TaskRefused(
+                    "queued_max", "{most_of_tenant} tasks of this tenant wait already", most_of_tenant=most_of_tenant
+                )
             held.enter_context(self._held((user.tenant, None)))
             yield
 

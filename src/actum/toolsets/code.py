@@ -92,7 +92,11 @@ def code_tools(
         UsageError: there is no such engine.
     """
     if python not in get_args(PythonEngine):
-        raise UsageError(f"code_tools(python={python!r}): the engines are {', '.join(get_args(PythonEngine))}")
+        raise UsageError(
+            "code_tools(python={python!r}): the engines are {known}",
+            python=python,
+            known=", ".join(get_args(PythonEngine)),
+        )
     jail = jail or Jail()
     runner = CodeRunner(jail, egress)
     run_python = runner.run_python if python == "cpython" else runner.run_python_in_monty

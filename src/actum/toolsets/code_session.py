@@ -157,7 +157,7 @@ class PythonSession:
             self._process = await begun
         except UsageError as error:
             self.is_over = True
-            raise Unavailable(f"The code was not run: {error}") from None
+            raise Unavailable("The code was not run: {why}", why=error) from None
         except BaseException:
             self.let_go()
             raise
@@ -191,7 +191,10 @@ class PythonSession:
             except TimeoutError:
                 files = await self._rest(self._process)
                 raise ResourceLimit(
-                    f"The session was ended at the limit seconds = {self._seconds}.", effect=self._effect, files=files
+                    "The session was ended at the limit seconds = {seconds}.",
+                    effect=self._effect,
+                    files=files,
+                    seconds=self._seconds,
                 ) from None
             except BaseException:
                 await self.end()
@@ -389,7 +392,9 @@ class PythonSessions:
         except ToolError as error:
             if made.is_over:
                 raise
-            raise ToolError(f"{error.message}\n[session {name}]", effect=error.effect, files=error.files) from None
+            raise ToolError(
+                "{why}\n[session {name}]", effect=error.effect, files=error.files, why=error.message, name=name
+            ) from None
 
     async def close(self) -> None:
         """End all sessions."""

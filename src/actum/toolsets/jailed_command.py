@@ -101,7 +101,7 @@ async def run_command(
             around = process.went_around_proxy()
             left = await asyncio.to_thread(collected, process.work, lambda name, data: files.get(name) == data, collect)
     except UsageError as error:
-        raise Unavailable(f"{what} was not run: {error}") from None
+        raise Unavailable("{what} was not run: {why}", what=what, why=error) from None
     output = CommandOutput(plain(said, process, jail), plain(errors, process, jail), left)
     check_report(report, jail, output, what, around=around)
     return output

@@ -85,7 +85,7 @@ async def ask_person(person: Person, page: str, query: Mapping[str, str], *, loc
         check_link(page, local=local)
     except AddressRefused as refused:
         shown = page.partition("?")[0].partition("#")[0]
-        raise LoginFailed(f"the login page {shown} should not be opened: {refused}") from None
+        raise LoginFailed("the login page {shown} should not be opened: {why}", shown=shown, why=refused) from None
     parts = urlsplit(page)
     whole = urlunsplit(parts._replace(query="&".join(filter(None, [parts.query, urlencode(asked)])), fragment=""))
     came_to = await person.authorize(whole)

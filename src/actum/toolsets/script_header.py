@@ -99,7 +99,9 @@ def check_read_only_hosts(read_only_hosts: Sequence[str], hosts: Sequence[str]) 
     """
     for host in read_only_hosts:
         if host not in hosts:
-            raise UsageError(f"read_only_hosts: {host!r} is not one of the hosts that scripts may reach; see `hosts`")
+            raise UsageError(
+                "read_only_hosts: {host!r} is not one of the hosts that scripts may reach; see `hosts`", host=host
+            )
 
 
 def read_header(text: str) -> ScriptHeader:
@@ -111,22 +113,26 @@ def read_header(text: str) -> ScriptHeader:
     lines = text.splitlines()
     begins = [number for number, line in enumerate(lines) if line.rstrip() == BEGIN]
     if not begins:
-        raise BadTool(f"the line `{BEGIN}` is missing; a script is a tool by the lines:\n{EXAMPLE}")
+        raise BadTool(
+            "the line `{begin}` is missing; a script is a tool by the lines:\n{example}", begin=BEGIN, example=EXAMPLE
+        )
     if len(begins) > 1:
-        raise BadTool(f"line {begins[1] + 1}: a second header; a script is one tool")
+        raise BadTool("line {begins}: a second header; a script is one tool", begins=begins[1] + 1)
     body: list[str] = []
     for line in lines[begins[0] + 1 :]:
         if line.rstrip() == END:
             break
         if line.rstrip() != "#" and not line.startswith("# "):
-            raise BadTool(f"line {begins[0] + len(body) + 2}: the header ends without the line `{END}`")
+            raise BadTool(
+                "line {begins}: the header ends without the line `{end}`", begins=begins[0] + len(body) + 2, end=END
+            )
         body.append(line[2:])
     else:
-        raise BadTool(f"the line `{END}` is missing at the end of the header")
+        raise BadTool("the line `{end}` is missing at the end of the header", end=END)
     try:
         return msgspec.convert(tomllib.loads("\n".join(body)), ScriptHeader)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise BadTool(f"the header that begins in line {begins[0] + 1}: {error}") from None
+        raise BadTool("the header that begins in line {begins}: {why}", begins=begins[0] + 1, why=error) from None
 
 
 def parameters_of(header: ScriptHeader, text: str, *, is_python: bool) -> tuple[Parameter, ...]:
@@ -142,11 +148,11 @@ def parameters_of(header: ScriptHeader, text: str, *, is_python: bool) -> tuple[
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise BadTool(f"the script can't be read: {error}") from None
+        raise BadTool("the script can't be read: {why}", why=error) from None
     found = [*_argparse(tree)] or [*_typer(tree)]
     doubled = {each.name for each in found if [other.name for other in found].count(each.name) > 1}
     if doubled:
-        raise BadTool(f"two parameters are called {doubled.pop()!r}; write `parameters` into the header")
+        raise BadTool("two parameters are called {pop!r}; write `parameters` into the header", pop=doubled.pop())
     return tuple(found)
 
 
@@ -206,7 +212,7 @@ def _word(name: str, value: Json) -> str:
 
 def _declared(name: str, schema: JsonObject) -> Parameter:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", name):
-        raise BadTool(f"parameters: {name[:80]!r} is no name; use letters, digits, `_` and `-`")
+        raise BadTool("parameters: {name!r} is no name; use letters, digits, `_` and `-`", name=name[:80])
     flag = schema.get("type") == "boolean"
     return Parameter(name=name, schema=schema, required="default" not in schema, option=f"--{name}", flag=flag)
 
@@ -343,4 +349,4 @@ def _constant(node: ast.expr, at: ast.expr | ast.arg) -> object:
 
 
 def _unreadable(node: ast.expr | ast.arg | ast.stmt, why: str) -> BadTool:
-    return BadTool(f"line {node.lineno}: {why}; write `parameters` into the header")
+    return BadTool("line {line}: {why}; write `parameters` into the header", line=node.lineno, why=why)

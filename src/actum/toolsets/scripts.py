@@ -106,11 +106,15 @@ class ScriptToolset:
         self._read_only_hosts = frozenset(read_only_hosts)
         check_read_only_hosts(read_only_hosts, self._jail.hosts)
         if not self.folder.is_dir():
-            raise UsageError(f"there is no folder {folder}")
+            raise UsageError("there is no folder {folder}", folder=folder)
         for given in self._jail.write:
             real = Path(given).resolve()
             if real == self.folder or real in self.folder.parents or self.folder in real.parents:
-                raise UsageError(f"Jail(write=...): {given} holds the scripts in {folder}; name another folder")
+                raise UsageError(
+                    "Jail(write=...): {given} holds the scripts in {folder}; name another folder",
+                    given=given,
+                    folder=folder,
+                )
         self._seen: tuple[object, ...] | None = None
         self._scripts: dict[str, Script] = {}
         self._problems: tuple[ScriptProblem, ...] = ()
@@ -156,10 +160,12 @@ class ScriptToolset:
         """
         script = self._scripts.get(call.name)
         if script is None:
-            raise UnknownTool(f"There is no tool called {call.name[:64]!r}.")
+            raise UnknownTool("There is no tool called {call!r}.", call=call.name[:64])
         code = _content(script.path)
         if code is None or hashlib.sha256(code).hexdigest() != script.tool.version:
-            raise Unavailable(f"The script {script.path.name} was changed since it was listed; list the tools again.")
+            raise Unavailable(
+                "The script {path} was changed since it was listed; list the tools again.", path=script.path.name
+            )
         files, arguments = _placed(script, call.arguments, context.attachments)
         files[script.path.name] = code
         command, stdin = [*_interpreter(script.path, code), script.path.name], b""
@@ -189,7 +195,7 @@ class ScriptToolset:
             try:
                 script = _script(path, self._jail, self._read_only_hosts, approval=self._approval)
                 if script.tool.name in scripts:
-                    raise BadTool(f"another script is called {script.tool.name!r}, too")
+                    raise BadTool("another script is called {tool!r}, too", tool=script.tool.name)
             except BadTool as error:
                 problems.append(ScriptProblem(path.name, str(error)))
                 continue
@@ -225,27 +231,27 @@ def _content(path: Path) -> bytes | None:
 def _script(path: Path, jail: Jail, read_only_hosts: frozenset[str], *, approval: bool) -> Script:
     code = _content(path)
     if code is None:
-        raise BadTool(f"the script can't be read, or is longer than {SCRIPT_BYTES_MAX} bytes")
+        raise BadTool("the script can't be read, or is longer than {most} bytes", most=SCRIPT_BYTES_MAX)
     try:
         text = code.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadTool(f"the script is not in UTF-8: {error.reason} at byte {error.start}") from None
+        raise BadTool("the script is not in UTF-8: {why} at byte {at}", why=error.reason, at=error.start) from None
     is_python = path.suffix == ".py"
     header = read_header(text)
     parameters = parameters_of(header, text, is_python=is_python)
     way = header.arguments or ("words" if header.parameters is None else "stdin")
     header = structs.replace(header, arguments=way)
     if strangers := set(header.files) - {each.name for each in parameters}:
-        raise BadTool(f"files: {strangers.pop()!r} is none of its parameters")
+        raise BadTool("files: {pop!r} is none of its parameters", pop=strangers.pop())
     if header.effects is not None and "write" not in header.effects and "execute" not in header.effects:
         jail = structs.replace(jail, write=())
     if header.timeout_s is not None:
         if not header.timeout_s > 0:
-            raise BadTool(f"timeout_s = {header.timeout_s}: give a number above 0")
+            raise BadTool("timeout_s = {timeout_s}: give a number above 0", timeout_s=header.timeout_s)
         least = min(header.timeout_s, jail.limits.seconds)
         jail = structs.replace(jail, limits=structs.replace(jail.limits, seconds=least))
     if closed := set(header.hosts) - set(jail.hosts):
-        raise BadTool(f"hosts: {closed.pop()!r} is not one of the hosts that [sandbox] allows")
+        raise BadTool("hosts: {pop!r} is not one of the hosts that [sandbox] allows", pop=closed.pop())
     jail = structs.replace(jail, hosts=header.hosts)
     effects = frozenset[Effects](("execute",) if header.effects is None else header.effects)
     if set(header.hosts) - read_only_hosts:  # whatever the script says: what it read can be told to the host

@@ -58,7 +58,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     def __post_init__(self) -> None:
         if self.timeout_s is not None and not self.timeout_s > 0:
-            raise UsageError(f"timeout = {self.timeout_s!r}: give a number of seconds above 0")
+            raise UsageError("timeout = {timeout_s!r}: give a number of seconds above 0", timeout_s=self.timeout_s)
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -307,8 +307,9 @@ class Wrapper(_Life):
         stands = any(isinstance(each, StandsForOthers) for each in innermost(toolset))
         if stands and type(self).list_tools is not Wrapper.list_tools:
             raise UsageError(
-                f"{type(self).__name__} lists tools in its own way, and would miss those that a tool inside stands "
-                "for: override shown() in the place of list_tools()"
+                "{kind} lists tools in its own way, and would miss those that a tool inside stands "
+                "for: override shown() in the place of list_tools()",
+                kind=type(self).__name__,
             )
         self._toolset = toolset
         if isinstance(toolset, StandsForOthers):
@@ -348,7 +349,12 @@ class Wrapper(_Life):
             if shown is None:
                 continue
             if shown.name in own:
-                raise BadTool(f"{own[shown.name]!r} and {tool.name!r} are both called {shown.name!r} by a wrapper")
+                raise BadTool(
+                    "{own!r} and {tool!r} are both called {shown!r} by a wrapper",
+                    own=own[shown.name],
+                    tool=tool.name,
+                    shown=shown.name,
+                )
             own[shown.name] = tool.name
             found.append(shown)
         self._own = own
@@ -382,7 +388,7 @@ class Wrapper(_Life):
             return None
         shown = self.shown(found[0])
         if shown is None:
-            raise UnknownTool(f"There is no tool {found[0].name!r}: it was left out.")
+            raise UnknownTool("There is no tool {found!r}: it was left out.", found=found[0].name)
         return shown, msgspec.structs.replace(found[1], name=shown.name)
 
     def stands_for(self, name: str) -> Sequence[Tool]:
@@ -419,7 +425,7 @@ class Wrapper(_Life):
             await self.list_tools()  # a process that goes on with a run may not have listed the tools yet
         own = self._own.get(call.name)
         if own is None:
-            raise UnknownTool(f"{call.name} is not there any more.")
+            raise UnknownTool("{call} is not there any more.", call=call.name)
         return call if own == call.name else msgspec.structs.replace(call, name=own)
 
 
@@ -463,8 +469,9 @@ class _Combined(_Life):
             for tool in tools:
                 if tool.name in homes:
                     raise BadTool(
-                        f"combined(...): two tools are called {tool.name!r}: wrap one of the toolsets in "
-                        'prefixed("x_", toolset), or use renamed(...) or filtered(...)'
+                        "combined(...): two tools are called {tool!r}: wrap one of the toolsets in "
+                        'prefixed("x_", toolset), or use renamed(...) or filtered(...)',
+                        tool=tool.name,
                     )
                 homes[tool.name] = toolset
         self._homes = homes
@@ -501,5 +508,5 @@ class _Combined(_Life):
         if name not in self._homes:
             await self.list_tools()
         if name not in self._homes:
-            raise UnknownTool(f"{name} is not there any more.")
+            raise UnknownTool("{name} is not there any more.", name=name)
         return self._homes[name]

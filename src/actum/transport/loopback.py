@@ -48,7 +48,9 @@ class Loopback:
         try:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=HEAD_BYTES_MAX)
         except OSError as error:
-            raise UsageError(f"port {self._port} of this machine can not be listened on: {error.strerror}") from None
+            raise UsageError(
+                "port {port} of this machine can not be listened on: {why}", port=self._port, why=error.strerror
+            ) from None
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 

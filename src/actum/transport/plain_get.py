@@ -26,7 +26,7 @@ async def plain_get(url: str) -> bytes | None:
     """
     address = urlsplit(url)
     if address.scheme != "http" or address.hostname not in LOOPBACK:
-        raise UsageError(f"{url[:80]} is no http:// address on this machine")
+        raise UsageError("{url} is no http:// address on this machine", url=url[:80])
     try:
         reader, writer = await asyncio.open_connection(address.hostname, address.port or 80, limit=BODY_BYTES_MAX)
     except OSError:

@@ -46,7 +46,7 @@ class TooManyEvents(UsageError):
     """
 
     def __init__(self, name: str, most: int, wait_s: float) -> None:
-        super().__init__(f"the trigger {name!r} begins {most} runs a minute at most")
+        super().__init__("the trigger {name!r} begins {most} runs a minute at most", name=name, most=most)
         self.wait_s = wait_s
 
 
@@ -161,7 +161,7 @@ class TriggerDesk:
             UnknownName: there is no such trigger.
         """
         if name not in self.triggers:
-            raise UnknownName(f"there is no trigger {name!r}")
+            raise UnknownName("there is no trigger {name!r}", name=name)
         return self.triggers[name]
 
     async def take(self, event: TriggerEvent) -> TakenEvent:
@@ -298,15 +298,17 @@ def check_trigger(name: str, table: TriggerTable) -> None:
     where = f"[triggers.{name}]"
     targets = [each for each in ("workflow", "agent", "wake") if getattr(table, each)]
     if len(targets) != 1:
-        raise UsageError(f"{where}: say one of workflow, agent and wake")
+        raise UsageError("{where}: say one of workflow, agent and wake", where=where)
     if table.agent and not table.say:
-        raise UsageError(f'{where}: an agent has to be told something: say = "It happened: ${{event.data}}"')
+        raise UsageError(
+            '{where}: an agent has to be told something: say = "It happened: ${{event.data}}"', where=where
+        )
     _check_source(where, table)
     if table.schedule:
         try:
             Schedule(table.schedule, table.zone)
         except UsageError as error:
-            raise UsageError(f"{where}: {error}") from None
+            raise UsageError("{where}: {why}", where=where, why=error) from None
     _check_numbers(where, table)
 
 
@@ -315,14 +317,16 @@ def _check_source(where: str, table: TriggerTable) -> None:
     UsageError: what is listened for can not be.
     """
     if sum(map(bool, (table.schedule, table.file, table.resource))) > 1:
-        raise UsageError(f"{where}: say one of schedule, file and resource")
+        raise UsageError("{where}: say one of schedule, file and resource", where=where)
     if bool(table.resource) != bool(table.server):
-        raise UsageError(f'{where}: a resource needs its MCP server: server = "NAME", resource = "ADDRESS"')
+        raise UsageError('{where}: a resource needs its MCP server: server = "NAME", resource = "ADDRESS"', where=where)
     if table.a2a and (not table.is_webhook or not table.secrets):
-        raise UsageError(f'{where}: news of {table.a2a!r} come over HTTP, with a token: secret = "NAME"')
+        raise UsageError(
+            '{where}: news of {a2a!r} come over HTTP, with a token: secret = "NAME"', where=where, a2a=table.a2a
+        )
     place, _, path = table.id.partition(":")
     if table.id and (place not in ("header", "body") or not path):
-        raise UsageError(f'{where}: id = "header:NAME" or "body:PATH", such as "body:data.id"')
+        raise UsageError('{where}: id = "header:NAME" or "body:PATH", such as "body:data.id"', where=where)
 
 
 def _check_numbers(where: str, table: TriggerTable) -> None:
@@ -332,8 +336,9 @@ def _check_numbers(where: str, table: TriggerTable) -> None:
     counts, seconds = (table.per_minute, table.queued_max), (table.max_age_s, table.answer_s)
     if min(counts) < 1 or min(seconds) <= 0 or table.every_s < 1 or table.max_retries < 0:
         raise UsageError(
-            f"{where}: per_minute, queued_max, max_age_s and answer_s are greater than 0, every_s is at least 1, "
-            "max_retries is not below 0"
+            "{where}: per_minute, queued_max, max_age_s and answer_s are greater than 0, every_s is "
+            "at least 1, max_retries is not below 0",
+            where=where,
         )
 
 
@@ -376,4 +381,4 @@ def _value(said: Json, event: TriggerEvent) -> Json:
     try:
         return compile_value(said).value(_EventValues(event))
     except NoValue as none:
-        raise UsageError(f"the event does not have what the trigger needs: {none}") from None
+        raise UsageError("the event does not have what the trigger needs: {why}", why=none) from None

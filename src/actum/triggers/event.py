@@ -81,13 +81,13 @@ def event_id(table: TriggerTable, headers: Mapping[str, str], data: Json) -> str
         for step in path.split("."):
             found = _inside(found, step)
     if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
-        raise UsageError(f"the event has no id: a text or a whole number was expected at {place}")
+        raise UsageError("the event has no id: a text or a whole number was expected at {place}", place=place)
     return _checked(str(found))
 
 
 def _checked(id: str) -> str:
     if len(id) > ID_CHARS_MAX:
-        raise UsageError(f"the id of the event is longer than {ID_CHARS_MAX} characters")
+        raise UsageError("the id of the event is longer than {most} characters", most=ID_CHARS_MAX)
     return id
 
 
@@ -95,7 +95,7 @@ def _news(data: Json) -> NewsOfTask:
     try:
         return news_of_task(data)
     except UnreadableAnswer as unreadable:
-        raise UsageError(f"these are no news of a task: {unreadable}") from None
+        raise UsageError("these are no news of a task: {why}", why=unreadable) from None
 
 
 def _inside(value: Json, step: str) -> Json:

@@ -32,19 +32,22 @@ class Schedule:
     def __init__(self, expression: str, zone: str = "UTC") -> None:
         if len(expression.split()) != 5:
             raise UsageError(
-                f"the schedule {expression!r} needs five fields: minute, hour, day of the month, month, day of the week"
+                "the schedule {expression!r} needs five fields: minute, hour, day of the month, month, day of the week",
+                expression=expression,
             )
         try:
             self._zone = ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise UsageError(f"there is no time zone {zone!r}: write a name such as Europe/Berlin") from None
+            raise UsageError("there is no time zone {zone!r}: write a name such as Europe/Berlin", zone=zone) from None
         self._expression = expression
         try:
             self.after(0.0)
         except CronSimError as error:
-            raise UsageError(f"the schedule {expression!r} can not be read: {error}") from None
+            raise UsageError(
+                "the schedule {expression!r} can not be read: {why}", expression=expression, why=error
+            ) from None
         except StopIteration:
-            raise UsageError(f"the schedule {expression!r} never comes") from None
+            raise UsageError("the schedule {expression!r} never comes", expression=expression) from None
 
     def after(self, moment: float) -> float:
         """The first point in time after a moment; both in seconds since 1970."""

@@ -109,7 +109,7 @@ class WaitingNodes:
 
 def nothing_waits(token: str) -> UnknownName:
     """The error of an event for which nothing waits."""
-    return UnknownName(f"nothing waits for {token[:200]!r}")
+    return UnknownName("nothing waits for {token!r}", token=token[:200])
 
 
 def _read(planned: str) -> list[tuple[str, str]]:

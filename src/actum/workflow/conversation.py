@@ -57,7 +57,11 @@ class ConversationState(Struct, frozen=True, kw_only=True):
             UsageError: too many runs of the conversation are open.
         """
         if len(self.open_runs) >= OPEN_RUNS_MAX:
-            raise UsageError(f"conversation {conversation!r} has {OPEN_RUNS_MAX} runs that have not ended: end some")
+            raise UsageError(
+                "conversation {conversation!r} has {most} runs that have not ended: end some",
+                conversation=conversation,
+                most=OPEN_RUNS_MAX,
+            )
 
     def within(self, started: Started, journal: Journal) -> Started:
         """The first record of a run that begins while the conversation stands so."""

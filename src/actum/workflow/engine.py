@@ -231,7 +231,12 @@ class WorkflowEngine:
         return {} if bound is None else bound.tool.parameters
 
     def _diverged(self, number: int, why: str) -> ReplayDiverged:
-        return ReplayDiverged(f"run {self._run.run_id} can not go on: at entry {number} {why}. Nothing was done.")
+        return ReplayDiverged(
+            "run {run} can not go on: at entry {number} {why}. Nothing was done.",
+            run=self._run.run_id,
+            number=number,
+            why=why,
+        )
 
     def _feed(self, number: int, record: NodeLeft, due: Due) -> None:
         """Tell the flow what came of a node, by the record."""

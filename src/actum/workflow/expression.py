@@ -242,7 +242,9 @@ class Computed:
 
     def __init__(self, source: str) -> None:
         if len(source) > SOURCE_MAX:
-            raise UsageError(f"an expression has at most {SOURCE_MAX} characters, this one has {len(source)}")
+            raise UsageError(
+                "an expression has at most {most} characters, this one has {count}", most=SOURCE_MAX, count=len(source)
+            )
         self.source = source
         self._program = CelProgram(source)
         check_names("function", self._program.functions, sorted(BUILT_IN | FUNCTIONS.keys()))
@@ -350,12 +352,12 @@ def _compile_text(text: str, *, secrets: bool) -> Expression:
         at = found.end()
         if _SECRET.fullmatch(found[1]):
             if not secrets:
-                raise UsageError(f"{found[0]}: a secret can only stand in what an http node sends")
+                raise UsageError("{found}: a secret can only stand in what an http node sends", found=found[0])
             parts.append(Literal(found[0]))
         else:
             parts.append(read_reference(found[1]))
     if "${" in text[at:]:
-        raise UsageError(f"{text[at:][:40]!r}: '${{' has no '}}'")
+        raise UsageError("{text!r}: '${{' has no '}}'", text=text[at:][:40])
     if at < len(text):
         parts.append(Literal(text[at:]))
     if len(parts) == 1:
@@ -373,7 +375,9 @@ def read_reference(text: str) -> Reference | Piped:
     """
     found = _PATH.fullmatch(text)
     if found is None:
-        raise UsageError(f"${{{text}}} is no reference: write ${{node.output.name}}, or {{cel: ...}} to compute")
+        raise UsageError(
+            "${{{text}}} is no reference: write ${{node.output.name}}, or {{cel: ...}} to compute", text=text
+        )
     steps = tuple(int(index) if index else name or quoted for name, index, quoted in _STEP.findall(found[2]))
     reference = Reference(Named(found[1], steps, optional=bool(found[3])))
     if not found[4]:

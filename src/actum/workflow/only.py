@@ -108,11 +108,15 @@ def _found(definition: Definition, name: str) -> tuple[GraphNode, JsonObject]:
 def _check(name: str, node: GraphNode, spoken: list[Named], pins: JsonObject, definition: Definition) -> None:
     """Raises what `only_node` raises of the node and the pins."""
     if node.type.name in ("break", "continue", "note"):
-        raise UsageError(f"{name}: a node of the type {node.type.name} does nothing alone")
+        raise UsageError("{name}: a node of the type {type} does nothing alone", name=name, type=node.type.name)
     if node.name in (PINNED, _VARIABLES):
-        raise UsageError(f"a node called {node.name} can not be carried out alone: give the node another name")
+        raise UsageError(
+            "a node called {node} can not be carried out alone: give the node another name", node=node.name
+        )
     if any(each.root == "error" for each in spoken):
-        raise UsageError(f"{name} reads `error`, which is only there behind a node that failed: run the whole workflow")
+        raise UsageError(
+            "{name} reads `error`, which is only there behind a node that failed: run the whole workflow", name=name
+        )
     known = {*_names(definition.graph), "item", "vars"}
     for root, given in pins.items():
         if root not in known:
@@ -121,11 +125,18 @@ def _check(name: str, node: GraphNode, spoken: list[Named], pins: JsonObject, de
                 f"{definition.name} has no node {root!r} to pin{f': did you mean {near[0]}?' if near else ''}"
             )
         if root != "item" and not isinstance(given, dict):
-            raise UsageError(f'{root}: a pin is an object with what the node gives, such as {{"output": ...}}')
+            raise UsageError(
+                '{root}: a pin is an object with what the node gives, such as {{"output": ...}}', root=root
+            )
     for each in spoken:
         is_pinned = each.root not in ROOTS or each.root == "item"
         if is_pinned and (each.root not in pins or (not each.optional and _is_missing(each, pins[each.root]))):
-            raise UsageError(f"{name} reads {each.path}: pin it, with --pin and a file that holds {_example(each)}")
+            raise UsageError(
+                "{name} reads {path}: pin it, with --pin and a file that holds {example}",
+                name=name,
+                path=each.path,
+                example=_example(each),
+            )
 
 
 def _is_missing(named: Named, given: Json) -> bool:

@@ -229,7 +229,7 @@ class PublishedWorkflows:
         entries = (await self._journal.read(run_id, tenant=whose))[:1]
         started = entries[0].record if entries else None
         if not isinstance(started, Started) or not started.workflow:
-            raise UsageError(f"run {run_id!r} is none of a workflow")
+            raise UsageError("run {run!r} is none of a workflow", run=run_id)
         definition = await self._parsed(started.workflow, await self._journal.kept(started.workflow))
         return await self._opening(started.uses).made(definition, started.version)
 
@@ -409,7 +409,7 @@ class _Opening:
             self._bytes += len(publication.text.encode())
             if len(self._opened) >= OPENED_MAX or self._bytes > OPENED_BYTES_MAX:
                 most = f"{OPENED_MAX} publications of other workflows, or {OPENED_BYTES_MAX} bytes"
-                raise UsageError(f"{line[0]} uses more than {most}")
+                raise UsageError("{line} uses more than {most}", line=line[0], most=most)
             self._opened[name, number] = await self.made(await self._definition_in(publication), number, line)
         return self._opened[name, number]
 
@@ -425,7 +425,7 @@ def _plain_name(written: str) -> str:
 
 
 def _uses_itself(line: Sequence[str]) -> UsageError:
-    return UsageError(f"a workflow can not use itself: {' > '.join(line)}")
+    return UsageError("a workflow can not use itself: {line}", line=" > ".join(line))
 
 
 def _other_name(written: str, name: str) -> TextProblem:

@@ -120,7 +120,7 @@ class WorkflowTools:
         try:
             request = with_secrets(given, lambda name: _secret(context, name))
         except NoPlace as problem:
-            raise ToolError(f"A secret can not be sent at its place: {problem}.") from None
+            raise ToolError("A secret can not be sent at its place: {why}.", why=problem) from None
         method, url, query, headers = str(given["method"]), request["url"], request["query"], request["headers"]
         if not isinstance(url, str) or not isinstance(query, dict | str) or not isinstance(headers, dict):
             raise ToolError("An http node sends to a url, with objects as query and headers.")
@@ -161,14 +161,14 @@ def _result(output: CommandOutput) -> Json:
     try:
         return parse(written)[0]
     except JsonProblem as problem:
-        raise ToolError(f"What main() returned is no JSON: {problem}") from None
+        raise ToolError("What main() returned is no JSON: {why}", why=problem) from None
 
 
 def _secret(context: Context, name: str) -> str:
     try:
         return context.secret(name)
     except UnknownName:
-        raise ToolError(f"There is no secret {name!r} for this user.") from None
+        raise ToolError("There is no secret {name!r} for this user.", name=name) from None
 
 
 def placeholders(value: Json) -> int:
@@ -195,11 +195,11 @@ def _with_query(url: str, query: JsonObject | str) -> str:
 def _failure(failure: HttpFailure) -> Exception:
     """What it means that no whole answer came."""
     if isinstance(failure, AddressRefused):
-        return PermissionDenied(f"This address can not be called: {failure}.")
+        return PermissionDenied("This address can not be called: {why}.", why=failure)
     if not failure.sent:
         if failure.lasting:
-            return ToolError(f"The request can not be sent: {failure}.")
-        return Unavailable(f"The server can not be reached: {failure}.")
+            return ToolError("The request can not be sent: {why}.", why=failure)
+        return Unavailable("The server can not be reached: {why}.", why=failure)
     words = f"The server gave no usable answer: {failure}; it may have happened all the same."
     return ResourceLimit(words) if failure.lasting else CallTimeout(words)
 

@@ -139,7 +139,9 @@ class Workflow:
         missing = sorted(name for name in workflow_names(definition) if "@" in name and name not in self.uses)
         if missing:
             raise UsageError(
-                f"{definition.name} uses {missing[0]}, a published version: open the workflow with PublishedWorkflows"
+                "{definition} uses {missing}, a published version: open the workflow with PublishedWorkflows",
+                definition=definition.name,
+                missing=missing[0],
             )
         kinds = {node.type.name for node in nodes}
         own: list[Toolish] = []
@@ -282,7 +284,7 @@ class Workflow:
             is_new = given.run_id is None and above is None
             async with journal.claim(run_id), conversation_held(started, journal):
                 if not is_new and await journal.read(run_id):
-                    raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+                    raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
                 result = await self._begin(run_id, await with_variables(started, journal), setting)
         result = await self._waited_along(result, setting, wait_s, told)
         if above is not None:
@@ -318,7 +320,7 @@ class Workflow:
         started = await self._started(inputs, options, given_by)
         async with self.journal.claim(run_id):
             if options.run_id is not None and await self.journal.read(run_id):
-                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+                raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
             self._keep_definition(self.journal)
             await with_variables(started, self.journal)  # or nothing is queued: too many runs are open
             await self.runner.start(run_id, started, self.runner.setting(agent=self))
@@ -476,7 +478,7 @@ class Workflow:
         catalog = await self.runner.catalog()
         async with self.journal.claim(new):
             if await self.journal.read(new):
-                raise UsageError(f"there is a run {new!r} already")
+                raise UsageError("there is a run {new!r} already", new=new)
             self.journal.keep(catalog.digest, catalog.definitions)
             self._keep_definition(self.journal)
             started = structs.replace(
@@ -621,12 +623,14 @@ class Workflow:
     async def _go_on(self, run_id: str, answers: Answers, setting: Setting) -> RunResult[JsonObject]:
         def check(state: RunState) -> None:
             if not state.beginning().workflow:
-                raise UsageError(f"run {run_id!r} is none of a workflow: go on with it by its agent")
+                raise UsageError("run {run!r} is none of a workflow: go on with it by its agent", run=run_id)
             if state.beginning().uses != self.uses:
                 began = ", ".join(f"{name} {number}" for name, number in sorted(state.beginning().uses.items()))
                 raise UsageError(
-                    f"run {run_id!r} began with other versions of the workflows that it uses ({began or 'none'}): open "
-                    "the workflow with PublishedWorkflows.of_run"
+                    "run {run!r} began with other versions of the workflows that it uses ({began}): "
+                    "open the workflow with PublishedWorkflows.of_run",
+                    run=run_id,
+                    began=began or "none",
                 )
 
         # The conversation first: the attempt of a task that finds it held is not begun.

@@ -125,9 +125,9 @@ class WorkflowTool:
                 call.arguments, run_id, context, given_by=self._given_by, answers=self._answers
             )
         except Busy as busy:
-            raise Unavailable(f"{busy}. Nothing was done.") from None
+            raise Unavailable("{why}. Nothing was done.", why=busy) from None
         except WorkflowFailed as failure:
-            raise ToolError(f"{call.name} failed: {failure.told}", reference=run_id) from None
+            raise ToolError("{call} failed: {why}", reference=run_id, call=call.name, why=failure.told) from None
         if result.status == "paused":
             raise InputRequired(result.pending[0], run_id)
         if result.status != "done":

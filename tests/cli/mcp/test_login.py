@@ -34,7 +34,7 @@ class Typed(Terminal):
         self.prompts: list[str] = []
         self._lines = list(lines)
 
-    def ask(self, prompt: str) -> str | None:
+    def ask(self, prompt: str, /, **values: object) -> str | None:
         self.prompts.append(prompt)
         return self._lines.pop(0) if self._lines else None
 
@@ -82,7 +82,7 @@ async def test_without_a_yes_nothing_is_opened(world: World, said: str) -> None:
     browser, opened = Browser(), asyncio.Event()
 
     class Hesitant(Typed):
-        def ask(self, prompt: str) -> str | None:
+        def ask(self, prompt: str, /, **values: object) -> str | None:
             opened.set()
             return super().ask(prompt)
 
@@ -101,7 +101,7 @@ async def test_the_address_can_be_pasted_from_a_browser_elsewhere(
     """The issuer runs in a loop of its own here: the question at the terminal holds this one up."""
 
     class Elsewhere(Typed):
-        def ask(self, prompt: str) -> str | None:
+        def ask(self, prompt: str, /, **values: object) -> str | None:
             url = next(line for line in capsys.readouterr().err.splitlines() if line.startswith("http"))
             with ThreadPoolExecutor() as threads:
                 return threads.submit(asyncio.run, followed(url)).result()

@@ -190,7 +190,7 @@ async def find_waiting(journal: Journal, ask_id: str, *, tenant: str | None = No
     for asked in await journal.asked(ask_id=ask_id, tenant=tenant, limit=None) if ask_id else ():
         for item in _waiting_under(asked, await journal.read(asked.run_id), tenant):
             return item
-    raise UnknownName(f"nothing waits under {ask_id!r}")
+    raise UnknownName("nothing waits under {wanted!r}", wanted=ask_id)
 
 
 def _waiting_under(asked: OpenQuestion, entries: Sequence[Entry], tenant: str | None) -> list[InboxItem]:
@@ -325,7 +325,7 @@ def _check_time(asked: Pending, now: float) -> None:
     """
     if 0 < asked.expires < now:
         ended = datetime.fromtimestamp(asked.expires, UTC).isoformat(" ", "seconds")
-        raise TooLate(f"{asked.id} could be answered until {ended}: it is too late now")
+        raise TooLate("{ask} could be answered until {moment}: it is too late now", ask=asked.id, moment=ended)
 
 
 async def _found(journal: Journal, ask_id: str, tenant: str | None) -> InboxItem:
@@ -357,7 +357,9 @@ def _check(arguments: JsonObject, asked: InputRequested, tools: Sequence[Tool]) 
     schema = compile_schema(tool.parameters, where=f"tool {name!r}", foreign=not tool.paths_are_local)
     problems = schema.check(arguments).problems
     if problems:
-        raise UsageError(f"{name} can not be called so: {tell_problem(problems[0])}")
+        raise UsageError(
+            "{name} can not be called so: {tell_problem}", name=name, tell_problem=tell_problem(problems[0])
+        )
 
 
 def records_of(recording: RunState, answers: Mapping[str, Answer | str], *, is_shared: bool = True) -> list[InputGiven]:
@@ -376,7 +378,11 @@ def records_of(recording: RunState, answers: Mapping[str, Answer | str], *, is_s
     records = []
     for ask_id, given in answers.items():
         if ask_id not in waiting:
-            raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
+            raise UnknownName(
+                "nothing waits under {ask_id!r}; waiting: {waiting}",
+                ask_id=ask_id,
+                waiting=", ".join(waiting) or "nothing",
+            )
         answer = _as_answer(waiting[ask_id], given)
         record = answered(ask_id, answer, recording.elapsed, is_shared=is_shared)
         by = record.voter(recording.tenant)
@@ -384,7 +390,12 @@ def records_of(recording: RunState, answers: Mapping[str, Answer | str], *, is_s
         check_person(waiting[ask_id].pending, answer, by)
         if answer.verdict == "approve" and by.name in recording.agreed(ask_id, answer.arguments):
             needs = waiting[ask_id].pending.needs
-            raise UsageError(f"{by.name} has agreed to {ask_id} already: {needs} persons are needed")
+            raise UsageError(
+                "{name} has agreed to {item} already: {count} persons are needed",
+                name=by.name,
+                item=ask_id,
+                count=needs,
+            )
         records.append(record)
     return records
 
@@ -427,10 +438,15 @@ def check_person(asked: Pending, answer: Answer, by: Voter) -> None:
         UsageError: others have to answer.
     """
     if not by.is_among(asked.approvers):
-        raise UsageError(f"{by.name} may not answer {asked.id}: {', '.join(asked.approvers)} may")
+        raise UsageError(
+            "{name} may not answer {item}: {others} may", name=by.name, item=asked.id, others=", ".join(asked.approvers)
+        )
     if answer.verdict == "approve" and not asked.may_approve(by):
         raise UsageError(
-            f"{by.name} may not approve {asked.id}: the run is on behalf of {by.name}, and another person has to"
+            "{name} may not approve {item}: the run is on behalf of {same}, and another person has to",
+            name=by.name,
+            item=asked.id,
+            same=by.name,
         )
 
 
@@ -446,7 +462,12 @@ def fit(asked: Pending, answer: Answer) -> None:
     """
     kind = asked.kind
     if answer.verdict not in VERDICTS[kind]:
-        raise UsageError(f"what waits is {kind}: expected {' or '.join(VERDICTS[kind])}, not {answer.verdict!r}")
+        raise UsageError(
+            "what waits is {kind}: expected {verdicts}, not {verdict!r}",
+            kind=kind,
+            verdicts=" or ".join(VERDICTS[kind]),
+            verdict=answer.verdict,
+        )
     if answer.for_run and (answer.verdict != "approve" or kind != "approval"):
         raise UsageError("only an approval can hold for the whole run")
     check_free(asked, answer)
@@ -467,7 +488,9 @@ def _fit_form(asked: Pending, answer: Answer) -> None:
     form = compile_schema(asked.schema, where=f"what {asked.id} asks for", foreign=True)
     problems = form.check(answer.arguments or {}, coerce=False).problems
     if problems:
-        raise UsageError(f"this does not answer {asked.id}: {tell_problem(problems[0])}")
+        raise UsageError(
+            "this does not answer {asked}: {tell_problem}", asked=asked.id, tell_problem=tell_problem(problems[0])
+        )
 
 
 YES = ("yes", "approve")
@@ -487,7 +510,12 @@ def _as_answer(asked: InputRequested, given: Answer | str) -> Answer:
         return Answer("answer", by=by, arguments=_read_form(asked, text))
     verdict = next((verdict for verdict in verdicts if verdict == text.replace(" ", "_")), None)
     if verdict is None:
-        raise UsageError(f"{asked.id} waits for {' or '.join(map(repr, verdicts))}, not {text[:40]!r}")
+        raise UsageError(
+            "{asked} waits for {verdicts}, not {text!r}",
+            asked=asked.id,
+            verdicts=" or ".join(map(repr, verdicts)),
+            text=text[:40],
+        )
     return Answer(verdict, by=by)
 
 
@@ -514,5 +542,7 @@ def _read_form(asked: InputRequested, text: str) -> JsonObject:
         return parse_object(text)[0]
     except JsonProblem as problem:
         if not properties:
-            raise UsageError(f"{asked.id} waits for 'yes', 'deny' or 'cancel'") from None
-        raise UsageError(f"{asked.id} waits for a JSON object, 'deny' or 'cancel': {problem}") from None
+            raise UsageError("{item} waits for 'yes', 'deny' or 'cancel'", item=asked.id) from None
+        raise UsageError(
+            "{asked} waits for a JSON object, 'deny' or 'cancel': {why}", asked=asked.id, why=problem
+        ) from None

@@ -102,23 +102,30 @@ class LiveToolRequests(Struct, kw_only=True):
         most = scope.limits.requests_per_call
         if most is not None and state.requests_of(self.place) >= most:
             raise BudgetExceeded(
-                f"One call of a tool may make {most} requests (the setting Limits.requests_per_call).",
+                "One call of a tool may make {most} requests (the setting Limits.requests_per_call).",
                 limit="requests_per_call",
+                most=most,
             )
         if pending.kind != "sampling":
             most = scope.limits.calls
             if most is not None and state.asked_midway >= most:
                 raise BudgetExceeded(
-                    f"The tools of this run may ask {most} questions (the setting Limits.calls).", limit="calls"
+                    "The tools of this run may ask {most} questions (the setting Limits.calls).",
+                    limit="calls",
+                    most=most,
                 )
             return
         most = scope.limits.steps
         if most is not None and len(state.replies) + len(state.sampled) >= most:
-            raise BudgetExceeded(f"This run may ask a model {most} times (the setting Limits.steps).", limit="steps")
+            raise BudgetExceeded(
+                "This run may ask a model {most} times (the setting Limits.steps).", limit="steps", most=most
+            )
         exhausted = scope.budget.exhausted()
         if exhausted:
             raise BudgetExceeded(
-                f"This run may use no more {exhausted} (the setting Limits.{exhausted}).", limit=exhausted
+                "This run may use no more {exhausted} (the setting Limits.{exhausted}).",
+                limit=exhausted,
+                exhausted=exhausted,
             )
 
     def beside(self, keys: tuple[str, ...]) -> None:
@@ -231,4 +238,6 @@ def _converted(value: Json, kind: type[T]) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as wrong:
-        raise InvalidResult(f"What was answered is not what the tool asked for: {wrong}", effect="none") from None
+        raise InvalidResult(
+            "What was answered is not what the tool asked for: {why}", effect="none", why=wrong
+        ) from None

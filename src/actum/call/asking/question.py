@@ -65,7 +65,7 @@ class Approvals:
         seen = answer is not None and answer.expired
         if asked is not None and (seen or 0 < asked.pending.expires < self._scope.now()):
             late = "came too late" if answer is None or seen else "has run out"
-            raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
+            raise ApprovalExpired("The approval of this call {late}. The call was not made.", late=late)
         if asked is not None and asked.version != plan.bound.tool.digest:
             return self._ask(plan, place, "The tool has changed since this was asked. ")
         if asked is not None and answer is None:

@@ -37,18 +37,21 @@ class CallCount:
         limit = self._limits.calls
         if limit is not None and self.calls >= limit:
             return BudgetExceeded(
-                f"This run may make {limit} tool calls (the setting Limits.calls), and has made them. "
+                "This run may make {most} tool calls (the setting Limits.calls), and has made them. "
                 "This call was not made. Answer with what you know.",
                 limit="calls",
+                most=limit,
             )
         names = self._names_of(call) if self._of_tools else ()
         for pattern, made in self._of_tools.items():
             most = self._limits.tools[pattern].calls
             if most is not None and made >= most and any(fnmatchcase(name, pattern) for name in names):
                 return BudgetExceeded(
-                    f"A run may make {most} calls of {pattern} (the setting ToolLimits.calls), and this one has made "
-                    "them. Go on without.",
+                    "A run may make {most} calls of {pattern} (the setting ToolLimits.calls), and "
+                    "this one has made them. Go on without.",
                     limit="tool_calls",
+                    most=most,
+                    pattern=pattern,
                 )
         return None
 

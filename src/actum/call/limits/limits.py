@@ -36,7 +36,14 @@ def _check(limits: Struct, always: Collection[str]) -> None:
         if not number or isinstance(value, bool) or not value > 0:
             what = "a Decimal above 0, as in Decimal('0.50')" if money else "a number above 0"
             or_none = "" if name in always else ", or None for no limit"
-            raise UsageError(f"{type(limits).__name__}({name}={value!r}): give {what}{or_none}")
+            raise UsageError(
+                "{kind}({name}={value!r}): give {what}{or_none}",
+                kind=type(limits).__name__,
+                name=name,
+                value=value,
+                what=what,
+                or_none=or_none,
+            )
 
 
 def _least(first: N | None, others: Sequence[N | None]) -> N | None:
@@ -157,9 +164,13 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             _check(self, _ALWAYS)
         for pattern, limits in self.tools.items():
             if not isinstance(limits, ToolLimits):
-                raise UsageError(f"Limits(tools={{{pattern!r}: ...}}): give ToolLimits(...), not {limits!r}")
+                raise UsageError(
+                    "Limits(tools={{{pattern!r}: ...}}): give ToolLimits(...), not {limits!r}",
+                    pattern=pattern,
+                    limits=limits,
+                )
         if not isinstance(self.users, UserLimits):
-            raise UsageError(f"Limits(users=...): give UserLimits(...), not {self.users!r}")
+            raise UsageError("Limits(users=...): give UserLimits(...), not {users!r}", users=self.users)
 
     def shared(self) -> dict[str, int | Decimal]:
         """What a run and all that it starts may use together, by the name of what is counted."""

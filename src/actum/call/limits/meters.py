@@ -139,10 +139,12 @@ async def acquire(gates: Sequence[RateLimit], clock: Clock, counts: Counts | Non
                 break
             if now + wait > patience:
                 raise RateLimited(
-                    f"Only {slowest.per_minute} such calls a minute may be made. "
-                    f"Nothing was done; it can be made in {wait:.0f} s.",
+                    "Only {per_minute} such calls a minute may be made. Nothing was done; it can be "
+                    "made in {wait:.0f} s.",
                     retry_after=round(wait, 1),
                     limit=slowest.limit,
+                    per_minute=slowest.per_minute,
+                    wait=wait,
                 )
             await clock.sleep(wait)
         yield

@@ -127,8 +127,11 @@ def add(
         program = spoken[0]
         if len(spoken) == 1 and " " in program and shutil.which(program) is None:
             raise UsageError(
-                f"there is no program {program!r}. If that is a program and its arguments, write them without "
-                f"quotes: actum mcp add {shlex.quote(name)} -- {program}"
+                "there is no program {program!r}. If that is a program and its arguments, write them "
+                "without quotes: actum mcp add {name} -- {words}",
+                program=program,
+                name=shlex.quote(name),
+                words=program,
             )
         entry |= {"command": spoken[0], "args": list[Json](spoken[1:])}
         cwd = str(Path(cwd).expanduser().absolute())
@@ -154,7 +157,9 @@ def add(
     done = "Added, in the place of another server of this name." if name in _written() else "Added."
     _change({name: entry_of(server)})
     _show_line(terminal, server)
-    terminal.note(f"{done} Look at its tools and approve them with `actum mcp approve {shlex.quote(name)}`.")
+    terminal.note(
+        "{done} Look at its tools and approve them with `actum mcp approve {name}`.", done=done, name=shlex.quote(name)
+    )
     return DONE
 
 
@@ -197,7 +202,7 @@ def _check_jail(terminal: Terminal, server: McpServer, *, is_bare: bool) -> None
         raise UsageError(problem)
     Jail(read=server.jail.read, write=server.jail.write, hosts=server.jail.hosts).checked()
     for word in unreadable_files(server):
-        terminal.note(f"It can not read {word} in its jail: add --read with the folder of this file.")
+        terminal.note("It can not read {word} in its jail: add --read with the folder of this file.", word=word)
     if is_bare:
         terminal.note(
             "It runs in a jail, without a network and without your files: see --read, --write, --host and --no-jail."
@@ -209,7 +214,9 @@ def remove(name: NameArgument) -> int:
     """Take a server out, and take its approvals back."""
     known = _written()
     if name not in known:
-        raise UsageError(f"there is no MCP server {name!r}; there are: {', '.join(known) or 'none'}")
+        raise UsageError(
+            "there is no MCP server {name!r}; there are: {known}", name=name, known=", ".join(known) or "none"
+        )
     try:
         mcp_pins(os.environ).withdraw(own_server(name, known[name], os.environ).identity)
     except UsageError as error:  # a variable that it names is not set any more
@@ -241,7 +248,7 @@ def import_servers(
         terminal.note("No client that is known here has servers in its usual place. Name a file.")
     elif taken:
         _change(taken)
-        terminal.note(f"{len(taken)} taken over. Approve each with `actum mcp approve NAME`.")
+        terminal.note("{count} taken over. Approve each with `actum mcp approve NAME`.", count=len(taken))
     return DONE
 
 
@@ -250,7 +257,7 @@ def _take_over(
 ) -> None:
     """Show one server, and take it over if the person wants that."""
     if is_extension(entry):
-        terminal.note(f"{shown(name)} is left out: it is an extension, which only the editor can start")
+        terminal.note("{name} is left out: it is an extension, which only the editor can start", name=shown(name))
         return
     name = name_for(name)
     try:
@@ -260,7 +267,7 @@ def _take_over(
         return
     _show_line(terminal, server)
     if name in known or name in taken:
-        terminal.note(f"{name} is there already: it is left as it is")
+        terminal.note("{name} is there already: it is left as it is", name=name)
         return
     if not yes:
         typed = terminal.ask("take it over?  [y]es  [n]o: ") if terminal.person else None
@@ -270,7 +277,7 @@ def _take_over(
     try:
         installed = _held_or_told(terminal, server)
     except UsageError as error:
-        terminal.error(f"{name} is not taken over: {error}")
+        terminal.error("{name} is not taken over: {why}", name=name, why=error)
         return
     if installed != server:
         written = entry_of(installed)
@@ -289,12 +296,14 @@ def _held_or_told(terminal: Terminal, server: McpServer) -> McpServer:
         if problem := unfit_for_jail(server):
             raise UsageError(problem)
     elif server.command and not server.no_jail:
-        terminal.note(f"{server.name} has no jail: it reaches all that you can reach, and the network.")
+        terminal.note("{server} has no jail: it reaches all that you can reach, and the network.", server=server.name)
         if is_installed_first(server) or not unfit_for_jail(server):
             variables = [word for key in server.env for word in ("--env", f"{key}=VALUE")]
             where = ["--cwd", server.cwd] if server.cwd else []
             words = ["actum", "mcp", "add", server.name, "--read", "FOLDER", *variables, *where, "--"]
-            terminal.note(f"To hold it in a jail: {shown(shlex.join([*words, server.command, *server.args]))}")
+            terminal.note(
+                "To hold it in a jail: {command}", command=shown(shlex.join([*words, server.command, *server.args]))
+            )
     return server
 
 
@@ -429,7 +438,7 @@ async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
     toolset = open_server(server, os.environ, egress=options.egress(), unseen=True)
     began = time.perf_counter()
     told: JsonObject = {"name": server.name, "problem": ""}
-    terminal.waiting.begin(f"connecting to {server.name}")
+    terminal.waiting.begin("connecting to {name}", name=server.name)
     try:
         listing = await toolset.survey()
         facts = await toolset.facts()
@@ -495,7 +504,7 @@ def approve(
     terminal = Terminal()
     (server,) = find_servers([which], os.environ).servers or (None,)
     if server is None:
-        raise UsageError(f"MCP server {which!r} is disabled")
+        raise UsageError("MCP server {name!r} is disabled", name=which)
     if not _may_start(terminal, server, yes=yes):
         return FAILED
     return asyncio.run(_approved(terminal, server, tools, yes=yes, reads=reads, as_json=as_json, tenant=said(tenant)))
@@ -513,7 +522,7 @@ async def _approved(
 ) -> int:
     pins = mcp_pins(os.environ).of_tenant(tenant)
     toolset = open_server(server, os.environ, egress=options.egress(), tenant=tenant)
-    terminal.waiting.begin(f"connecting to {server.name}")
+    terminal.waiting.begin("connecting to {name}", name=server.name)
     try:
         listing = await toolset.survey()
         terminal.waiting.end()
@@ -527,7 +536,9 @@ async def _approved(
                 _show_definition(terminal, each.name, each.reason, each.definition, each.changes)
         if not waiting and reads is None:
             pins.approve(server.identity, by=who())
-            terminal.note(f"{server.name}: nothing waits; {len(listing.usable)} tools are approved")
+            terminal.note(
+                "{name}: nothing waits; {count} tools are approved", name=server.name, count=len(listing.usable)
+            )
             return DONE
         if waiting and not yes:
             question = f"approve {counted(len(waiting), 'tool')} as shown?  [y]es  [n]o: "
@@ -546,9 +557,13 @@ async def _approved(
         if as_json:
             terminal.json({"server": server.name, "approved": list(names), "reads": list(believed)})
         else:
-            terminal.note(f"{server.name}: approved {', '.join(names) or 'nothing new'}")
+            terminal.note("{name}: approved {names}", name=server.name, names=", ".join(names) or "nothing new")
             if believed:
-                terminal.note(f"{server.name}: believed to only read, and not asked about: {', '.join(believed)}")
+                terminal.note(
+                    "{name}: believed to only read, and not asked about: {names}",
+                    name=server.name,
+                    names=", ".join(believed),
+                )
         return DONE
     finally:
         terminal.waiting.end()
@@ -631,7 +646,7 @@ def _to_log_in(which: str) -> tuple[McpServer, TokenStore, Mapping[str, str]]:
     check_extra()
     servers = find_servers([which], os.environ).servers
     if len(servers) != 1:
-        raise UsageError(f"{which}: name one server that is not disabled")
+        raise UsageError("{name}: name one server that is not disabled", name=which)
     return servers[0], mcp_tokens(os.environ), secrets_of(os.environ)
 
 
@@ -673,7 +688,7 @@ def _change(entries: Mapping[str, Json]) -> None:
         try:
             replace(path, _indented({"mcpServers": left}).encode())  # headers and variables may hold secrets
         except OSError as error:
-            raise UsageError(f"{path} can not be written: {error.strerror}") from None
+            raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
 
 
 def _indented(value: JsonObject) -> str:
@@ -690,7 +705,7 @@ def _pairs(words: Sequence[str] | None, sign: str, flag: str) -> dict[str, Json]
     for word in words or ():
         name, parted, value = said(word).partition(sign)
         if not parted or not name:
-            raise UsageError(f"{flag} {word!r}: write NAME{sign}VALUE")
+            raise UsageError("{flag} {word!r}: write NAME{sign}VALUE", flag=flag, word=word, sign=sign)
         found[name.strip()] = value.strip()
     return found
 

@@ -79,5 +79,7 @@ def _port(server: McpServer, store: TokenStore, secrets: Mapping[str, str]) -> i
 def _oauth(server: McpServer, store: TokenStore, secrets: Mapping[str, str], person: Person | None) -> OAuth:
     found = oauth_of(server, store, secrets=secrets, person=person, egress=options.egress())
     if found is None:
-        raise UsageError(f"{server.name} is no server to log in at: it has no url, or a header of its own for that")
+        raise UsageError(
+            "{name} is no server to log in at: it has no url, or a header of its own for that", name=server.name
+        )
     return found

@@ -168,7 +168,7 @@ def serve(
                 counts = {"tool": len(await service.runner.list_tools()), "prompt": len(filled), "folder": len(folders)}
                 shown = ", ".join(_counted(count, what) for what, count in counts.items() if count or what == "tool")
             if not http:
-                Terminal().note(f"{name} serves {shown} on stdin and stdout")
+                Terminal().note("{name} serves {what} on stdin and stdout", name=name, what=shown)
                 await service.run_stdio()
             else:
                 return await _serve_http(service, http, access, opened, shown, local(settings), sse=sse)
@@ -255,7 +255,7 @@ async def _serve_http(
 def _folder(word: str) -> tuple[str, Path]:
     name, sign, path = said(word).partition("=")
     if not sign or not path:
-        raise UsageError(f"--folder {word}: write a name and a path, as in --folder notes=./notes")
+        raise UsageError("--folder {word}: write a name and a path, as in --folder notes=./notes", word=word)
     return name, Path(path)
 
 
@@ -267,7 +267,9 @@ def _prompts(place: str) -> list[Prompt]:
     """
     found = [each for each in load_objects(place) if isinstance(each, doors.Prompt)]
     if not found:
-        raise UsageError(f"{place} holds no prompts: write a function in it, with @prompt of actum.server above it")
+        raise UsageError(
+            "{place} holds no prompts: write a function in it, with @prompt of actum.server above it", place=place
+        )
     return found
 
 

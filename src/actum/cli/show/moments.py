@@ -25,7 +25,7 @@ def span(text: str) -> float:
     """
     found = _SPAN.fullmatch(text.strip().lower())
     if found is None:
-        raise UsageError(f"{text!r} is no length of time: write 30m, 24h, 90d or 2w")
+        raise UsageError("{word!r} is no length of time: write 30m, 24h, 90d or 2w", word=text)
     return float(found[1]) * SECONDS[found[2]]
 
 
@@ -47,7 +47,7 @@ def moment(text: str, now: float) -> float:
     try:
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise UsageError(f"{text!r} is no time: write 24h, 90d, 2026-11-01 or 2026-11-01T12:30") from None
+        raise UsageError("{word!r} is no time: write 24h, 90d, 2026-11-01 or 2026-11-01T12:30", word=text) from None
 
 
 def end(text: str, now: float) -> float:
@@ -65,7 +65,7 @@ def end(text: str, now: float) -> float:
     """
     at = now + span(text) if _SPAN.fullmatch(text.strip().lower()) else moment(text, now)
     if not now < at < math.inf:
-        raise UsageError(f"{text!r} is over: write a time that is still to come, such as 30d or 2030-01-31")
+        raise UsageError("{word!r} is over: write a time that is still to come, such as 30d or 2030-01-31", word=text)
     return at
 
 

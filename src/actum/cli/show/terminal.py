@@ -14,7 +14,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
 import msgspec
@@ -25,6 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...core.given_secrets import GIVEN
+from ...core.sentence import Sentence, as_sentence
 from ...core.visible import on_one_line, visible
 from ..language import tr, tr_message, tr_waiting
 from .characters import speaks_unicode
@@ -117,13 +118,18 @@ class Terminal:
         """A text on stdout, left to the terminal to fold, so that it can be copied whole."""
         self.out.print(styled(*pieces), soft_wrap=True)
 
-    def note(self, text: str) -> None:
-        """A remark for a person, on stderr, in their language where there are words for it."""
-        self.err.print(styled((tr_message(GIVEN.without(text)), "dim")))
+    def note(self, text: str | Sentence, /, **values: object) -> None:
+        """A remark for a person, on stderr, in their language where there are words for it.
 
-    def error(self, text: str) -> None:
-        """What went wrong and what to do, on stderr, in the person's language where there are words for it."""
-        self.err.print(styled(("actum: ", "bold red"), tr_message(GIVEN.without(text))))
+        Args:
+            text: the remark, or the template of it where there are values.
+            values: what is put into the template.
+        """
+        self.err.print(styled((_said(text, values), "dim")))
+
+    def error(self, text: str | Sentence, /, **values: object) -> None:
+        """What went wrong and what to do, on stderr, in the person's language; see `note`."""
+        self.err.print(styled(("actum: ", "bold red"), _said(text, values)))
 
     def title(self, text: str) -> str:
         """A text of any length as a cell of a list: one line of it on a terminal, else whole."""
@@ -176,8 +182,9 @@ class Terminal:
             with contextlib.suppress(termios.error, ValueError):  # no terminal, or closed
                 termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
-    def ask(self, prompt: str) -> str | None:
-        """What the person types after a prompt, shown in their language; None at the end of input (Ctrl-D).
+    def ask(self, prompt: str, /, **values: object) -> str | None:
+        """What the person types after a prompt, shown in their language; None at the end of input (Ctrl-D). For the
+        values, see `note`.
 
         Raises:
             KeyboardInterrupt: Ctrl-C.
@@ -186,7 +193,7 @@ class Terminal:
         sys.stdout.flush()
         try:
             with interruptible():
-                sys.stderr.write(tr_message(prompt))
+                sys.stderr.write(_said(prompt, values))
                 sys.stderr.flush()
                 line = sys.stdin.readline()
         except KeyboardInterrupt:
@@ -211,10 +218,10 @@ class Spinner:
         self._what = ""
         self._share: float | None = None
 
-    def begin(self, what: str) -> None:
-        """Wait for something, in a running event loop."""
+    def begin(self, what: str, /, **values: object) -> None:
+        """Wait for something, in a running event loop. For the values, see `Terminal.note`."""
         self.end()
-        self._what, self._share = tr_waiting(what), None
+        self._what, self._share = tr_waiting(Sentence(what, **values)), None
         if self._console is not None and not self._console.is_dumb_terminal:
             self._timer = asyncio.get_running_loop().call_later(SPINNER_DELAY_S, self._show)
 
@@ -283,6 +290,10 @@ def who() -> str:
 def said(text: str) -> str:
     """Words from the command line as Unicode: bytes that are none are replaced."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _said(text: str | Sentence, values: Mapping[str, object]) -> str:
+    return GIVEN.without(tr_message(as_sentence(text, values) if values else text))
 
 
 def _console(stream: TextIO) -> Console:

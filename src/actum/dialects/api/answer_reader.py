@@ -111,7 +111,7 @@ class AnswerReader:
         for event in self._sse.close():
             self._read(event.data, may_be_torn=True)
         if self._began and not self._draft.understood:
-            raise ModelGarbled(f"the endpoint's answer is neither {self._answer.KIND} nor a stream of it")
+            raise ModelGarbled("the endpoint's answer is neither {kind} nor a stream of it", kind=self._answer.KIND)
         self._answer.finish()
         self._draft.join_repeats()
         return self._draft.take()

@@ -39,7 +39,7 @@ def media_of_url(url: str, default_type: str, name: str, place: str) -> MediaPar
         return MediaPart(head["type"] or default_type, base64_bytes(url[head.end() :], place), name=name)
     if url.startswith(("http://", "https://")):
         return MediaPart(default_type, url=url, name=name)
-    raise UsageError(f"{place}: a data: URL with base64 or an http(s) URL was expected")
+    raise UsageError("{place}: a data: URL with base64 or an http(s) URL was expected", place=place)
 
 
 def base64_bytes(text: str, place: str) -> bytes:
@@ -51,4 +51,4 @@ def base64_bytes(text: str, place: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise UsageError(f"{place}: it is not base64") from None
+        raise UsageError("{place}: it is not base64", place=place) from None

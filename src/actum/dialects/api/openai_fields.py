@@ -40,7 +40,7 @@ def read_body(wire: bytes) -> JsonObject:
     try:
         body = read_json(wire)
     except JsonProblem as problem:
-        raise UsageError(f"the body is no JSON: {problem}") from None
+        raise UsageError("the body is no JSON: {why}", why=problem) from None
     return as_(dict, body, "the body")
 
 
@@ -57,7 +57,12 @@ def as_(kind: type[T], value: Json, place: str) -> T:
     """
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         example: Json = kind()
-        raise UsageError(f"{place}: {kind_of(example)} was expected, {kind_of(value)} came")
+        raise UsageError(
+            "{place}: {kind} was expected, {value_kind} came",
+            place=place,
+            kind=kind_of(example),
+            value_kind=kind_of(value),
+        )
     return value
 
 
@@ -72,7 +77,7 @@ def maybe_number(body: JsonObject, name: str, within: str = "") -> float | None:
     value = body.get(name)
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
-    raise UsageError(f"{within}{name}: number was expected, {kind_of(value)} came")
+    raise UsageError("{within}{name}: number was expected, {kind} came", within=within, name=name, kind=kind_of(value))
 
 
 def tools_at(body: JsonObject, name: str) -> list[Tool]:
@@ -84,7 +89,9 @@ def tools_at(body: JsonObject, name: str) -> list[Tool]:
 def _tool(item: Json, place: str) -> Tool:
     item = as_(dict, item, place)
     if item.get("type", "function") != "function":
-        raise UsageError(f"{place}.type: only 'function' is known here, not {str(item['type'])[:40]!r}")
+        raise UsageError(
+            "{place}.type: only 'function' is known here, not {type!r}", place=place, type=str(item["type"])[:40]
+        )
     nested = item.get("function")
     return _function(item if nested is None else nested, place if nested is None else f"{place}.function")
 
@@ -107,7 +114,7 @@ def declared(item: JsonObject, schema_field: str, place: str) -> Tool:
             strict=item.get("strict") is True,
         )
     except BadTool as error:
-        raise UsageError(f"{place}: {error}") from None
+        raise UsageError("{place}: {why}", place=place, why=error) from None
 
 
 def tool_choice(body: JsonObject, tools: Sequence[Tool]) -> ToolChoice:
@@ -126,21 +133,25 @@ def tool_choice(body: JsonObject, tools: Sequence[Tool]) -> ToolChoice:
         case {"function": {"name": str(name)}} | {"name": str(name)} | str(name):
             return NamedTool(known_tool(name, names, place))
         case other:
-            raise UsageError(f"{place}: a word, or an object with a name, was expected, {kind_of(other)} came")
+            raise UsageError(
+                "{place}: a word, or an object with a name, was expected, {kind} came", place=place, kind=kind_of(other)
+            )
 
 
 def _allowed_tools(choice: JsonObject, names: set[str], place: str) -> AllowedTools:
     allowed = as_(dict, choice.get("allowed_tools", choice), f"{place}.allowed_tools")
     mode = allowed.get("mode", "auto")
     if mode not in ("auto", "required"):
-        raise UsageError(f"{place}.allowed_tools.mode: 'auto' or 'required' was expected")
+        raise UsageError("{place}.allowed_tools.mode: 'auto' or 'required' was expected", place=place)
     chosen = []
     for number, item in enumerate(as_(list, allowed.get("tools"), f"{place}.allowed_tools.tools")):
         match item:
             case {"function": {"name": str(name)}} | {"name": str(name)} | str(name):
                 chosen.append(known_tool(name, names, f"{place}.allowed_tools.tools[{number}]"))
             case _:
-                raise UsageError(f"{place}.allowed_tools.tools[{number}]: the name of a tool was expected")
+                raise UsageError(
+                    "{place}.allowed_tools.tools[{number}]: the name of a tool was expected", place=place, number=number
+                )
     return AllowedTools(tuple(chosen), "required" if mode == "required" else "auto")
 
 
@@ -149,6 +160,9 @@ def known_tool(name: str, names: Collection[str], place: str) -> str:
     if name not in names:
         among = ", ".join(sorted(names)) or "none"
         raise UsageError(
-            f"{place}: {name[:80]!r} is neither a known word nor one of the tools of this request: {among}"
+            "{place}: {name!r} is neither a known word nor one of the tools of this request: {among}",
+            place=place,
+            name=name[:80],
+            among=among,
         )
     return name

@@ -100,7 +100,7 @@ def grammar_of(
         Loose(tool.name, "none", "its name can not be said in this format") for tool in chosen if tool not in tools
     ]
     if must and not tools:
-        raise UsageError(f"no tool that must be called can be said in the dialect {dialect.name!r}")
+        raise UsageError("no tool that must be called can be said in the dialect {dialect!r}", dialect=dialect.name)
     source = None if copies is None else Copies(copies)
 
     def write(strengths: Mapping[str, Strength], written: Sequence[Tool]) -> tuple[str, dict[str, set[str]]]:
@@ -123,7 +123,7 @@ def grammar_of(
             loose += [Loose(tool.name, "object", why) for tool in tools]
     text, left_out = write(strengths, tools)
     if why := refuses(text):
-        raise UsageError(f"no grammar can be made of these tools: {why}")
+        raise UsageError("no grammar can be made of these tools: {why}", why=why)
     loose += [
         Loose(name, "lenient", f"left out: {', '.join(sorted(words))}") for name, words in left_out.items() if words
     ]
@@ -165,7 +165,7 @@ def _allowed(request: Request) -> tuple[tuple[Tool, ...], bool]:
         case "auto":
             pass
     if names - known:
-        raise UsageError(f"tool choice: the request has no tool {', '.join(sorted(names - known))}")
+        raise UsageError("tool choice: the request has no tool {names}", names=", ".join(sorted(names - known)))
     tools = tuple([tool for tool in request.tools if tool.name in names])
     return tools, must and bool(tools)
 
@@ -360,7 +360,7 @@ def constrains(dialect: TextDialect) -> bool:
 
 def _start(dialect: TextDialect) -> Callable[[_Asked], str]:
     if not constrains(dialect):
-        raise UsageError(f"no grammar is known of the dialect {dialect.name!r}")
+        raise UsageError("no grammar is known of the dialect {dialect!r}", dialect=dialect.name)
     return _STARTS[type(dialect)]
 
 

@@ -47,7 +47,9 @@ def read_messages(
     """
     dialect = find(source)
     if not isinstance(dialect, ApiDialect):
-        raise UsageError(f"{dialect.name} is a way to write calls in text and has no form for a conversation")
+        raise UsageError(
+            "{dialect} is a way to write calls in text and has no form for a conversation", dialect=dialect.name
+        )
     return list(dialect.decode_request(_body(conversation, FIELDS.get(dialect.name, "messages"))).messages)
 
 
@@ -60,7 +62,7 @@ def _body(conversation: object, field: str) -> bytes:
     try:
         return msgspec.json.encode(value, enc_hook=_dumped)
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"the conversation can not be written as JSON: {error}") from None
+        raise UsageError("the conversation can not be written as JSON: {why}", why=error) from None
 
 
 def _dumped(value: object) -> object:

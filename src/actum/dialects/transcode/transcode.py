@@ -548,8 +548,11 @@ def _api(found: ApiDialect | TextDialect, what: str) -> ApiDialect:
     if isinstance(found, ApiDialect):
         return found
     raise UsageError(
-        f"{found.name} is a way to write calls in text and has no form for {what}: only answers are said in it or read "
-        f"from it. dialect({found.name!r}).encode_request makes a request for a model that writes so"
+        "{found} is a way to write calls in text and has no form for {what}: only answers are said "
+        "in it or read from it. dialect({found!r}).encode_request makes a request for a model that "
+        "writes so",
+        found=found.name,
+        what=what,
     )
 
 

@@ -111,4 +111,4 @@ def with_secrets(headers: Mapping[str, str], secrets: Mapping[str, str]) -> dict
     try:
         return {name: filled_header(name, value, SECRET, secrets.__getitem__) for name, value in headers.items()}
     except NoPlace as problem:
-        raise UsageError(f"a secret can not be sent in a header: {problem}") from None
+        raise UsageError("a secret can not be sent in a header: {why}", why=problem) from None

@@ -137,7 +137,7 @@ def read_servers(document: JsonObject, environment: Mapping[str, str], folder: s
         if name != written:
             notes.append(f"MCP server {written!r} is called {name!r} here")
         if any(server.name == name for server in servers):
-            raise UsageError(f"two MCP servers would both be called {name!r}: rename one of them")
+            raise UsageError("two MCP servers would both be called {name!r}: rename one of them", name=name)
         servers.append(server_of(name, entry, environment, folder=folder, note=notes.append))
     return Read(tuple(servers), tuple(notes))
 
@@ -185,18 +185,18 @@ def server_of(
     """
     where = f"MCP server {name!r}"
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{where}: a name has 1 to 64 letters, digits, '_', '-' or '.'")
+        raise UsageError("{where}: a name has 1 to 64 letters, digits, '_', '-' or '.'", where=where)
     if isinstance(entry, str):
         entry = _short(entry, where)
     if not isinstance(entry, dict):
-        raise UsageError(f"{where}: expected its fields, an address, or a command line")
+        raise UsageError("{where}: expected its fields, an address, or a command line", where=where)
     fields = _renamed(entry, where, note)
     fields = cast(JsonObject, _expanded(fields, environment, folder, where))
     _normalise(fields, where, note)
     try:
         server = msgspec.convert({**fields, "name": name}, McpServer)
     except msgspec.ValidationError as wrong:
-        raise UsageError(f"{where}: {_told(wrong)}") from None
+        raise UsageError("{where}: {wrong}", where=where, wrong=_told(wrong)) from None
     return _checked(server, where)
 
 
@@ -207,7 +207,7 @@ def _short(text: str, where: str) -> JsonObject:
     try:
         command, *args = shlex.split(text)
     except ValueError:
-        raise UsageError(f"{where}: {text!r} is neither an address nor a command line") from None
+        raise UsageError("{where}: {text!r} is neither an address nor a command line", where=where, text=text) from None
     return {"command": command, "args": list[Json](args)}
 
 
@@ -248,12 +248,21 @@ def _expanded(value: Json, environment: Mapping[str, str], folder: str, where: s
         return value
     theirs = _OF_THE_EDITOR.search(value)
     if theirs is not None:
-        raise UsageError(f"{where}: {theirs.group()} is known to the editor alone; write its value, or ${{env:NAME}}")
+        raise UsageError(
+            "{where}: {theirs} is known to the editor alone; write its value, or ${{env:NAME}}",
+            where=where,
+            theirs=theirs.group(),
+        )
 
     def given(found: re.Match[str]) -> str:
         name = INPUT + re.sub(r"\W", "_", found.group(1)).upper()
         if name not in environment:
-            raise UsageError(f"{where}: {found.group()} asks for input; set the variable {name} to the answer")
+            raise UsageError(
+                "{where}: {found} asks for input; set the variable {name} to the answer",
+                where=where,
+                found=found.group(),
+                name=name,
+            )
         return environment[name]
 
     known = {
@@ -268,7 +277,12 @@ def _expanded(value: Json, environment: Mapping[str, str], folder: str, where: s
         if name in known:
             return known[name]
         if name not in environment and otherwise is None:
-            raise UsageError(f"{where}: the variable {name} is not set, which {found.group()} names")
+            raise UsageError(
+                "{where}: the variable {name} is not set, which {found} names",
+                where=where,
+                name=name,
+                found=found.group(),
+            )
         return environment.get(name, otherwise or "")
 
     return _VARIABLE.sub(variable, _INPUT.sub(given, value.replace("${/}", "/")))
@@ -303,20 +317,24 @@ def _normalise(fields: JsonObject, where: str, note: Callable[[str], None]) -> N
 
 def _checked(server: McpServer, where: str) -> McpServer:
     if bool(server.command) == bool(server.url):
-        raise UsageError(f"{where}: give a command or a url, and not both")
+        raise UsageError("{where}: give a command or a url, and not both", where=where)
     if server.jail is not None and (server.url or server.no_jail):
-        raise UsageError(f"{where}: a jail goes with a command, and not with no_jail")
+        raise UsageError("{where}: a jail goes with a command, and not with no_jail", where=where)
     if server.url and not _URL.fullmatch(server.url):
-        raise UsageError(f"{where}: url: expected http:// or https://, not {server.url[:100]!r}")
+        raise UsageError("{where}: url: expected http:// or https://, not {url!r}", where=where, url=server.url[:100])
     if server.url and server.transport == "stdio":
-        raise UsageError(f"{where}: transport stdio goes with a command, not with a url")
+        raise UsageError("{where}: transport stdio goes with a command, not with a url", where=where)
     if server.command and server.transport in ("http", "sse"):
-        raise UsageError(f"{where}: transport {server.transport} goes with a url, not with a command")
+        raise UsageError(
+            "{where}: transport {transport} goes with a url, not with a command",
+            where=where,
+            transport=server.transport,
+        )
     for name in ("timeout", "max_timeout"):
         if not getattr(server, name) > 0:
-            raise UsageError(f"{where}: {name}: expected seconds above 0")
+            raise UsageError("{where}: {name}: expected seconds above 0", where=where, name=name)
     if server.sessions < 0:
-        raise UsageError(f"{where}: sessions: expected a number above 0, or 0 for the usual one")
+        raise UsageError("{where}: sessions: expected a number above 0, or 0 for the usual one", where=where)
     if server.max_timeout < server.timeout:
         return msgspec.structs.replace(server, max_timeout=server.timeout)
     return server

@@ -170,18 +170,18 @@ def _messages(item: Json, place: str, names: dict[str, str]) -> Iterator[Message
         names: of the tools that were called so far, by the id of the call.
     """
     if not isinstance(item, dict) or item.get("role") not in ("user", "assistant"):
-        raise UsageError(f"{place}: a message of the user or the assistant was expected")
+        raise UsageError("{place}: a message of the user or the assistant was expected", place=place)
     blocks = _list(item.get("content"))
     if item["role"] == "assistant":
         yield Reply(tuple(part for block in blocks for part in _reply_parts(block, place, names)))
         return
     results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
     if results and len(results) != len(blocks):
-        raise UsageError(f"{place}: results of tools stand in a message of their own")
+        raise UsageError("{place}: results of tools stand in a message of their own", place=place)
     for block in results:
         call_id = block.get("toolUseId")
         if not isinstance(call_id, str) or call_id not in names:
-            raise UsageError(f"{place}: a result of a tool without the call before it")
+            raise UsageError("{place}: a result of a tool without the call before it", place=place)
         yield ToolMessage(names[call_id], _result(call_id, block))
     if not results:
         yield UserMessage(parts_of(blocks))
@@ -200,7 +200,7 @@ def _reply_parts(block: Json, place: str, names: dict[str, str]) -> Iterator[Rep
         return
     call_id, name, given = block.get("id"), block.get("name"), block.get("input")
     if not isinstance(call_id, str) or not isinstance(name, str) or not isinstance(given, dict):
-        raise UsageError(f"{place}: a tool_use needs an id, a name and an input")
+        raise UsageError("{place}: a tool_use needs an id, a name and an input", place=place)
     names[call_id] = name
     yield ToolCall(call_id, name, given)
 
@@ -242,7 +242,7 @@ def _said(part: ReplyPart) -> list[Json]:
 
 def _tool(item: Json, at: int) -> Tool:
     if not isinstance(item, dict) or not isinstance(item.get("name"), str):
-        raise UsageError(f"tools[{at}]: a tool with a name was expected")
+        raise UsageError("tools[{at}]: a tool with a name was expected", at=at)
     schema = item.get("inputSchema")
     return Tool(
         name=str(item["name"]),

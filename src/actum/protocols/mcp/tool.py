@@ -38,9 +38,12 @@ def tool_of(definition: JsonObject, *, trusted: bool = False, reads: bool = Fals
     name, schema, result = definition.get("name"), definition.get("inputSchema"), definition.get("outputSchema")
     hints, title = definition.get("annotations"), definition.get("title")
     if not isinstance(name, str) or not isinstance(schema, dict):
-        raise BadTool(f"an MCP tool needs a name and an inputSchema; this one has {', '.join(definition) or 'nothing'}")
+        raise BadTool(
+            "an MCP tool needs a name and an inputSchema; this one has {definition}",
+            definition=", ".join(definition) or "nothing",
+        )
     if not isinstance(result, dict | None):
-        raise BadTool(f"tool {name[:128]!r}: its outputSchema is no schema")
+        raise BadTool("tool {name!r}: its outputSchema is no schema", name=name[:128])
     declared = hints if isinstance(hints, dict) else {}
     tool = Tool(
         name=name,
@@ -54,7 +57,9 @@ def tool_of(definition: JsonObject, *, trusted: bool = False, reads: bool = Fals
     )
     for text in (*_texts(schema), *_texts(result)):
         if plain(text) != text:
-            raise BadTool(f"tool {name!r}: its schema has hidden characters in {plain(text)[:60]!r}")
+            raise BadTool(
+                "tool {name!r}: its schema has hidden characters in {text!r}", name=name, text=plain(text)[:60]
+            )
     return tool
 
 

@@ -110,7 +110,11 @@ def _check_pick(expression: str) -> None:
         if expression:
             jmespath.compile(expression)
     except jmespath.exceptions.JMESPathError as problem:
-        raise UsageError(f"{expression[:100]!r} is no JMESPath expression: {str(problem).splitlines()[0]}") from None
+        raise UsageError(
+            "{expression!r} is no JMESPath expression: {splitlines}",
+            expression=expression[:100],
+            splitlines=str(problem).splitlines()[0],
+        ) from None
 
 
 class _Request:
@@ -130,7 +134,7 @@ class _Request:
         self.types: dict[str, str] = {}
         self.values: dict[tuple[str, str], str] = {}
         if address.scheme not in ("http", "https") or not address.hostname:
-            raise UsageError(f"{endpoint.url[:200]!r} is no address of the web: begin with https://")
+            raise UsageError("{url!r} is no address of the web: begin with https://", url=endpoint.url[:200])
         if "{" in address.netloc or "@" in address.netloc:
             raise UsageError("the host of an endpoint has no arguments, no user name and no password")
         self._path = self._placed(address.path or "/")
@@ -140,7 +144,9 @@ class _Request:
             self._take("query", name, value)
         for name, value in endpoint.headers.items():
             if _is_credential(name):
-                raise UsageError(f"the header {name!r} looks like a credential: keep its value as a secret instead")
+                raise UsageError(
+                    "the header {name!r} looks like a credential: keep its value as a secret instead", name=name
+                )
             self._take("header", name, value)
         self.body = _each_text(endpoint.body, self._placed)
 
@@ -170,16 +176,18 @@ class _Request:
         """A text without the types of its arguments, which are noted."""
         for name, kind in _PLACE.findall(text):
             if kind and kind not in TYPES:
-                raise UsageError(f"{{{name}:{kind}}}: a type is one of {', '.join(TYPES)}")
+                raise UsageError(
+                    "{{{name}:{kind}}}: a type is one of {types}", name=name, kind=kind, types=", ".join(TYPES)
+                )
             if self.types.setdefault(name, kind or "string") != (kind or self.types[name]):
-                raise UsageError(f"the argument {name!r} has two types")
+                raise UsageError("the argument {name!r} has two types", name=name)
         return _PLACE.sub(r"{\1}", text)
 
     def _take(self, where: str, name: str, value: str) -> None:
         if where != "path" and _PLACE.search(name):
-            raise UsageError(f"the name of a {where} parameter has no arguments: {name[:60]!r}")
+            raise UsageError("the name of a {where} parameter has no arguments: {name!r}", where=where, name=name[:60])
         if (where, name) in self.values:
-            raise UsageError(f"the {where} parameter {name!r} is given twice")
+            raise UsageError("the {where} parameter {name!r} is given twice", where=where, name=name)
         self.values[where, name] = self._placed(value)
 
 
@@ -194,7 +202,7 @@ def from_curl(line: str, name: str) -> tuple[EndpointTemplate, tuple[str, ...]]:
     try:
         words = shlex.split(line.replace("\\\n", " "))
     except ValueError as error:
-        raise UsageError(f"this is no cURL line: {error}") from None
+        raise UsageError("this is no cURL line: {why}", why=error) from None
     if not words or words[0] != "curl":
         raise UsageError("this is no cURL line: it does not begin with `curl`")
     read = _Curl(name)
@@ -252,7 +260,7 @@ class _Curl:
         elif not word.startswith("-") and not self.url:
             self.url = word
         elif word not in _WITHOUT_MEANING:
-            raise UsageError(f"the cURL option {word[:40]!r} is not understood")
+            raise UsageError("the cURL option {word!r} is not understood", word=word[:40])
 
     def _header(self, line: str) -> None:
         said, _, value = (part.strip() for part in line.partition(":"))
@@ -274,9 +282,11 @@ def _data(data: list[str], kind: str) -> tuple[Json, bool]:
         try:
             return parse(text)[0], False
         except JsonProblem as problem:
-            raise UsageError(f"the body of the cURL line is not JSON: {problem}") from None
+            raise UsageError("the body of the cURL line is not JSON: {why}", why=problem) from None
     if kind and not kind.startswith(_FORM):
-        raise UsageError(f"a cURL line with a body of the type {kind[:60]!r} is not understood: JSON and forms are")
+        raise UsageError(
+            "a cURL line with a body of the type {kind!r} is not understood: JSON and forms are", kind=kind[:60]
+        )
     fields: JsonObject = dict(parse_qsl(text, keep_blank_values=True))
     return fields, True
 
@@ -313,7 +323,7 @@ def _scheme(at: str) -> JsonObject:
         case "header" | "query" | "cookie" if name:
             return {"type": "apiKey", "in": where, "name": name}
         case _:
-            raise UsageError(f"{at!r} is no place of a credential: bearer, basic, header:NAME or query:NAME")
+            raise UsageError("{at!r} is no place of a credential: bearer, basic, header:NAME or query:NAME", at=at)
 
 
 def _each_text(value: Json, change: Callable[[str], str]) -> Json:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ...core.errors import UsageError
 from ...core.json import JsonObject
+from ...core.sentence import Sentence, as_sentence
 from ...core.tool import Tool
 from .items import STREAMS
 
@@ -25,12 +26,14 @@ class BadDocument(UsageError):
     Args:
         reason: what is wrong, in plain words.
         pointer: where, as a JSON pointer; before it the address of the file, where that is another file.
+        values: what is put into the reason, where the reason is a template.
     """
 
-    def __init__(self, reason: str, pointer: str = "") -> None:
-        self.reason = reason
+    def __init__(self, reason: str, pointer: str = "", /, **values: object) -> None:
+        sentence = as_sentence(reason, values)
+        self.reason = str(sentence)
         self.pointer = pointer
-        super().__init__(f"{reason}, at {pointer}" if pointer else reason)
+        super().__init__(Sentence("{why}, at {pointer}", why=sentence, pointer=pointer) if pointer else sentence)
 
 
 class ServerVariable(Struct, frozen=True, omit_defaults=True):
@@ -62,14 +65,18 @@ class ApiServer(Struct, frozen=True, omit_defaults=True):
             variable = self.variables.get(name, ServerVariable())
             chosen = (given or {}).get(name, variable.default)
             if chosen is None:
-                raise BadDocument(f"the server {self.url} needs a value for its variable {name!r}")
+                raise BadDocument("the server {url} needs a value for its variable {name!r}", url=self.url, name=name)
             if variable.values and chosen not in variable.values:
-                raise BadDocument(f"the server variable {name!r} must be one of {', '.join(variable.values)}")
+                raise BadDocument(
+                    "the server variable {name!r} must be one of {values}", name=name, values=", ".join(variable.values)
+                )
             in_host = "/" not in self.url[: found.start()].partition("://")[2]
             if re.search(r"[\s\x00-\x1f\x7f]", chosen) or (
                 in_host and "://" in self.url and re.search(r"[/@?#\\]", chosen)
             ):
-                raise BadDocument(f"the value of the server variable {name!r} has characters that are not allowed")
+                raise BadDocument(
+                    "the value of the server variable {name!r} has characters that are not allowed", name=name
+                )
             return chosen
 
         return _VARIABLE.sub(value, self.url).rstrip("/")

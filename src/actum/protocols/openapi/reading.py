@@ -124,7 +124,7 @@ class DocumentReader:
         self.version = str(document.get("openapi") or document.get("swagger") or "")
         if not re.match(r"2\.0$|3\.[012](\.|$)", self.version):
             said = f"it says {self.version[:20]!r}" if self.version else "it does not say which version it is"
-            raise BadDocument(f"this is no document of OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0: {said}")
+            raise BadDocument("this is no document of OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0: {said}", said=said)
         self.old = self.version.startswith("2.")
         self.documents = Documents(document, address, load)
         self.schemas = Schemas(self.documents, self.version)
@@ -141,7 +141,7 @@ class DocumentReader:
         counts = Counter(webhooks=len(self.root.child("webhooks").members()))
         for method, path, node in self._found(refused):
             if len(operations) + len(refused) >= OPERATIONS_MAX:
-                raise BadDocument(f"the document has more than {OPERATIONS_MAX} operations")
+                raise BadDocument("the document has more than {most} operations", most=OPERATIONS_MAX)
             counts["callbacks"] += len(node.child("callbacks").members())
             for _, response in node.child("responses").members():
                 counts["links"] += len(response.child("links").members())

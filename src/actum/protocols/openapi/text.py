@@ -44,12 +44,12 @@ def read_text(text: bytes | str) -> JsonObject:
     {'a': [1, 'yes', 16, None]}
     """
     if len(text) > BYTES_MAX:
-        raise BadDocument(f"the document has {len(text)} bytes; at most {BYTES_MAX} are read")
+        raise BadDocument("the document has {count} bytes; at most {most} are read", count=len(text), most=BYTES_MAX)
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise BadDocument(f"the document is not UTF-8 text (byte {error.start})") from None
+            raise BadDocument("the document is not UTF-8 text (byte {at})", at=error.start) from None
     value = _json(text) if text.lstrip().startswith("{") else _Yaml().read(text)
     if not isinstance(value, dict):
         raise BadDocument("the document is not an object")
@@ -62,13 +62,13 @@ def _json(text: str) -> Json:
     except json.JSONDecodeError as error:
         if text.lstrip()[:1] == "{" and not re.match(r'\{\s*["}]', text.lstrip()):
             return _Yaml().read(text)  # YAML in braces
-        raise BadDocument(f"the document is not JSON: {error.msg} in line {error.lineno}") from None
+        raise BadDocument("the document is not JSON: {why} in line {line}", why=error.msg, line=error.lineno) from None
     except RecursionError:
-        raise BadDocument(f"the document is nested deeper than {DEPTH_MAX} levels") from None
+        raise BadDocument("the document is nested deeper than {most} levels", most=DEPTH_MAX) from None
     except BadDocument:
         raise
     except ValueError as error:  # Python's limit on the digits of an integer
-        raise BadDocument(f"the document has a number that can not be read: {str(error)[:80]}") from None
+        raise BadDocument("the document has a number that can not be read: {why}", why=str(error)[:80]) from None
     level: list[Json] = [value]
     for _ in range(DEPTH_MAX):
         level = [
@@ -79,7 +79,7 @@ def _json(text: str) -> Json:
         ]
         if not level:
             return value
-    raise BadDocument(f"the document is nested deeper than {DEPTH_MAX} levels")
+    raise BadDocument("the document is nested deeper than {most} levels", most=DEPTH_MAX)
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> JsonObject:
@@ -87,12 +87,12 @@ def _unique(pairs: list[tuple[str, Json]]) -> JsonObject:
     if len(value) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise BadDocument(f"the key {twice[:80]!r} is given twice")
+        raise BadDocument("the key {twice!r} is given twice", twice=twice[:80])
     return value
 
 
 def _no_constant(name: str) -> Json:
-    raise BadDocument(f"{name} is not JSON")
+    raise BadDocument("{name} is not JSON", name=name)
 
 
 class _Yaml:
@@ -116,17 +116,21 @@ class _Yaml:
             mark = getattr(error, "problem_mark", None)
             where = f" in line {mark.line + 1}" if mark else ""
             raise BadDocument(
-                f"the document is not YAML: {getattr(error, 'problem', None) or 'not readable'}{where}"
+                "the document is not YAML: {given}{where}",
+                given=getattr(error, "problem", None) or "not readable",
+                where=where,
             ) from None
         raise BadDocument("the document is empty")
 
     def _value(self, event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Json:
         if depth > DEPTH_MAX:
-            raise BadDocument(f"the document is nested deeper than {DEPTH_MAX} levels")
+            raise BadDocument("the document is nested deeper than {most} levels", most=DEPTH_MAX)
         if isinstance(event, yaml.AliasEvent):
             known = self._anchors.get(str(event.anchor))
             if known is None:
-                raise BadDocument(f"the YAML alias {event.anchor!r} stands for nothing, or for itself", _line(event))
+                raise BadDocument(
+                    "the YAML alias {anchor!r} stands for nothing, or for itself", _line(event), anchor=event.anchor
+                )
             self._count(known[1])
             return known[0]
         anchor, before = getattr(event, "anchor", None), self._values
@@ -160,7 +164,7 @@ class _Yaml:
                 for part in value if isinstance(value, list) else [value]:
                     merged = (part if isinstance(part, dict) else {}) | merged
             elif key in found:
-                raise BadDocument(f"the key {key[:80]!r} is given twice", _line(event))
+                raise BadDocument("the key {key!r} is given twice", _line(event), key=key[:80])
             else:
                 found[key] = value
         return merged | found if merged else found
@@ -168,7 +172,7 @@ class _Yaml:
     def _count(self, more: int) -> None:
         self._values += more
         if self._values > VALUES_MAX:
-            raise BadDocument(f"the YAML document stands for more than {VALUES_MAX} values")
+            raise BadDocument("the YAML document stands for more than {most} values", most=VALUES_MAX)
 
 
 def _line(event: yaml.Event) -> str:
@@ -181,7 +185,7 @@ def _scalar(event: yaml.ScalarEvent) -> Json:
     if event.tag == "tag:yaml.org,2002:str" or (not event.implicit[0] and event.tag in (None, "!")):
         return text
     if event.tag is not None and not str(event.tag).startswith("tag:yaml.org,2002:"):
-        raise BadDocument(f"the YAML tag {str(event.tag)[:60]!r} is not known", _line(event))
+        raise BadDocument("the YAML tag {tag!r} is not known", _line(event), tag=str(event.tag)[:60])
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):

@@ -50,7 +50,7 @@ def answers_in(message: A2AMessage, waiting: Sequence[Pending]) -> dict[str, Ans
         by_id = {each.id: each for each in waiting}
         unknown = [key for key in named if key not in by_id]
         if unknown:
-            raise DoesNotAnswer(f"nothing waits under {unknown[0][:80]!r}")
+            raise DoesNotAnswer("nothing waits under {wanted!r}", wanted=unknown[0][:80])
         return {key: _answer(by_id[key], value, _text(value)) for key, value in named.items()}
     first = waiting[0]
     return {first.id: _answer(first, data, text)}
@@ -74,7 +74,7 @@ def _answer(asked: Pending, data: Json, text: str) -> Answer:
         case "doubt":
             found = next((each for each in DOUBTS if said.replace(" ", "_") == each), None)
             if found is None:
-                raise DoesNotAnswer(f"the task waits for one of these words: {', '.join(DOUBTS)}")
+                raise DoesNotAnswer("the task waits for one of these words: {doubts}", doubts=", ".join(DOUBTS))
             return Answer(found)  # type: ignore[arg-type]  # the words are verdicts
         case "elicitation":
             return _form(asked, data, text, said)

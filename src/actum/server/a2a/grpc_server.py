@@ -116,7 +116,7 @@ async def serving_grpc(
         else:
             port = server.add_insecure_port(settings.place)
     except RuntimeError:
-        raise UsageError(f"{settings.place}: gRPC can not listen there") from None
+        raise UsageError("{place}: gRPC can not listen there", place=settings.place) from None
     await server.start()
     try:
         yield port

@@ -97,7 +97,7 @@ class GivenAgents:
             UnknownName: there is none.
         """
         if name not in self._agents:
-            raise UnknownName(f"there is no agent {name!r}")
+            raise UnknownName("there is no agent {name!r}", name=name)
         return self._agents[name]
 
 
@@ -193,7 +193,7 @@ class Api:
         try:
             check(User(who.tenant, who.principal), address)
         except (HttpFailure, UsageError, ValueError) as error:
-            raise Refusal(422, "webhook", f"The webhook can not be used: {error}.") from None
+            raise Refusal(422, "webhook", "The webhook can not be used: {why}.", why=error) from None
 
     # What a caller may use --------------------------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ class Api:
             agent.model.inputs_of(question.text)
         except InvalidArguments as error:
             told = "; ".join(map(tell_problem, error.problems))
-            raise Refusal(422, "inputs", f"The message does not fit: {told}", problems=error.problems) from None
+            raise Refusal(422, "inputs", "The message does not fit: {why}", problems=error.problems, why=told) from None
 
     async def agent_names(self, who: Identity) -> list[str]:
         """The names of the agents that a caller may use: those of the settings first."""
@@ -476,7 +476,7 @@ async def wait_for(job: RunJob) -> None:
 
 def no_agent(recorded: Recorded) -> UsageError:
     """The error of a run that no agent of this server can go on with."""
-    return UsageError(f"this server has no agent {recorded.started.agent!r}, which the run belongs to")
+    return UsageError("this server has no agent {agent!r}, which the run belongs to", agent=recorded.started.agent)
 
 
 def _check_same(request: str, start: Start) -> None:

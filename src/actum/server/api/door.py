@@ -232,7 +232,7 @@ class _Place:
 def _wrong_method(allowed: Iterable[str]) -> Refusal:
     names = sorted({*allowed, *({"HEAD"} if "GET" in allowed else ())})
     told = ", ".join(names)
-    return Refusal(405, "method", f"This path takes {told}.", headers={"Allow": told})
+    return Refusal(405, "method", "This path takes {why}.", headers={"Allow": told}, why=told)
 
 
 # Reading a request ----------------------------------------------------------------------------------------------------
@@ -240,7 +240,9 @@ def _wrong_method(allowed: Iterable[str]) -> Refusal:
 
 def _missing_scope(operation: Operation) -> Refusal:
     wanted = (*operation.scopes, "admin")
-    return Refusal(403, "scope", f"This needs a key with one of the scopes {', '.join(wanted)}.", scope=wanted)
+    return Refusal(
+        403, "scope", "This needs a key with one of the scopes {wanted}.", scope=wanted, wanted=", ".join(wanted)
+    )
 
 
 def _read(operation: Operation, who: Identity, scope: Scope, raw: bytes) -> ApiRequest[object, object]:
@@ -272,7 +274,7 @@ def _header(scope: Scope, wanted: bytes) -> str | None:
     """
     found = [value.decode("latin-1") for name, value in scope["headers"] if name == wanted]
     if len(found) > 1:
-        raise Refusal(400, "header", f"{wanted.decode().title()}: given twice.")
+        raise Refusal(400, "header", "{wanted}: given twice.", wanted=wanted.decode().title())
     return found[0].strip() if found else None
 
 
@@ -304,9 +306,9 @@ def _body(operation: Operation, scope: Scope, raw: bytes) -> Struct:
     try:
         value, _ = parse(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise Refusal(400, "malformed", f"The body is not UTF-8: byte {error.start}.") from None
+        raise Refusal(400, "malformed", "The body is not UTF-8: byte {at}.", at=error.start) from None
     except JsonProblem as problem:
-        raise Refusal(400, "malformed", f"The body is not JSON: {problem}.") from None
+        raise Refusal(400, "malformed", "The body is not JSON: {why}.", why=problem) from None
     if isinstance(value, dict):  # 26.0 is an integer to JSON Schema
         value = {name: int(field) if _is_integral(field) else field for name, field in value.items()}
     try:
@@ -339,7 +341,14 @@ def _problem(error: msgspec.ValidationError) -> Problem:
 
 def _invalid(problem: Problem) -> Refusal:
     where = f"{problem.path}: " if problem.path else ""
-    return Refusal(422, "invalid", f"A value does not fit: {where}{problem.expected}.", problems=(problem,))
+    return Refusal(
+        422,
+        "invalid",
+        "A value does not fit: {where}{expected}.",
+        problems=(problem,),
+        where=where,
+        expected=problem.expected,
+    )
 
 
 # Answering ------------------------------------------------------------------------------------------------------------
@@ -372,7 +381,12 @@ def _unexpected(error: Exception) -> Refusal:
         )
     what = "The run could not be carried out." if isinstance(error, ActumError) else "Something went wrong."
     return Refusal(
-        500, "internal", f"{what} The log of the server has the cause under {reference}.", reference=reference
+        500,
+        "internal",
+        "{what} The log of the server has the cause under {mark}.",
+        reference=reference,
+        what=what,
+        mark=reference,
     )
 
 

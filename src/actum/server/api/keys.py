@@ -233,7 +233,7 @@ def _check_given(who: Identity, body: KeyBody) -> None:
             more.append(f"all {what}")
         more += [f"the {what} {each!r}" for each in given if own and not any(_is_within(each, one) for one in own)]
     if more:
-        raise Refusal(403, "more", f"You can not give a key what your own does not have: {', '.join(more)}.")
+        raise Refusal(403, "more", "You can not give a key what your own does not have: {more}.", more=", ".join(more))
 
 
 def _is_within(pattern: str, wider: str) -> bool:

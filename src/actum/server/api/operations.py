@@ -59,7 +59,9 @@ def check_operations(feature: Feature, others: Sequence[Operation] = ()) -> None
         UsageError: they can not.
     """
     if feature.name in SCOPES:
-        raise UsageError(f"the feature {feature.name!r} can not be called so: that is the name of a scope")
+        raise UsageError(
+            "the feature {feature!r} can not be called so: that is the name of a scope", feature=feature.name
+        )
     known = [*OPERATIONS, *others]
     taken = TAKEN | {_place(each.path) for each in known}
     ids = {each.id for each in known}
@@ -69,16 +71,34 @@ def check_operations(feature: Feature, others: Sequence[Operation] = ()) -> None
         where = f"the operation {each.id!r} of the feature {feature.name!r}"
         first = _place(each.path)
         if not each.path.startswith("/v1/") or not first or "{" in first:
-            raise UsageError(f"{where} has the path {each.path!r}: write /v1/{feature.name}, or another name there")
+            raise UsageError(
+                "{where} has the path {path!r}: write /v1/{feature}, or another name there",
+                where=where,
+                path=each.path,
+                feature=feature.name,
+            )
         if first in taken:
-            raise UsageError(f"{where} has the path {each.path!r}: /v1/{first} is taken; write /v1/{feature.name}")
+            raise UsageError(
+                "{where} has the path {path!r}: /v1/{first} is taken; write /v1/{feature}",
+                where=where,
+                path=each.path,
+                first=first,
+                feature=feature.name,
+            )
         if each.id in ids or (each.method, each.path) in own:
-            raise UsageError(f"{where} has an id, or a method and a path, that another operation has")
+            raise UsageError("{where} has an id, or a method and a path, that another operation has", where=where)
         if each.command is not None and each.command.words[0] != feature.name:
-            raise UsageError(f"{where} has the command {' '.join(each.command.words)!r}: it begins with {feature.name}")
+            raise UsageError(
+                "{where} has the command {why!r}: it begins with {feature}",
+                where=where,
+                why=" ".join(each.command.words),
+                feature=feature.name,
+            )
         for kind in _bodies(each):
             if bodies.setdefault(kind.__name__, kind) is not kind:
-                raise UsageError(f"{where}: another body is called {kind.__name__} already; call it otherwise")
+                raise UsageError(
+                    "{where}: another body is called {kind} already; call it otherwise", where=where, kind=kind.__name__
+                )
         ids.add(each.id)
         own.add((each.method, each.path))
 

@@ -200,9 +200,13 @@ class LoginProvider:
         if fetched.status == 400 and answer is not None and answer.get("error") == "invalid_grant":
             raise LoginRejected("the issuer does not accept the code")
         if fetched.status >= 500 or fetched.status == 429:
-            raise IssuerAway(f"the token endpoint answered with status {fetched.status}")
+            raise IssuerAway("the token endpoint answered with status {number}", number=fetched.status)
         if fetched.status != 200 or answer is None:
-            raise IssuerWrong(f"the token endpoint answered with status {fetched.status}: {_code(answer)}")
+            raise IssuerWrong(
+                "the token endpoint answered with status {number}: {other_number}",
+                number=fetched.status,
+                other_number=_code(answer),
+            )
         return answer
 
     async def _metadata(self) -> tuple[IssuerMetadata, SignedTokens]:
@@ -231,11 +235,11 @@ class LoginProvider:
         except HttpFailure as failure:
             raise _failed(failure) from None
         if fetched.status >= 500 or fetched.status == 429:
-            raise IssuerAway(f"the metadata is answered with status {fetched.status}")
+            raise IssuerAway("the metadata is answered with status {number}", number=fetched.status)
         try:
             metadata = read_issuer(fetched.body, "issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
         except BadMetadata as error:
-            raise IssuerWrong(f"the metadata is not that of an OpenID provider: {error}") from None
+            raise IssuerWrong("the metadata is not that of an OpenID provider: {why}", why=error) from None
         if fetched.status != 200 or metadata.issuer != self._settings.issuer:
             raise IssuerWrong("the metadata is that of another issuer")
         parts = urlsplit(metadata.authorization_endpoint)

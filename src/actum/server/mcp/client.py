@@ -163,13 +163,15 @@ class McpClient:
             if pending.kind not in MIDWAY:
                 return None  # somebody else can answer, and elsewhere
             self.missing |= self._lacks(pending)
-            raise CanNotBeAsked(f"The client can not be asked for this: it offers no {WANTED[pending.kind]}.")
+            raise CanNotBeAsked(
+                "The client can not be asked for this: it offers no {wanted}.", wanted=WANTED[pending.kind]
+            )
         if self.is_modern:
             return None
         try:
             answer = told_by_client(pending, await self._send(*question_of(pending)), self.who)
         except UsageError as error:
-            raise CanNotBeAsked(f"What the client answered is not what it was asked for: {error}") from None
+            raise CanNotBeAsked("What the client answered is not what it was asked for: {why}", why=error) from None
         return answer
 
     async def sample(self, request: Request) -> Reply | None:
@@ -262,7 +264,7 @@ class McpClient:
         try:
             result: _Raw = await self.context.session.send_request(request, _Raw, metadata=related)
         except MCPError as error:
-            raise CanNotBeAsked(f"The client refused to be asked: {error.message[:200]}") from None
+            raise CanNotBeAsked("The client refused to be asked: {why}", why=error.message[:200]) from None
         return cast(JsonObject, result.model_dump(mode="json"))
 
 

@@ -57,7 +57,11 @@ class Prompt:
         self._made = made
         unknown = set(self.suggest) - set(made.definition.property_schemas())
         if unknown:
-            raise UsageError(f"prompt {self.name!r}: suggest= names {', '.join(sorted(unknown))}, no argument of it")
+            raise UsageError(
+                "prompt {name!r}: suggest= names {unknown}, no argument of it",
+                name=self.name,
+                unknown=", ".join(sorted(unknown)),
+            )
         self.tool = msgspec.structs.replace(made.definition, name=f"prompt.{self.name}", effects=frozenset({"read"}))
 
     def told(self) -> JsonObject:

@@ -77,7 +77,7 @@ class Resource:
         suggest: Mapping[str, Suggest] | None = None,
     ) -> None:
         if "://" not in uri and not re.match(r"[a-z][a-z0-9+.-]*:", uri):
-            raise UsageError(f"resource {uri!r}: give an address with a scheme, such as memo://today")
+            raise UsageError("resource {uri!r}: give an address with a scheme, such as memo://today", uri=uri)
         self.uri = uri
         self.name = name or uri
         self.title = title
@@ -88,7 +88,7 @@ class Resource:
         self._content = content if isinstance(content, str | bytes) else None
         self._made = FunctionTool(content, name="read") if not isinstance(content, str | bytes) else None
         if self.template is not None and self._made is None:
-            raise UsageError(f"resource {uri!r}: a template needs a function of the names in it")
+            raise UsageError("resource {uri!r}: a template needs a function of the names in it", uri=uri)
 
     def told(self) -> JsonObject:
         """It, as a list tells it."""
@@ -142,9 +142,9 @@ class Folder:
         self.name = name
         self.path = Path(path).resolve()
         if not re.fullmatch(r"[a-z][a-z0-9+.-]*", name):
-            raise UsageError(f"folder {name!r}: a name of small letters and digits, which becomes a scheme")
+            raise UsageError("folder {name!r}: a name of small letters and digits, which becomes a scheme", name=name)
         if not self.path.is_dir():
-            raise UsageError(f"folder {name!r}: there is no folder {os.fspath(path)!r}")
+            raise UsageError("folder {name!r}: there is no folder {path!r}", name=name, path=os.fspath(path))
 
     def told(self) -> JsonObject:
         """It, as a template."""
@@ -185,7 +185,7 @@ class Folder:
         except (OSError, Unclear, ValueError):
             return NOTHING
         if len(data) > BYTES_MAX:
-            raise ToolError(f"{uri[:200]!r} is larger than {BYTES_MAX:,} bytes.")
+            raise ToolError("{uri!r} is larger than {most:,} bytes.", uri=uri[:200], most=BYTES_MAX)
         return ToolResult("", (MediaPart(_media_type(path, data), data, uri),))
 
     def stamp(self, path: str) -> tuple[int, int] | None:

@@ -152,7 +152,7 @@ class ModelsDoor(Generic[T]):
             case Executing(agent):
                 return agent
             case Passing():
-                raise UnknownName(f"The model {model[:200]!r} is no agent: it has no assistants.")
+                raise UnknownName("The model {model!r} is no agent: it has no assistants.", model=model[:200])
 
     def _answerer(self, surface: Surface) -> Callable[[HttpRequest], Awaitable[Response]]:
         async def answer(http: HttpRequest) -> Response:
@@ -162,7 +162,7 @@ class ModelsDoor(Generic[T]):
                     return await self._passer.answer(asked, name, route)
                 case Executing(agent) if self._executor is not None:
                     return await self._executor.answer(asked, agent)
-            raise UnknownName(f"There is nothing here that answers for the model {asked.model[:200]!r}.")
+            raise UnknownName("There is nothing here that answers for the model {model!r}.", model=asked.model[:200])
 
         return answer
 
@@ -196,7 +196,7 @@ class _Place:
         http = HttpRequest(scope, receive, send)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         if self._method and method != self._method:
-            error = ModelError(f"This path takes {self._method}.", status=405)
+            error = ModelError("This path takes {method}.", status=405, method=self._method)
             response = refusal_response(_vendor_of(scope), error, _id_of(scope), {"allow": self._method})
         else:
             response = await _answered(self._answer, http)

@@ -62,7 +62,7 @@ class EventWatch:
             return self._look(piece)
         self._rest_bytes += len(piece)
         if self._rest_bytes > EVENT_BYTES_MAX:
-            raise ModelGarbled(f"an event of the stream is longer than {EVENT_BYTES_MAX} bytes")
+            raise ModelGarbled("an event of the stream is longer than {most} bytes", most=EVENT_BYTES_MAX)
         self._rest.append(piece)
         if b"\n" not in piece and b"\r" not in piece:
             return b""

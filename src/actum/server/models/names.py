@@ -68,14 +68,18 @@ class ModelNames(Generic[T]):
     def __init__(self, passing: Mapping[str, T], executing: Mapping[str, str]) -> None:
         both = sorted(passing.keys() & executing.keys())
         if both:
-            raise UsageError(f"the model {both[0]!r} means two things: an upstream, and the agent {executing[both[0]]}")
+            raise UsageError(
+                "the model {both!r} means two things: an upstream, and the agent {executing}",
+                both=both[0],
+                executing=executing[both[0]],
+            )
         meanings: dict[str, Passing[T] | Executing] = {
             **{name: Passing(name, route) for name, route in passing.items()},
             **{name: Executing(agent) for name, agent in executing.items()},
         }
         for name in meanings:
             if not name or not name.isprintable() or name != name.strip():
-                raise UsageError(f"a model can not be called {name!r}")
+                raise UsageError("a model can not be called {name!r}", name=name)
         self._exact = {name: meaning for name, meaning in meanings.items() if "*" not in name}
         self._patterns = [(name, _expression(name), meaning) for name, meaning in meanings.items() if "*" in name]
         _refuse_overlaps([name for name, _, _ in self._patterns])
@@ -109,7 +113,9 @@ class ModelNames(Generic[T]):
             raise UnknownName(NO_MODELS)
         near = difflib.get_close_matches(name, self.names(who, lets_in), NEAR_MAX, 0.5)
         more = f" Did you mean {' or '.join(near)}?" if near else " GET /v1/models lists the models."
-        raise UnknownName(f"There is no model {name[:200]!r} here, or your key may not use it.{more}")
+        raise UnknownName(
+            "There is no model {name!r} here, or your key may not use it.{more}", name=name[:200], more=more
+        )
 
 
 def _may_use(who: Identity, name: str, meaning: Passing[T] | Executing, lets_in: LetsIn) -> bool:
@@ -128,7 +134,9 @@ def _refuse_overlaps(patterns: Sequence[str]) -> None:
     for at, one in enumerate(patterns):
         for other in patterns[at + 1 :]:
             if overlap(one, other):
-                raise UsageError(f"the patterns {one!r} and {other!r} fit one name, which would mean two things")
+                raise UsageError(
+                    "the patterns {one!r} and {other!r} fit one name, which would mean two things", one=one, other=other
+                )
 
 
 def overlap(one: str, other: str) -> bool:

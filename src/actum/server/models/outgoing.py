@@ -57,10 +57,12 @@ def outgoing(
             body = with_field(body, ["stream_options", "include_usage"], True, insert=True)
         return Outgoing(body, surface.name, asks_usage)
     if surface.does != "answer":
-        raise ModelError(f"The upstream of this model has no {surface.name}.", status=501)
+        raise ModelError("The upstream of this model has no {surface}.", status=501, surface=surface.name)
     alien = provider_tools(surface.name, surface.vendor, asked.fields)
     if alien:
-        raise UsageError(f"tools: this model is behind another API, which can not run {', '.join(alien[:10])}")
+        raise UsageError(
+            "tools: this model is behind another API, which can not run {alien}", alien=", ".join(alien[:10])
+        )
     source = surface.dialect
     if surface is CHAT and to.place.dialect.name == "openai_chat":
         source = OPENAI_FUNCTIONS  # either form is read by either dialect, and the same to the same changes nothing

@@ -122,7 +122,7 @@ class ModelUpstream:
         """
         wire, named = self._wire, quote(model.removeprefix("models/"), safe="/@")
         if any(part in ("", ".", "..") for part in named.split("/")):  # a client may have chosen the name
-            raise UsageError(f"a model can not be called {model[:200]!r}")
+            raise UsageError("a model can not be called {model!r}", model=model[:200])
         if surface:
             path = _BY_NAME[surface].upstream_path
         else:

@@ -151,16 +151,21 @@ class A2AConnection:
                     return read_card(_parsed(answer.body)), answer.headers.get("etag", "")[:200]
                 except (UnreadableCard, CallError) as problem:
                     words = problem if isinstance(problem, UnreadableCard) else "it is no JSON, or nested too deep"
-                    refused = refused or ToolError(f"The card at {url} can not be used: {words}.")
+                    refused = refused or ToolError("The card at {url} can not be used: {why}.", url=url, why=words)
             elif 300 <= answer.status < 400:
                 raise ToolError(
-                    f"The card at {url} redirects, which is not followed. Give the address where the agent really is."
+                    "The card at {url} redirects, which is not followed. Give the address where the agent really is.",
+                    url=url,
                 )
             elif answer.status in (401, 403):
-                raise PermissionDenied(f"The card at {url} is not shown without a credential (HTTP {answer.status}).")
+                raise PermissionDenied(
+                    "The card at {url} is not shown without a credential (HTTP {number}).",
+                    url=url,
+                    number=answer.status,
+                )
             elif answer.status not in (400, 404, 405, 406, 410, 501):
-                raise Unavailable(f"The card at {url} can not be had (HTTP {answer.status}).")
-        raise refused or ToolError(f"There is no agent card at {self._agent.url}.")
+                raise Unavailable("The card at {url} can not be had (HTTP {number}).", url=url, number=answer.status)
+        raise refused or ToolError("There is no agent card at {url}.", url=self._agent.url)
 
     async def _card_at(self, url: str, terms: RequestTerms, etag: str) -> Fetched:
         # Who asks in version 1.0 is shown a card without the fields of older versions, where there are two.
@@ -183,7 +188,7 @@ class A2AConnection:
         except HttpFailure as failure:
             raise not_sent_or_lost(failure) from None
         if answer.status != 200:
-            raise Unavailable(f"The keys of the card's signer can not be had (HTTP {answer.status}).")
+            raise Unavailable("The keys of the card's signer can not be had (HTTP {number}).", number=answer.status)
         return _parsed(answer.body)
 
     # Messages and tasks -----------------------------------------------------------------------------------------------

@@ -52,25 +52,25 @@ class RemoteAgentError(ToolError):
     def __init__(self, rpc_code: int, words: str) -> None:
         effect: Effect = "none" if rpc_code in _NOTHING_HAPPENED else "unknown"
         said = " ".join(plain(words[: 4 * WORDS_MAX]).split())[:WORDS_MAX]
-        super().__init__(f"The agent refused ({rpc_code}): {said}", effect=effect)
+        super().__init__("The agent refused ({rpc_code}): {said}", effect=effect, rpc_code=rpc_code, said=said)
         self.rpc_code = rpc_code
 
 
 def not_sent_or_lost(failure: HttpFailure) -> CallError:
     """The error of a call whose request got no whole answer."""
     if isinstance(failure, AddressRefused):
-        return PermissionDenied(f"The agent's address can not be called: {failure}.")
+        return PermissionDenied("The agent's address can not be called: {why}.", why=failure)
     if not failure.sent:
         if failure.lasting:
-            return ToolError(f"The request can not be sent: {failure}.")
-        return Unavailable(f"The agent can not be reached: {failure}.")
+            return ToolError("The request can not be sent: {why}.", why=failure)
+        return Unavailable("The agent can not be reached: {why}.", why=failure)
     words = f"The agent gave no whole answer: {failure}; the work may be under way all the same."
     return ResourceLimit(words) if failure.lasting else CallTimeout(words)
 
 
 def malformed(why: object) -> InvalidResult:
     """The error of a call that was answered with something else than A2A."""
-    return InvalidResult(f"The agent's answer can not be read: {why}.", effect="unknown")
+    return InvalidResult("The agent's answer can not be read: {why}.", effect="unknown", why=why)
 
 
 def raise_error(error: Json) -> Never:
@@ -95,8 +95,9 @@ def raise_status(status: int, retry_after: float | None, error: Json) -> Never:
     match status:
         case 401 | 403:
             raise PermissionDenied(
-                f"The agent wants a credential, or another one (HTTP {status}). A person sets it up: headers of the "
-                "agent in the settings."
+                "The agent wants a credential, or another one (HTTP {number}). A person sets it up: "
+                "headers of the agent in the settings.",
+                number=status,
             )
         case 429:
             raise RateLimited("The agent takes no more requests for now (HTTP 429).", retry_after=retry_after)
@@ -105,12 +106,15 @@ def raise_status(status: int, retry_after: float | None, error: Json) -> Never:
         case 404 | 405 | 501:
             raise RemoteAgentError(UNKNOWN_METHOD, f"HTTP {status}")
         case _ if 300 <= status < 400:
-            raise ToolError(f"The agent redirects (HTTP {status}), which is not followed.", effect="unknown")
+            raise ToolError(
+                "The agent redirects (HTTP {number}), which is not followed.", effect="unknown", number=status
+            )
         case _ if status >= 500:
             raise Unavailable(
-                f"The agent failed (HTTP {status}); the work may be under way all the same.",
+                "The agent failed (HTTP {number}); the work may be under way all the same.",
                 effect="unknown",
                 retry_after=retry_after,
+                number=status,
             )
         case _:
             raise RemoteAgentError(INVALID_REQUEST, f"HTTP {status}")

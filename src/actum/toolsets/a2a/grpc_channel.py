@@ -110,7 +110,7 @@ class GrpcChannels:
         try:
             request = ParseDict(params, made())
         except ParseError as error:
-            raise ToolError(f"The request can not be written for gRPC: {error}") from None
+            raise ToolError("The request can not be written for gRPC: {why}", why=error) from None
         channel = await self._channel(url)
         call = getattr(a2a_pb2_grpc.A2AServiceStub(channel), method)  # type: ignore[no-untyped-call]
         given = tuple((name.lower(), value) for name, value in metadata.items())

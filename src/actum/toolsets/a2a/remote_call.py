@@ -250,7 +250,9 @@ class RemoteCall:
         while not self._task.is_over:
             if self._asked >= QUESTIONS_MAX:
                 raise ToolError(
-                    f"{self._terms.asker} asks too many questions; its task was cancelled.", effect="unknown"
+                    "{asker} asks too many questions; its task was cancelled.",
+                    effect="unknown",
+                    asker=self._terms.asker,
                 )
             message = await self._answer()
             self._asked += 1
@@ -278,7 +280,7 @@ class RemoteCall:
         except TimeoutError:
             if not limit.expired() or self._handle is None or not self._task.task_id:
                 raise CallTimeout(
-                    f"{self._terms.asker} did not say which task it began; the work may be under way."
+                    "{asker} did not say which task it began; the work may be under way.", asker=self._terms.asker
                 ) from None
             await self._rest(f"{self._terms.asker} is still at work on it.")
         finally:
@@ -433,8 +435,9 @@ class RemoteCall:
         stops_itself = self._granted is not None and self._task.calls_used >= self._granted
         if budget.exhausted() == "calls" and not stops_itself and not self._task.is_over:
             raise BudgetExceeded(
-                f"{self._terms.asker} was stopped: with its tool calls the run has made all that it may.",
+                "{asker} was stopped: with its tool calls the run has made all that it may.",
                 limit="calls",
+                asker=self._terms.asker,
             )
 
     # What is kept -----------------------------------------------------------------------------------------------------
@@ -532,7 +535,9 @@ class RemoteCall:
         except InputRequired as waiting:
             raise InputRequired(waiting.pending, waiting.run_id, self._state()) from None
         if given.action != "accept":
-            raise ToolError(f"The user did not answer {asker}, so its task was cancelled.", effect="unknown")
+            raise ToolError(
+                "The user did not answer {asker}, so its task was cancelled.", effect="unknown", asker=asker
+            )
         text = given.content.get("answer")
         return A2AMessage(
             role="user",
@@ -577,7 +582,7 @@ class RemoteCall:
         for handle in handles if isinstance(handles, list) else ():
             part = self._context.attachments.get(str(handle))
             if part is None:
-                raise ToolError(f"There is no attachment {str(handle)[:100]!r}.")
+                raise ToolError("There is no attachment {handle!r}.", handle=str(handle)[:100])
             if not part.data and part.url:
                 found.append(A2ALink(url=part.url, name=part.name, media_type=part.media_type))
             else:
@@ -596,11 +601,13 @@ class RemoteCall:
         words = plain(words_of(task.reply or task.status.message))[:WORDS_MAX]
         match task.state:
             case "failed":
-                raise ToolError(f"{asker} failed: {words or 'it does not say why.'}", effect="unknown")
+                raise ToolError(
+                    "{asker} failed: {why}", effect="unknown", asker=asker, why=words or "it does not say why."
+                )
             case "rejected":
-                raise ToolError(f"{asker} does not do this: {words or 'it does not say why.'}")
+                raise ToolError("{asker} does not do this: {why}", asker=asker, why=words or "it does not say why.")
             case "canceled":
-                raise CallCancelled(f"{asker} cancelled the task; it may have happened in part.")
+                raise CallCancelled("{asker} cancelled the task; it may have happened in part.", asker=asker)
             case _:
                 pass
         parts = [part for artifact in task.artifacts for part in artifact.parts]

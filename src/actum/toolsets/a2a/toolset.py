@@ -156,7 +156,7 @@ class A2AToolset:
         try:
             self.agent = RemoteAgent(url=agent) if isinstance(agent, str) else agent
         except ValueError as error:
-            raise UsageError(f"A2AToolset: {error}") from None
+            raise UsageError("A2AToolset: {why}", why=error) from None
         self._pins = pins
         self._handles = handles
         self._clock: Clock = clock or SystemClock()
@@ -210,7 +210,7 @@ class A2AToolset:
             InputRequired: the agent asks what nobody can answer now, or is still at work.
         """
         if call.name != self.agent.called:
-            raise UnknownTool(f"There is no tool {call.name!r}.")
+            raise UnknownTool("There is no tool {call!r}.", call=call.name)
         request = self._terms(context)
         try:
             card = await self._current(request, self._known_for(context.tenant))
@@ -225,8 +225,9 @@ class A2AToolset:
             raise
         if self.agent.credentials and self._pins is None:
             raise PermissionDenied(
-                f"The call was not made: credentials go to {self.agent.called} as its card wants them, and no "
-                "person has approved its card. Give A2AToolset pins=PinStore(...)."
+                "The call was not made: credentials go to {called} as its card wants them, and no "
+                "person has approved its card. Give A2AToolset pins=PinStore(...).",
+                called=self.agent.called,
             )
         shown = ShownToAgent(self.credentials, card, context, request)
         await shown.now()  # or nothing is begun
@@ -279,7 +280,7 @@ class A2AToolset:
                 refused = refused or error
             else:
                 return
-        raise refused or UnknownTool(f"{self.agent.called} has no address to ask.")
+        raise refused or UnknownTool("{called} has no address to ask.", called=self.agent.called)
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
@@ -304,21 +305,25 @@ class A2AToolset:
             way = context.budget.way_down(shares_calls=True)
             if way.left is not None and way.left <= 0:
                 raise BudgetExceeded(
-                    f"Agents may stand {way.depth} deep, one under another, and do. Do it without this tool.",
+                    "Agents may stand {depth} deep, one under another, and do. Do it without this tool.",
                     limit="depth",
+                    depth=way.depth,
                 )
             trace["tracestate"] = way.tracestate
         try:
             secrets = {name: context.secret(name) for name in self.agent.secret_names}
         except UnknownName:
             raise ToolError(
-                f"A secret that {self.agent.called} needs is not set. A person sets it with `actum secrets set`: "
-                f"{', '.join(self.agent.secret_names)}."
+                "A secret that {called} needs is not set. A person sets it with `actum secrets set`: {secret_names}.",
+                called=self.agent.called,
+                secret_names=", ".join(self.agent.secret_names),
             ) from None
         try:
             credentials = with_secrets(self.agent.headers, secrets)
         except UsageError as problem:
-            raise ToolError(f"A secret that {self.agent.called} needs can not be used: {problem}.") from None
+            raise ToolError(
+                "A secret that {called} needs can not be used: {why}.", called=self.agent.called, why=problem
+            ) from None
         context.conceal(*(value.rpartition(" ")[2] for value in credentials.values()))
         return RequestTerms(credentials, trace)
 
@@ -391,7 +396,9 @@ class A2AToolset:
         if known.pins is None:
             raise UsageError("A2AToolset: approve needs pins=PinStore(...)")
         if survey.signature_state == "wrong":
-            raise UsageError(f"{self.agent.called} can not be approved. {survey.signature}")
+            raise UsageError(
+                "{called} can not be approved. {signature}", called=self.agent.called, signature=survey.signature
+            )
         definition: JsonObject = {"name": PINNED_NAME, "card": pinned(survey.card.raw)}
         # One card is approved at a time: an agent that goes back to an earlier card is looked at again.
         await asyncio.to_thread(known.pins.withdraw, self.agent.identity)
@@ -428,17 +435,22 @@ class A2AToolset:
         if approved and all(card_digest(each) != card_digest(card.raw) for each in approved):
             known.card, known.etag = None, ""
             raise PermissionDenied(
-                f"The call was not made: the card of {self.agent.called} is not what it was when it was approved. A "
-                f"person looks at it with `{self._command(known)}`."
+                "The call was not made: the card of {called} is not what it was when it was "
+                "approved. A person looks at it with `{command}`.",
+                called=self.agent.called,
+                command=self._command(known),
             )
         state, words = await signature_of(card, self.agent, self._connection)
         if state == "wrong":
-            raise PermissionDenied(f"The call was not made: {words}")
+            raise PermissionDenied("The call was not made: {why}", why=words)
 
     def _not_approved(self, known: KnownCard) -> PermissionDenied:
         called, whom = self.agent.called, f" for the tenant {known.tenant!r}" if known.tenant else ""
         return PermissionDenied(
-            f"The remote agent {called!r} was not approved{whom}: `{self._command(known)}` shows what it is."
+            "The remote agent {called!r} was not approved{whom}: `{command}` shows what it is.",
+            called=called,
+            whom=whom,
+            command=self._command(known),
         )
 
     def _command(self, known: KnownCard) -> str:

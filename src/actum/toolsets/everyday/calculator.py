@@ -49,7 +49,7 @@ def calculate(expression: str) -> Calculation:
         expression: The expression, such as "17 * 23", "(3 + 4)^2", "15% * 80" or "sqrt(2)". Angles in radians.
     """
     if len(expression) > LENGTH_MAX:
-        raise ToolError(f"The expression is longer than {LENGTH_MAX} characters.")
+        raise ToolError("The expression is longer than {most} characters.", most=LENGTH_MAX)
     try:
         value = _Parser(_tokens(expression)).whole()
     except OverflowError:
@@ -70,7 +70,7 @@ def _tokens(expression: str) -> list[str]:
     while position < len(text):
         found = _TOKEN.match(text, position)
         if found is None:
-            raise ToolError(f"Can not read {text[position:].strip()[:20]!r} in the expression.")
+            raise ToolError("Can not read {text!r} in the expression.", text=text[position:].strip()[:20])
         tokens.append(found[0].strip())
         position = found.end()
     if not tokens:
@@ -89,7 +89,7 @@ class _Parser:
     def whole(self) -> Number:
         value = self.sum()
         if self.peek():
-            raise ToolError(f"Did not expect {self.peek()!r} in the expression.")
+            raise ToolError("Did not expect {peek!r} in the expression.", peek=self.peek())
         return value
 
     def peek(self) -> str:
@@ -173,9 +173,11 @@ class _Parser:
 
     def call(self, name: str) -> Number:
         if name.lower() not in _FUNCTIONS:
-            raise ToolError(f"{name[:20]!r} is not known here. Functions: {', '.join(_FUNCTIONS)}.")
+            raise ToolError(
+                "{name!r} is not known here. Functions: {functions}.", name=name[:20], functions=", ".join(_FUNCTIONS)
+            )
         if not self.take("("):
-            raise ToolError(f"{name} needs brackets: {name}(...).")
+            raise ToolError("{name} needs brackets: {name}(...).", name=name)
         self.deeper()
         arguments = [self.sum()]
         while self.take(","):
@@ -186,7 +188,7 @@ class _Parser:
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > DEPTH_MAX:
-            raise ToolError(f"The expression is nested deeper than {DEPTH_MAX} levels.")
+            raise ToolError("The expression is nested deeper than {most} levels.", most=DEPTH_MAX)
 
     def close(self) -> None:
         self.depth -= 1
@@ -230,7 +232,7 @@ def _power(base: Number, exponent: Number) -> Number:
 def _factorial(value: Number) -> int:
     number = _whole(value)
     if not 0 <= number <= FACTORIAL_MAX:
-        raise ToolError(f"A factorial is known here from 0 to {FACTORIAL_MAX}.")
+        raise ToolError("A factorial is known here from 0 to {most}.", most=FACTORIAL_MAX)
     return math.factorial(number)
 
 
@@ -243,11 +245,17 @@ def _whole(value: Number) -> int:
 def _call(name: str, arguments: list[Number]) -> Number:
     count, function = _FUNCTIONS[name]
     if count and len(arguments) != count:
-        raise ToolError(f"{name} takes {count} argument{'s' * (count > 1)}, {len(arguments)} came.")
+        raise ToolError(
+            "{name} takes {count} argument{value}, {arguments_count} came.",
+            name=name,
+            count=count,
+            value="s" * (count > 1),
+            arguments_count=len(arguments),
+        )
     try:
         return _guard(function(*arguments))
     except ValueError:
-        raise ToolError(f"{name} has no value there.") from None
+        raise ToolError("{name} has no value there.", name=name) from None
 
 
 def _guard(value: Number) -> Number:

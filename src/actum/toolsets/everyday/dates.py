@@ -79,4 +79,4 @@ def read_date(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise ToolError(f"{text[:40]!r} is no date. Write it as YYYY-MM-DD, such as 2026-02-28.") from None
+        raise ToolError("{text!r} is no date. Write it as YYYY-MM-DD, such as 2026-02-28.", text=text[:40]) from None

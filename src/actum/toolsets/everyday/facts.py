@@ -87,7 +87,9 @@ def country_facts(name: str, field: Field = "all") -> dict[str, Cell]:
     country = _countries().get(_key(name))
     if country is None:
         raise ToolError(
-            f"{name[:60]!r} is not among the {len(set(map(id, _countries().values())))} countries known here."
+            "{name!r} is not among the {count} countries known here.",
+            name=name[:60],
+            count=len(set(map(id, _countries().values()))),
         )
     return {"country": country["name"], "country_zh": country["name_zh"]} | {
         key: country[key] for key in _FIELDS[field]
@@ -103,7 +105,7 @@ def query_data(sql: str) -> Rows:
     """
     sql = sql.encode("utf-8", "replace").decode()
     if len(sql.encode()) > SQL_BYTES_MAX:
-        raise ToolError(f"The query is longer than {SQL_BYTES_MAX} bytes.")
+        raise ToolError("The query is longer than {most} bytes.", most=SQL_BYTES_MAX)
     database = _database()
     try:
         cursor = database.execute(sql)

@@ -88,11 +88,11 @@ class FileFolder:
         """
         if not _NAME.fullmatch(file) or ".." in file:
             raise ToolError(
-                f"{file[:60]!r} is no name for a file of notes. Use letters, digits, spaces, dots and dashes."
+                "{file!r} is no name for a file of notes. Use letters, digits, spaces, dots and dashes.", file=file[:60]
             )
         line = text.strip() + "\n"
         if len(line.encode()) > NOTE_BYTES_MAX:
-            raise ToolError(f"A note has at most {NOTE_BYTES_MAX} bytes.")
+            raise ToolError("A note has at most {most} bytes.", most=NOTE_BYTES_MAX)
         notes = self._root.resolve() / "notes"
         if notes.is_symlink():
             raise ToolError("The folder of notes is a link; nothing is written through it.")
@@ -112,7 +112,7 @@ class FileFolder:
         if any(part.startswith(".") for part in Path(asked).parts):
             raise ToolError("Hidden folders are not searched.")
         if not place.is_dir():
-            raise ToolError(f"There is no folder {folder[:80]!r}.")
+            raise ToolError("There is no folder {folder!r}.", folder=folder[:80])
         return place.resolve()
 
 
@@ -143,12 +143,14 @@ def _append(path: Path, line: bytes) -> int:
     try:
         number = os.open(path, flags, 0o644)
     except OSError:
-        raise ToolError(f"{path.name!r} can not be written to.") from None
+        raise ToolError("{path!r} can not be written to.", path=path.name) from None
     with os.fdopen(number, "ab") as file:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
-            raise ToolError(f"{path.name!r} is no plain file of notes.")
+            raise ToolError("{path!r} is no plain file of notes.", path=path.name)
         if state.st_size + len(line) > FILE_BYTES_MAX:
-            raise ToolError(f"{path.name!r} is full: a file of notes has at most {FILE_BYTES_MAX} bytes.")
+            raise ToolError(
+                "{path!r} is full: a file of notes has at most {most} bytes.", path=path.name, most=FILE_BYTES_MAX
+            )
         file.write(line)
     return state.st_size + len(line)

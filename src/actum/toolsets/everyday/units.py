@@ -40,7 +40,11 @@ def convert_units(value: float, from_unit: str, to_unit: str) -> Conversion:
     start, end = find_unit(from_unit), find_unit(to_unit)
     if start.quantity != end.quantity:
         raise ToolError(
-            f"{from_unit} is a unit of {start.quantity}, {to_unit} of {end.quantity}: no conversion between them."
+            "{from_unit} is a unit of {quantity}, {to_unit} of {end_quantity}: no conversion between them.",
+            from_unit=from_unit,
+            quantity=start.quantity,
+            to_unit=to_unit,
+            end_quantity=end.quantity,
         )
     result = (value * start.factor + start.offset - end.offset) / end.factor
     if start.quantity == "temperature" and value * start.factor + start.offset < -1e-9:
@@ -57,7 +61,7 @@ def find_unit(name: str) -> Unit:
     units, key = _units(), _key(name)
     found = units.get(name.strip()) or units.get(key) or units.get(key.removesuffix("s"))
     if found is None:
-        raise ToolError(f"The unit {name[:40]!r} is not known.")
+        raise ToolError("The unit {name!r} is not known.", name=name[:40])
     return found
 
 

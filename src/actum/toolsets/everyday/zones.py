@@ -103,10 +103,12 @@ def find_zone(place: str) -> ZoneInfo:
     zones = _places().get(key) or _zones().get(key)
     if zones is None:
         raise ToolError(
-            f"No time zone is known for {place[:60]!r}. Give a large city or a zone such as 'Europe/Paris'."
+            "No time zone is known for {place!r}. Give a large city or a zone such as 'Europe/Paris'.", place=place[:60]
         )
     if len(zones) > 1:
-        raise ToolError(f"{place[:60]} has several time zones: {', '.join(sorted(zones))}. Name a city.")
+        raise ToolError(
+            "{place} has several time zones: {zones}. Name a city.", place=place[:60], zones=", ".join(sorted(zones))
+        )
     return ZoneInfo(next(iter(zones)))
 
 
@@ -142,10 +144,10 @@ def _key(place: str) -> str:
 def _read_time(text: str) -> time_of_day:
     found = _TIME.fullmatch(text.strip())
     if found is None:
-        raise ToolError(f"{text[:40]!r} is no time of day. Write it as HH:MM.")
+        raise ToolError("{text!r} is no time of day. Write it as HH:MM.", text=text[:40])
     hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").lower()
     if half:
         hour = hour % 12 + 12 * (half == "p")
     if hour > 23 or minute > 59:
-        raise ToolError(f"{text[:40]!r} is no time of day. Write it as HH:MM.")
+        raise ToolError("{text!r} is no time of day. Write it as HH:MM.", text=text[:40])
     return time_of_day(hour, minute)

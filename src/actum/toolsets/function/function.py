@@ -278,9 +278,11 @@ class FunctionToolset:
         self._by_name: dict[str, FunctionTool] = {}
         for each in self.tools:
             if not each.bound:
-                raise BadTool(f"tool {each.name!r} is a method: take it from an object, or use `methods_of(object)`")
+                raise BadTool(
+                    "tool {each!r} is a method: take it from an object, or use `methods_of(object)`", each=each.name
+                )
             if each.name in self._by_name:
-                raise BadTool(f"two tools are called {each.name!r}: give one of them another `name`")
+                raise BadTool("two tools are called {each!r}: give one of them another `name`", each=each.name)
             self._by_name[each.name] = each
 
     @property
@@ -296,7 +298,7 @@ class FunctionToolset:
         """Call the function of this name; see `FunctionTool.execute`."""
         found = self._by_name.get(call.name)
         if found is None:
-            raise UnknownTool(f"There is no tool called {call.name[:64]!r}.")
+            raise UnknownTool("There is no tool called {call!r}.", call=call.name[:64])
         return await found.execute(call, context)
 
     async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
@@ -318,7 +320,7 @@ def methods_of(thing: object) -> FunctionToolset:
     public = [name for name, member in members.items() if inspect.isroutine(_bare(member))]
     found = [getattr(thing, name) for name in marked or public]
     if not found:
-        raise BadTool(f"{kind.__name__} has no public methods that could be tools")
+        raise BadTool("{kind} has no public methods that could be tools", kind=kind.__name__)
     return FunctionToolset(found)
 
 
@@ -341,7 +343,12 @@ def _effects(effects: Iterable[Effects], name: str) -> frozenset[Effects]:
     asked = [effects] if isinstance(effects, str) else list(effects)
     for effect in asked:
         if effect not in known:
-            raise BadTool(f"tool {name!r}: there is no effect {effect!r}; there are {', '.join(known)}")
+            raise BadTool(
+                "tool {name!r}: there is no effect {kind!r}; there are {known}",
+                name=name,
+                kind=effect,
+                known=", ".join(known),
+            )
     return frozenset(effect for effect in known if effect in asked)
 
 
@@ -350,7 +357,7 @@ def _sinks(sinks: Iterable[str], parameters: JsonObject, name: str) -> tuple[str
     known = parameters.get("properties")
     for sink in named:
         if not isinstance(known, dict) or sink not in known:
-            raise BadTool(f"tool {name!r}: sinks= names {sink!r}, which is none of its parameters")
+            raise BadTool("tool {name!r}: sinks= names {sink!r}, which is none of its parameters", name=name, sink=sink)
     return named
 
 

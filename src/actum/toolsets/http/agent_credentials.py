@@ -75,8 +75,10 @@ class AgentCredentials:
         if not usable:
             wanted = ", ".join(schemes) or "none"
             raise ToolError(
-                f"No credentials of {self._agent.called} fit its card. The card names the schemes: {wanted}. A person "
-                f"sets them up under [a2a.{self._agent.called}.credentials]."
+                "No credentials of {called} fit its card. The card names the schemes: {wanted}. A "
+                "person sets them up under [a2a.{called}.credentials].",
+                called=self._agent.called,
+                wanted=wanted,
             )
         if self._known is None or self._known[0] != setup:
             made = ApiCredentials(setup, self._fetcher, clock=self._clock, logins=self._logins, login=LOGIN)
@@ -139,8 +141,10 @@ class AgentCredentials:
             page, endpoint = str(person.get("authorizationUrl", "")), str(person.get("tokenUrl", ""))
         if not is_safe(endpoint) or (page and not is_safe(page)):
             raise ToolError(
-                f"The security scheme {scheme.name!r} of {self._agent.called} has no flow that can be used: client "
-                "credentials, or a log-in by authorization code, with https:// addresses."
+                "The security scheme {scheme!r} of {called} has no flow that can be used: client "
+                "credentials, or a log-in by authorization code, with https:// addresses.",
+                scheme=scheme.name,
+                called=self._agent.called,
             )
         return OAuthCredential(endpoint, client.client_id, client.client_secret, scopes=asked, login_url=page)
 
@@ -150,7 +154,9 @@ class AgentCredentials:
         try:
             answer = await self._fetcher.get(address)
         except HttpFailure as failure:
-            raise Unavailable(f"The issuer of {self._agent.called} gave no answer: {failure}.") from None
+            raise Unavailable(
+                "The issuer of {called} gave no answer: {why}.", called=self._agent.called, why=failure
+            ) from None
         try:
             return read_issuer(answer.body) if answer.status == 200 else IssuerMetadata()
         except BadMetadata:

@@ -149,23 +149,24 @@ def refuse(answer: Fetched, now: float, secrets: Collection[str] = ()) -> NoRetu
     said = _said(answer, secrets)
     words = f"HTTP {status}{': ' + said if said else ''}"
     if status == 429:
-        raise RateLimited(f"The API takes no more requests for now ({words}).", retry_after=later)
+        raise RateLimited("The API takes no more requests for now ({why}).", retry_after=later, why=words)
     if status in (408, 504):
         raise CallTimeout(
-            f"The API did not finish in time ({words}); it may have happened all the same.", retry_after=later
+            "The API did not finish in time ({why}); it may have happened all the same.", retry_after=later, why=words
         )
     if status >= 500:
         raise Unavailable(
-            f"The API failed ({words}); it may have happened all the same.", effect="unknown", retry_after=later
+            "The API failed ({why}); it may have happened all the same.", effect="unknown", retry_after=later, why=words
         )
     if status < 400:
         raise ToolError(
-            f"The API answered with a redirect that is not followed (HTTP {status}); the call may have had its effect.",
+            "The API answered with a redirect that is not followed (HTTP {number}); the call may have had its effect.",
             effect="unknown",
+            number=status,
         )
     if status in (401, 403):
-        raise ToolError(f"The API does not let this credential do that ({words}).")
-    raise ToolError(f"The API refused the request ({words}).", retry_after=later)
+        raise ToolError("The API does not let this credential do that ({why}).", why=words)
+    raise ToolError("The API refused the request ({why}).", retry_after=later, why=words)
 
 
 def _picked(value: Json, expression: str, notes: list[str]) -> Json:

@@ -108,7 +108,7 @@ class ApiCredentials:
             dressed = with_credentials(request, slots, values)
         except InvalidArguments:
             names = ", ".join(values)
-            raise ToolError(f"The credential for {names} has characters that can not be sent.") from None
+            raise ToolError("The credential for {names} has characters that can not be sent.", names=names) from None
         basic = [base64.b64encode(values[slot.scheme].encode()).decode() for slot in slots if slot.prefix == "Basic "]
         passwords = [values[slot.scheme].partition(":")[2] for slot in slots if slot.prefix == "Basic "]
         secrets = tuple(filter(None, [*values.values(), *basic, *passwords]))
@@ -146,8 +146,9 @@ class ApiCredentials:
         if request.credentials and () not in request.credentials:
             names = sorted({slot.scheme for slots in request.credentials for slot in slots})
             raise ToolError(
-                f"This call needs a credential that is not set up: {' or '.join(names)}. A person sets it up by adding "
-                "this API again with --secret."
+                "This call needs a credential that is not set up: {names}. A person sets it up by "
+                "adding this API again with --secret.",
+                names=" or ".join(names),
             )
         return ()
 
@@ -235,7 +236,9 @@ class ApiCredentials:
     def _login_needed(self, user: User) -> LoginNeeded:
         words = [*self._login, self._setup.name, "--user", user.principal]
         words += ["--tenant", user.tenant] if user.tenant else []
-        return LoginNeeded(f"{self._setup.name} wants a log-in. A person has to run: {shlex.join(words)}")
+        return LoginNeeded(
+            "{setup} wants a log-in. A person has to run: {command}", setup=self._setup.name, command=shlex.join(words)
+        )
 
 
 def _secret(name: str, context: Context) -> str:
@@ -243,7 +246,8 @@ def _secret(name: str, context: Context) -> str:
         return context.secret(name)
     except UnknownName:
         raise ToolError(
-            f"The secret {name!r} that this API needs is not set. A person sets it with `actum secrets set {name}`."
+            "The secret {name!r} that this API needs is not set. A person sets it with `actum secrets set {name}`.",
+            name=name,
         ) from None
 
 

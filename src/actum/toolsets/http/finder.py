@@ -99,13 +99,18 @@ class ApiFinder:
         if tool is None:
             near = ", ".join(self._offered[each.tool.name].name for each in self._index.best(name)[:5])
             find = self._said(self._find)
-            raise UnknownTool(f"There is no tool {name[:100]!r}. Find one with {find}. Near: {near or 'none'}.")
+            raise UnknownTool(
+                "There is no tool {name!r}. Find one with {find}. Near: {near}.",
+                name=name[:100],
+                find=find,
+                near=near or "none",
+            )
         if secret_paths(tool.parameters):
             # Secret values are kept out of the record by the schema of the tool that is called, which is not this one.
-            raise PermissionDenied(f"{name} can not be called here: {_SECRET}.")
+            raise PermissionDenied("{name} can not be called here: {secret}.", name=name, secret=_SECRET)
         if tool.reads_only is not (call.name == self._read):
             other = self._read if tool.reads_only else self._change
-            raise UnknownTool(f"{name} is called with {self._said(other)}.")
+            raise UnknownTool("{name} is called with {said}.", name=name, said=self._said(other))
         checked = compile_schema(tool.parameters, where=name, foreign=True).check(
             given if isinstance(given, dict) else {}
         )

@@ -94,9 +94,9 @@ async def ask_token(
     try:
         answer = await fetcher.post(credential.token_url, headers, urlencode(form).encode())
     except HttpFailure as failure:
-        raise Unavailable(f"The token endpoint of {name} gave no answer: {failure}") from None
+        raise Unavailable("The token endpoint of {name} gave no answer: {why}", name=name, why=failure) from None
     if answer.status >= 500 or answer.status == 429:
-        raise Unavailable(f"The token endpoint of {name} failed (HTTP {answer.status}).")
+        raise Unavailable("The token endpoint of {name} failed (HTTP {number}).", name=name, number=answer.status)
     granted = _decoded(answer.body) if answer.status in (200, 201) else None
     if granted is None:
         raise NoToken(
@@ -176,7 +176,11 @@ class ApiLogin(NamedTuple):
         answer = await ask_person(person, credential.login_url, query, local=is_here(credential.login_url))
         code = answer.fields.get("code", "")
         if not code:
-            raise LoginFailed(f"{self.site} did not let the person in: {_short(answer.fields.get('error', ''))}")
+            raise LoginFailed(
+                "{site} did not let the person in: {short}",
+                site=self.site,
+                short=_short(answer.fields.get("error", "")),
+            )
         grant = {
             "grant_type": "authorization_code",
             "code": code,
@@ -186,7 +190,7 @@ class ApiLogin(NamedTuple):
         try:
             token = await ask_token(fetcher, self.setup.name, credential, self.password, grant)
         except NoToken as refused:
-            raise LoginFailed(f"the token endpoint gives no token: {_short(refused.error)}") from None
+            raise LoginFailed("the token endpoint gives no token: {short}", short=_short(refused.error)) from None
         return self.granted(token, now)
 
     def granted(self, token: ApiToken, now: float, before: Granted | None = None) -> Granted:

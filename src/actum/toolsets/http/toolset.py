@@ -133,7 +133,7 @@ class ApiToolset:
             return ToolResult(call.id, structured=self._schema_at(call.arguments))
         operation = self.operations.get(call.name)
         if operation is None:
-            raise UnknownTool(f"There is no tool {call.name!r}.")
+            raise UnknownTool("There is no tool {call!r}.", call=call.name)
         request = self._built(operation, call.arguments, context)
         dressed = await self._credentials.dress(request, context)
         answer = await self._answer(operation, dressed, context)
@@ -186,7 +186,7 @@ class ApiToolset:
             try:
                 fetcher = await asyncio.to_thread(self._fetcher.showing, certificate)
             except BadCertificate as bad:
-                raise ToolError(f"The client certificate can not be used: {bad}.") from None
+                raise ToolError("The client certificate can not be used: {why}.", why=bad) from None
             self._showing.setdefault(mark, _Sender(fetcher))
         sender = self._showing[mark]
         sender.calls += 1
@@ -223,7 +223,7 @@ class ApiToolset:
         try:
             server = self.setup.address_of(operation)
         except BadDocument as problem:
-            raise ToolError(f"The address of this API is not complete: {problem.reason}.") from None
+            raise ToolError("The address of this API is not complete: {why}.", why=problem.reason) from None
         request = build_request(self.setup.api, operation, arguments, server, files)
         if not self.setup.origins or origin(request.url) not in self._origins:
             raise PermissionDenied("This call would go to a server that nobody confirmed for this API.")
@@ -287,7 +287,9 @@ class ApiToolset:
             return part_at(schema, path)
         except KeyError as nothing:
             key = str(nothing.args[0])[:100]
-            raise ToolError(f"The schema has nothing at {key!r} in {path[:200]!r}; begin with an empty path.") from None
+            raise ToolError(
+                "The schema has nothing at {key!r} in {path!r}; begin with an empty path.", key=key, path=path[:200]
+            ) from None
 
 
 def _accepted(operation: ApiOperation) -> str:
@@ -301,11 +303,11 @@ def _accepted(operation: ApiOperation) -> str:
 def _fail(failure: HttpFailure) -> Never:
     """Raise what it means that no whole answer came."""
     if isinstance(failure, AddressRefused):
-        raise PermissionDenied(f"The API's address can not be called: {failure}.") from None
+        raise PermissionDenied("The API's address can not be called: {why}.", why=failure) from None
     if not failure.sent:
         if failure.lasting:
-            raise ToolError(f"The request can not be sent: {failure}.") from None
-        raise Unavailable(f"The API can not be reached: {failure}.") from None
+            raise ToolError("The request can not be sent: {why}.", why=failure) from None
+        raise Unavailable("The API can not be reached: {why}.", why=failure) from None
     words = f"The API gave no usable answer: {failure}; it may have happened all the same."
     if failure.lasting:
         raise ResourceLimit(words) from None

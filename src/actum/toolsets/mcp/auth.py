@@ -145,7 +145,11 @@ class OAuth(httpx2.Auth):
             if got is None:
                 lacking = ", ".join(_shown(_lacking(used, response)))
                 without = f": it does not allow {lacking}" if lacking else ""
-                raise LoginFailed(f"{self._name} does not take the token that its issuer gave for it{without}")
+                raise LoginFailed(
+                    "{name} does not take the token that its issuer gave for it{without}",
+                    name=self._name,
+                    without=without,
+                )
             used = got
 
     async def log_in(self, scopes: Sequence[str] = ()) -> Granted:
@@ -245,7 +249,9 @@ class OAuth(httpx2.Auth):
         by_person = self._auth.grant == "code"
         if by_person and self._person is None:
             more = "".join(f" --scope {scope}" for scope in _shown(_lacking(used, challenge))) if used else ""
-            raise LoginNeeded(f"{self._name} wants a login: a person has to run `actum mcp login {self._name}{more}`")
+            raise LoginNeeded(
+                "{name} wants a login: a person has to run `actum mcp login {name}{more}`", name=self._name, more=more
+            )
         hint = extract_resource_metadata_from_www_auth(challenge)
         place = await discover(self._url, hint, self._auth, self._fetcher)
         if by_person:
@@ -283,7 +289,9 @@ class OAuth(httpx2.Auth):
         if client is not None:
             return client
         if self._person is None:
-            raise LoginFailed(f"set `client_id` in the `auth` of {self._name}: who asks, when no person does?")
+            raise LoginFailed(
+                "set `client_id` in the `auth` of {name}: who asks, when no person does?", name=self._name
+            )
         redirect_uri = self._person.redirect_uri
         known = self._store.registration(self._user, place.issuer)
         if known and self._covers(known, redirect_uri, scope):
@@ -335,7 +343,7 @@ class OAuth(httpx2.Auth):
                 "POST", self._url, headers=headers, body=_PING, redirects="none", head_only=True
             )
         except HttpFailure as failure:
-            raise Unavailable(f"{self._name}: {failure}") from None
+            raise Unavailable("{name}: {why}", name=self._name, why=failure) from None
         return httpx2.Response(answer.status, headers=dict(answer.headers))
 
     async def _revoked(self, one: Granted) -> bool:

@@ -307,7 +307,7 @@ def _web_address(url: Json, *, local: bool) -> SafeLink:
     try:
         return check_link(url if isinstance(url, str) else "", local=local)
     except AddressRefused as refused:
-        raise UsageError(f"url: {refused}") from None
+        raise UsageError("url: {why}", why=refused) from None
 
 
 def _wanted(request: Json) -> tuple[str, JsonObject]:

@@ -139,7 +139,7 @@ class McpConnection:
         room: Room | None = None,
     ) -> None:
         if not server.command and not server.url:
-            raise UsageError(f"MCP server {server.name!r}: give a command or a url")
+            raise UsageError("MCP server {name!r}: give a command or a url", name=server.name)
         self.server = server
         self.health = Health()
         self._clock: Clock = clock or SystemClock()

@@ -56,7 +56,7 @@ class McpError(ToolError):
     def __init__(self, rpc_code: int, words: str, data: Json = None, effect: Effect | None = None) -> None:
         effect = effect or ("none" if rpc_code in _NOTHING_HAPPENED else "unknown")
         how = "answered with" if rpc_code == HTTP_STATUS else f"refused ({rpc_code}):"
-        super().__init__(f"The server {how} {plain(words)[:WORDS_MAX]}", effect=effect)
+        super().__init__("The server {how} {why}", effect=effect, how=how, why=plain(words)[:WORDS_MAX])
         self.rpc_code = rpc_code
         self.words = words
         self.data = data
@@ -68,12 +68,14 @@ class Lost(CallTimeout):
 
 def lost(method: str) -> Lost:
     """The connection went away after a request was sent."""
-    return Lost(f"The connection to the server was lost during {method}; it may have happened all the same.")
+    return Lost(
+        "The connection to the server was lost during {method}; it may have happened all the same.", method=method
+    )
 
 
 def unreached(server: str, why: str) -> CallError:
     """The server could not be reached; nothing was sent."""
-    return Unavailable(f"The MCP server {server!r} can not be reached: {plain(why)}")
+    return Unavailable("The MCP server {server!r} can not be reached: {why}", server=server, why=plain(why))
 
 
 def keep(refused: CallError) -> str:
@@ -102,13 +104,15 @@ def told(method: str, code: int, words: str, data: Json) -> CallError:
     if code == REFUSED_HERE and isinstance(data, str) and data in _kept:
         return _kept.pop(data)
     if code == UNREACHED:
-        return Unavailable(f"{plain(words)[:WORDS_MAX]}; nothing was sent.")
+        return Unavailable("{why}; nothing was sent.", why=plain(words)[:WORDS_MAX])
     if code == BROKEN or (code == CONNECTION_CLOSED and words.startswith(_SDK_LOST)):
         return lost(method)
     if code == HTTP_STATUS and isinstance(data, dict):
         return _refused(method, data.get("status"), data.get("retryAfter"))
     if words.startswith(_UNREADABLE.get(code, ())):
-        return InvalidResult(f"The server's answer to {method} is malformed, or too long.", effect="unknown")
+        return InvalidResult(
+            "The server's answer to {method} is malformed, or too long.", effect="unknown", method=method
+        )
     return McpError(code, words, data)
 
 
@@ -126,7 +130,7 @@ def _refused(method: str, status: Json, retry_after: Json) -> CallError:
     seconds = float(retry_after) if isinstance(retry_after, str) and retry_after.isdecimal() else None
     match status:
         case 401 | 403:
-            return PermissionDenied(f"The server wants a login, or another one (HTTP {status}).")
+            return PermissionDenied("The server wants a login, or another one (HTTP {number}).", number=status)
         case 429:
             return RateLimited("The server asks to slow down.", retry_after=seconds)
         case 503:

@@ -90,7 +90,9 @@ class McpFinder:
     ) -> ToolResult:
         chosen = usable.get(str(call.arguments["tool"]))
         if chosen is None:
-            raise UnknownTool(f"This server has no tool of that name that may be used. It has: {', '.join(usable)}.")
+            raise UnknownTool(
+                "This server has no tool of that name that may be used. It has: {usable}.", usable=", ".join(usable)
+            )
         tool, given = chosen.tool, call.arguments.get("arguments")
         schema = compile_schema(tool.parameters, where=tool.name, foreign=True)
         checked = schema.check(given if isinstance(given, dict) else {})
@@ -118,13 +120,13 @@ class McpFinder:
         if of_address is not None:
             return of_address
         if not self._urls:
-            raise ToolError(f"There is no server of this name. There are: {', '.join(known) or 'none'}.")
+            raise ToolError("There is no server of this name. There are: {known}.", known=", ".join(known) or "none")
         try:
             await self._guard.check(server)
         except AddressRefused as refused:
-            raise ToolError(f"This server may not be reached: {refused}.") from None
+            raise ToolError("This server may not be reached: {why}.", why=refused) from None
         except HttpFailure as failure:
-            raise ToolError(f"This server can not be reached: {failure}.") from None
+            raise ToolError("This server can not be reached: {why}.", why=failure) from None
         key = (server, transport)
         toolset = self._found.pop(key, None) or McpToolset(
             McpServer(name="mcp", url=server, transport=transport), guard=self._guard, clock=self._host.clock

@@ -92,7 +92,7 @@ class TokenEndpoint(NamedTuple):
         try:
             return OAuthToken.model_validate_json(answer.body)
         except ValidationError:
-            raise LoginFailed(f"{shown(self.url)} answered with something that is no bearer token") from None
+            raise LoginFailed("{url} answered with something that is no bearer token", url=shown(self.url)) from None
 
     async def post(self, form: Mapping[str, str]) -> Fetched:
         """Send a form, showing who we are.
@@ -125,7 +125,11 @@ class TokenEndpoint(NamedTuple):
         try:
             return jwt.encode(claims, self.client.client_secret, algorithm=self.auth.algorithm)
         except (jwt.PyJWTError, ValueError, TypeError, NotImplementedError):
-            raise LoginFailed(f"the secret {self.auth.secret} is no private key for {self.auth.algorithm}") from None
+            raise LoginFailed(
+                "the secret {secret} is no private key for {algorithm}",
+                secret=self.auth.secret,
+                algorithm=self.auth.algorithm,
+            ) from None
 
 
 class TokenRequest(NamedTuple):
@@ -245,7 +249,7 @@ def _code(said: Mapping[str, str], asked: TokenRequest) -> str:
         LoginFailed: another issuer answered, or the person was not let in.
     """
     if not asked.place.metadata.may_have_sent(said.get("iss")):
-        raise LoginFailed(f"the answer does not come from {asked.place.issuer}: its `iss` says another")
+        raise LoginFailed("the answer does not come from {issuer}: its `iss` says another", issuer=asked.place.issuer)
     if "code" not in said:
         error = error_code(said.get("error", ""))
         raise TokenRefused(f"{asked.place.issuer} did not let the person in: {error or 'no code'}", error)

@@ -63,7 +63,11 @@ class McpHost:
             UnknownName: there is none of this name.
         """
         if name not in self._toolsets:
-            raise UnknownName(f"there is no MCP server {name!r}; there are: {', '.join(self._toolsets) or 'none'}")
+            raise UnknownName(
+                "there is no MCP server {name!r}; there are: {known}",
+                name=name,
+                known=", ".join(self._toolsets) or "none",
+            )
         return self._toolsets[name]
 
     @property
@@ -92,7 +96,7 @@ class McpHost:
         """Make a call by the server that has the tool."""
         toolset = self._homes.get(call.name)
         if toolset is None:
-            raise UnknownTool(f"{call.name} is not there any more.")
+            raise UnknownTool("{call} is not there any more.", call=call.name)
         return await toolset.execute(call, context)
 
     async def close(self) -> None:

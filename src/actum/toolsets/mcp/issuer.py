@@ -76,7 +76,7 @@ async def discover(server_url: str, hint: str | None, auth: McpAuth, fetcher: Fe
         except BadMetadata:
             continue
         if not check_resource_allowed(requested_resource=resource, configured_resource=found.resource):
-            raise LoginFailed(f"the server's metadata is for another server: {found.resource}")
+            raise LoginFailed("the server's metadata is for another server: {resource}", resource=found.resource)
         resource, issuers, scopes = found.resource, found.authorization_servers, found.scopes_supported
         break
     # Servers of 2025-03-26 have no metadata of their own: their issuer is at their own origin.
@@ -89,9 +89,11 @@ async def discover(server_url: str, hint: str | None, auth: McpAuth, fetcher: Fe
             continue
         said = metadata.issuer
         if said != issuer and (issuers or not issuers_match(said, issuer)):
-            raise LoginFailed(f"the metadata of {issuer} says that it is of another issuer, {said}")
+            raise LoginFailed(
+                "the metadata of {issuer} says that it is of another issuer, {said}", issuer=issuer, said=said
+            )
         return TokenSource(resource, said, metadata, scopes)
-    raise LoginFailed(f"{issuer} says nowhere how to log in")
+    raise LoginFailed("{issuer} says nowhere how to log in", issuer=issuer)
 
 
 def check_proof(place: TokenSource) -> None:
@@ -101,7 +103,7 @@ def check_proof(place: TokenSource) -> None:
         LoginFailed: the issuer does not say that it can do this.
     """
     if "S256" not in place.metadata.code_challenge_methods_supported:
-        raise LoginFailed(f"{place.issuer} does not offer S256, without which a code can be stolen")
+        raise LoginFailed("{issuer} does not offer S256, without which a code can be stolen", issuer=place.issuer)
 
 
 async def register(place: TokenSource, redirect_uri: str, scope: str, user: User, fetcher: Fetcher) -> Registration:
@@ -122,8 +124,9 @@ async def register(place: TokenSource, redirect_uri: str, scope: str, user: User
     endpoint = place.metadata.registration_endpoint
     if not endpoint:
         raise LoginNeeded(
-            f"{place.issuer} does not register programs by itself: register one there by hand and set `client_id` "
-            f"(and `secret` and `issuer`) in this server's `auth`"
+            "{issuer} does not register programs by itself: register one there by hand and set "
+            "`client_id` (and `secret` and `issuer`) in this server's `auth`",
+            issuer=place.issuer,
         )
     wanted = _Wanted(
         redirect_uris=(redirect_uri,),
@@ -132,15 +135,22 @@ async def register(place: TokenSource, redirect_uri: str, scope: str, user: User
     )
     answer = await ask(fetcher, endpoint, {"content-type": "application/json"}, json.encode(wanted))
     if answer.status not in (200, 201):
-        raise LoginFailed(f"{place.issuer} did not register this program: status {answer.status} {refusal(answer)}")
+        raise LoginFailed(
+            "{issuer} did not register this program: status {number} {refusal}",
+            issuer=place.issuer,
+            number=answer.status,
+            refusal=refusal(answer),
+        )
     try:
         known = OAuthClientInformationFull.model_validate_json(answer.body)
     except ValidationError:
-        raise LoginFailed(f"{place.issuer} answered the registration with something else") from None
+        raise LoginFailed("{issuer} answered the registration with something else", issuer=place.issuer) from None
     secret = known.client_secret or ""
     method = known.token_endpoint_auth_method or ("client_secret_basic" if secret else "none")
     if method not in ("none", *SECRET_METHODS) or (method in SECRET_METHODS and not secret):
-        raise LoginFailed(f"{place.issuer} registered this program for a kind of proof that it does not have")
+        raise LoginFailed(
+            "{issuer} registered this program for a kind of proof that it does not have", issuer=place.issuer
+        )
     return Registration(
         issuer=place.issuer,
         user=user.principal,
@@ -169,7 +179,8 @@ def set_up(place: TokenSource, auth: McpAuth, secrets: Mapping[str, str]) -> Reg
     secret = secret_of(auth.secret, secrets)
     if secret and not auth.issuer:
         raise LoginFailed(
-            f"a secret is set but not for whom: set `issuer` in this server's `auth` (the server names {place.issuer})"
+            "a secret is set but not for whom: set `issuer` in this server's `auth` (the server names {issuer})",
+            issuer=place.issuer,
         )
     supported = place.metadata.secret_methods
     fitting = next((method for method in SECRET_METHODS if method in supported), "client_secret_basic")
@@ -188,7 +199,7 @@ def secret_of(name: str, secrets: Mapping[str, str]) -> str:
         LoginFailed: it is not set.
     """
     if name and not secrets.get(name):
-        raise LoginFailed(f"the secret {name} is not set")
+        raise LoginFailed("the secret {name} is not set", name=name)
     return secrets[name] if name else ""
 
 
@@ -215,7 +226,11 @@ def _chosen(advertised: Sequence[str], auth: McpAuth) -> str:
     for issuer in advertised:
         if issuers_match(issuer, auth.issuer):
             return issuer
-    raise LoginFailed(f"the server names {advertised[0]} as its issuer, and {auth.issuer} was set up for it")
+    raise LoginFailed(
+        "the server names {advertised} as its issuer, and {issuer} was set up for it",
+        advertised=advertised[0],
+        issuer=auth.issuer,
+    )
 
 
 def _method(metadata: IssuerMetadata) -> str | UnsetType:
@@ -244,13 +259,15 @@ async def ask(fetcher: Fetcher, url: str, headers: Mapping[str, str] | None = No
         answer = await (fetcher.post(url, head, body) if body else fetcher.get(url, head))
     except AddressRefused as refused:
         raise LoginFailed(
-            f"{shown(url)} may not be reached on the server's word: {refused}. If it is your own, set `issuer` in this "
-            f"server's `auth` to the one that it belongs to"
+            "{url} may not be reached on the server's word: {why}. If it is your own, set `issuer` "
+            "in this server's `auth` to the one that it belongs to",
+            url=shown(url),
+            why=refused,
         ) from None
     except HttpFailure as failure:
         raise (LoginFailed if failure.lasting else Unavailable)(f"{shown(url)}: {failure}") from None
     if answer.status >= 500 or answer.status == 429:
-        raise Unavailable(f"{shown(url)} answered with status {answer.status}")
+        raise Unavailable("{url} answered with status {number}", url=shown(url), number=answer.status)
     return answer
 
 

@@ -156,7 +156,7 @@ def jail_of(server: McpServer, program: Path, env: Mapping[str, str]) -> Jail:
         UsageError: there is no home folder, or the server is not configured for a jail.
     """
     if server.jail is None:
-        raise UsageError(f"{server.name} has no jail")
+        raise UsageError("{server} has no jail", server=server.name)
     passed_on = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith("LC_")}
     return Jail(
         read=(*server.jail.read, str(program)),

@@ -44,7 +44,7 @@ class TimeLimit:
             if not (self._word.expired() or self._most.expired()):
                 raise
             raise CallTimeout(
-                f"The server did not answer {method} in time; it may have happened all the same."
+                "The server did not answer {method} in time; it may have happened all the same.", method=method
             ) from None
 
     def heard(self) -> None:

@@ -150,6 +150,6 @@ def _sound(server: McpServer, definition: JsonObject, readers: Collection[str]) 
         raise BadTool("its definition is nested too deep") from None
     wrong = find_invalid_x_mcp_header(tool.parameters)
     if wrong is not None:
-        raise BadTool(f"{where}: {shown(wrong)[:300]}")
+        raise BadTool("{where}: {wrong}", where=where, wrong=shown(wrong)[:300])
     name = public_name(server.name, tool.name)
     return msgspec.structs.replace(tool, name=name, timeout_s=server.max_timeout, unjailed=server.unjailed)

@@ -236,7 +236,9 @@ class SessionPool:
         now = self._clock.now()
         if now >= late_at:
             name, most = self._server.name, self._room.most
-            raise Unavailable(f"All {most} sessions with the MCP server {name!r} are in use; nothing was sent.")
+            raise Unavailable(
+                "All {most} sessions with the MCP server {name!r} are in use; nothing was sent.", most=most, name=name
+            )
         paused = [link.left_at + GIVEN_BACK_S for link in self.links if link.holder and link.holder.state == "paused"]
         soon = [at for at in paused if at > now]
         limit = self._clock.timeout(min([late_at, *soon]) - now)

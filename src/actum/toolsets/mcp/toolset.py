@@ -161,7 +161,7 @@ class McpToolset:
         self.server = server
         self._approve: Approve = approve or ("pinned" if pins is not None else "first")
         if self._approve == "pinned" and pins is None:
-            raise UsageError(f"MCP server {server.name!r}: approve='pinned' needs pins=PinStore(...)")
+            raise UsageError("MCP server {server!r}: approve='pinned' needs pins=PinStore(...)", server=server.name)
         self._pins = pins
         offered = capabilities_of([*offers, "roots"] if server.roots else offers)
         self._capabilities = offered if capabilities is None else capabilities
@@ -401,7 +401,7 @@ class McpToolset:
                 continue
             reads_only = usable.tool.reads_only
             return await off_loop(size_of_json(raw), told_by_server, call.id, raw, reads_only=reads_only)
-        raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
+        raise Unavailable("The tools of {server} change all the time; the call was not made.", server=self.server.name)
 
     def _caller(self, context: Context) -> ContextCaller:
         """Whoever answers what the server asks during this call."""
@@ -476,8 +476,10 @@ class McpToolset:
             return usable
         held = next((each for each in self.quarantined if public_name(self.server.name, each.name) == name), None)
         if held is None:
-            raise UnknownTool(f"{name} is not there any more.")
-        raise PermissionDenied(f"The call was not made: {name} waits for a person to look at it. {_WHY[held.fault]}")
+            raise UnknownTool("{name} is not there any more.", name=name)
+        raise PermissionDenied(
+            "The call was not made: {name} waits for a person to look at it. {why}", name=name, why=_WHY[held.fault]
+        )
 
     # What is approved -------------------------------------------------------------------------------------------------
 
@@ -525,7 +527,9 @@ class McpToolset:
         listed = {str(definition["name"]): definition for definition in self._listing.sound} if self._listing else {}
         unknown = sorted({*(names or ()), *reads} - listed.keys())
         if unknown:
-            raise UnknownName(f"{self.server.name} has no tool {unknown[0]!r} that could be approved")
+            raise UnknownName(
+                "{name} has no tool {tool!r} that could be approved", name=self.server.name, tool=unknown[0]
+            )
         waiting = {each.name for each in self.quarantined if each.fault in ("new", "changed")}
         chosen = [name for name in listed if name in waiting and (names is None or name in names)]
         believed = [name for name in listed if name in reads and (name in chosen or name not in waiting)]
@@ -718,7 +722,7 @@ class McpToolset:
         if self._approve == "pinned" and not self._known().approved:
             name = self.server.name
             raise PermissionDenied(
-                f"MCP server {name!r} was not approved: `actum mcp approve {name}` shows what it is."
+                "MCP server {name!r} was not approved: `actum mcp approve {name}` shows what it is.", name=name
             )
 
     async def _look(self, *, anyway: bool = False, caller: Caller = NOBODY) -> None:
@@ -767,7 +771,7 @@ class McpToolset:
             async with self._clock.timeout(self.server.timeout):
                 await self._list(page)
         except TimeoutError:
-            raise Unavailable(f"The MCP server {self.server.name!r} does not tell its tools.") from None
+            raise Unavailable("The MCP server {server!r} does not tell its tools.", server=self.server.name) from None
         if self._met is not None:
             self._met(session.facts)
 

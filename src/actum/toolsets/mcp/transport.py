@@ -212,10 +212,10 @@ def _header(name: str, value: str, secrets: Mapping[str, str]) -> str:
     try:
         return filled_header(name, value, _SECRET, lambda secret: _named(secret, secrets))
     except NoPlace as problem:
-        raise UsageError(f"a secret can not be sent in the header {name!r}: {problem}") from None
+        raise UsageError("a secret can not be sent in the header {name!r}: {why}", name=name, why=problem) from None
 
 
 def _named(name: str, secrets: Mapping[str, str]) -> str:
     if name not in secrets:
-        raise UsageError(f"there is no secret called {name!r}, which a server's configuration names")
+        raise UsageError("there is no secret called {name!r}, which a server's configuration names", name=name)
     return secrets[name]

@@ -155,7 +155,9 @@ def _messages(items: list[Json]) -> list[Message]:
         item = as_(dict, value, place)
         content = item.get("content")
         if not isinstance(content, str | list):
-            raise UsageError(f"{place}.content: string or array was expected, {kind_of(content)} came")
+            raise UsageError(
+                "{place}.content: string or array was expected, {kind} came", place=place, kind=kind_of(content)
+            )
         match item.get("role"):
             case "user":
                 messages += _said(content, names, f"{place}.content")
@@ -166,7 +168,9 @@ def _messages(items: list[Json]) -> list[Message]:
             case "system":
                 messages += [SystemMessage(text) for text in _instructions(content)]
             case role:
-                raise UsageError(f"{place}.role: {str(role)[:40]!r} is none of user, assistant, system")
+                raise UsageError(
+                    "{place}.role: {role!r} is none of user, assistant, system", place=place, role=str(role)[:40]
+                )
     return messages
 
 
@@ -178,7 +182,7 @@ def _reply(content: Json, place: str) -> Reply:
     try:
         answer.read_blocks(msgspec.json.encode(content))
     except ModelGarbled:
-        raise UsageError(f"{place}: text or blocks were expected") from None
+        raise UsageError("{place}: text or blocks were expected", place=place) from None
     answer.draft.ended = True
     answer.finish()
     return claimed(answer.reply)
@@ -239,9 +243,11 @@ def _parts(block: JsonObject, place: str) -> list[TextPart | MediaPart]:
         case {"type": "search_result", "content": content, **found}:
             return _nested(f"{title} {found.get('source') or ''}".strip(), content, f"{place}.content")
         case {"type": "image" | "document", "source": {"type": "file"}}:
-            raise UsageError(f"{place}.source: its bytes or URL are needed; uploaded files are not known here")
+            raise UsageError(
+                "{place}.source: its bytes or URL are needed; uploaded files are not known here", place=place
+            )
         case _:
-            raise UsageError(f"{place}: a block of type text, image, document or tool_result was expected")
+            raise UsageError("{place}: a block of type text, image, document or tool_result was expected", place=place)
 
 
 def _nested(title: str, content: Json, place: str) -> list[TextPart | MediaPart]:
@@ -251,7 +257,9 @@ def _nested(title: str, content: Json, place: str) -> list[TextPart | MediaPart]
     for number, item in enumerate(as_(list, content, place)):
         block = as_(dict, item, f"{place}[{number}]")
         if block.get("type") not in ("text", "image"):
-            raise UsageError(f"{place}[{number}]: a block of type text or image was expected")
+            raise UsageError(
+                "{place}[{number}]: a block of type text or image was expected", place=place, number=number
+            )
         parts += _parts(block, f"{place}[{number}]")
     return parts
 
@@ -261,4 +269,4 @@ def _text(part: Json, place: str) -> str:
         case {"type": "text", "text": str(text)}:
             return text
         case _:
-            raise UsageError(f"{place}: a block of type text was expected, with its text")
+            raise UsageError("{place}: a block of type text was expected, with its text", place=place)

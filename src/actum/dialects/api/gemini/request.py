@@ -183,7 +183,9 @@ def _tool_choice(config: JsonObject, names: list[str]) -> tuple[ToolChoice, Json
         case "ANY", _:
             return AllowedTools(allowed, "required"), rest
         case mode, _:
-            raise UsageError(f"{place}.mode: {mode[:40]!r} is none of AUTO, ANY, NONE, VALIDATED")
+            raise UsageError(
+                "{place}.mode: {mode!r} is none of AUTO, ANY, NONE, VALIDATED", place=place, mode=mode[:40]
+            )
 
 
 def _instructions(value: Json) -> list[SystemMessage]:
@@ -211,7 +213,7 @@ def _messages(items: list[Json]) -> list[Message]:
             case "user" | "function":
                 messages += _said(parts, calls, place)
             case role:
-                raise UsageError(f"{place}.role: {str(role)[:40]!r} is neither user nor model")
+                raise UsageError("{place}.role: {role!r} is neither user nor model", place=place, role=str(role)[:40])
     return messages
 
 
@@ -230,7 +232,7 @@ def _reply(parts: list[JsonObject], place: str) -> Reply:
     try:
         answer.read_parts([msgspec.Raw(msgspec.json.encode(part)) for part in parts])
     except ModelGarbled:
-        raise UsageError(f"{place}.parts: parts of a reply were expected") from None
+        raise UsageError("{place}.parts: parts of a reply were expected", place=place) from None
     answer.finish()
     return claimed(answer.reply)
 
@@ -285,12 +287,14 @@ def _content(part: JsonObject, place: str) -> TextPart | MediaPart:
             try:
                 found = base64_any(data)
             except ValueError:
-                raise UsageError(f"{place}.inlineData.data: it is not base64") from None
+                raise UsageError("{place}.inlineData.data: it is not base64", place=place) from None
             return MediaPart(_type(more), found, name=str(more.get("displayName") or ""))
         case {"fileData": {"fileUri": str(url), **more}}:
             return MediaPart(_type(more), url=url, name=str(more.get("displayName") or ""))
         case _:
-            raise UsageError(f"{place}: text, inlineData, fileData or functionResponse was expected, with its value")
+            raise UsageError(
+                "{place}: text, inlineData, fileData or functionResponse was expected, with its value", place=place
+            )
 
 
 def _type(found: Mapping[object, object]) -> str:

@@ -134,7 +134,9 @@ def _messages(items: list[Json]) -> list[Message]:
                 messages.append(_answer(item, calls, place))
             case role:
                 raise UsageError(
-                    f"{place}.role: {str(role)[:40]!r} is none of system, developer, user, assistant, tool, function"
+                    "{place}.role: {role!r} is none of system, developer, user, assistant, tool, function",
+                    place=place,
+                    role=str(role)[:40],
                 )
     return messages
 
@@ -157,7 +159,7 @@ def _answer(item: JsonObject, calls: list[ToolCall], place: str) -> ToolMessage:
             del calls[number]
             return ToolMessage(call.name, ToolResult(call.id, (TextPart(text),)))
     if not id_ and not name:
-        raise UsageError(f"{place}: there is no call before it that this could answer; give tool_call_id")
+        raise UsageError("{place}: there is no call before it that this could answer; give tool_call_id", place=place)
     return ToolMessage(str(name or ""), ToolResult(str(id_ or ""), (TextPart(text),)))
 
 
@@ -173,7 +175,7 @@ def _text(content: Json, place: str) -> str:
             case {"text": str(text)} | str(text):
                 texts.append(text)
             case _:
-                raise UsageError(f"{place}[{number}]: a text part was expected")
+                raise UsageError("{place}[{number}]: a text part was expected", place=place, number=number)
     return "".join(texts)
 
 
@@ -197,8 +199,10 @@ def _part(part: Json, place: str) -> TextPart | MediaPart:
                 data, "application/octet-stream", str(rest.get("filename") or ""), f"{place}.file.file_data"
             )
         case {"type": "file"}:
-            raise UsageError(f"{place}.file: its bytes are needed as file_data; uploaded files are not known here")
+            raise UsageError(
+                "{place}.file: its bytes are needed as file_data; uploaded files are not known here", place=place
+            )
         case _:
             raise UsageError(
-                f"{place}: a part of type text, image_url, input_audio or file was expected, with its value"
+                "{place}: a part of type text, image_url, input_audio or file was expected, with its value", place=place
             )

@@ -109,7 +109,7 @@ def _heard(item: JsonObject, names: dict[str, str], place: str) -> Message | Non
         content = _content(item.get("output"), f"{place}.output")
         name = str(item.get("name") or names.get(call_id, ""))
         if not call_id:
-            raise UsageError(f"{place}.call_id: the id of the call that this answers was expected")
+            raise UsageError("{place}.call_id: the id of the call that this answers was expected", place=place)
         return ToolMessage(name, ToolResult(call_id, content))
     if kind != "message":
         return None
@@ -119,19 +119,23 @@ def _heard(item: JsonObject, names: dict[str, str], place: str) -> Message | Non
         case "system" | "developer":
             parts = _content(item.get("content"), f"{place}.content")
             if any(isinstance(part, MediaPart) for part in parts):
-                raise UsageError(f"{place}.content: only text was expected in a message of the {role}")
+                raise UsageError(
+                    "{place}.content: only text was expected in a message of the {role}", place=place, role=role
+                )
             return SystemMessage("".join([part.text for part in parts if isinstance(part, TextPart)]))
         case "assistant":
             return None
         case _:
-            raise UsageError(f"{place}.role: {str(role)[:40]!r} is none of system, developer, user, assistant")
+            raise UsageError(
+                "{place}.role: {role!r} is none of system, developer, user, assistant", place=place, role=str(role)[:40]
+            )
 
 
 def _checked(item: JsonObject, place: str) -> JsonObject:
     """An item that the model said, if it can be read by itself."""
     match item:
         case {"type": "item_reference"}:
-            raise UsageError(f"{place}: items are not stored here; send the item itself in place of its id")
+            raise UsageError("{place}: items are not stored here; send the item itself in place of its id", place=place)
         case {"type": "function_call" | "custom_tool_call" as kind}:
             as_(str, item.get("name"), f"{place}.name")
             as_(str, item.get("arguments" if kind == "function_call" else "input"), f"{place}.arguments")
@@ -174,8 +178,9 @@ def _part(part: Json, place: str) -> TextPart | MediaPart:
             media_type = "audio/mpeg" if format_ == "mp3" else f"audio/{format_}"
             return MediaPart(media_type, base64_bytes(data, f"{place}.input_audio.data"))
         case {"type": "input_image" | "input_file"}:
-            raise UsageError(f"{place}: its bytes or its URL are needed; uploaded files are not known here")
+            raise UsageError("{place}: its bytes or its URL are needed; uploaded files are not known here", place=place)
         case _:
             raise UsageError(
-                f"{place}: a part of type input_text, input_image or input_file was expected, with its value"
+                "{place}: a part of type input_text, input_image or input_file was expected, with its value",
+                place=place,
             )

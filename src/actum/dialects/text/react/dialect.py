@@ -186,7 +186,7 @@ class React(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.language not in ("auto", "en", "zh"):
-            raise UsageError(f"language {self.language!r}: use 'auto', 'en' or 'zh'")
+            raise UsageError("language {language!r}: use 'auto', 'en' or 'zh'", language=self.language)
 
     @property
     def name(self) -> str:

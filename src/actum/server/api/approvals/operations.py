@@ -122,7 +122,9 @@ def _check_person(item: InboxItem, who: Identity, verdict: Verdict) -> None:
     """
     pending, by = item.asked.pending, who.voter(item.run.tenant)
     if not by.is_among(pending.approvers):
-        raise Refusal(403, "approver", f"You may not answer this: {', '.join(pending.approvers)} may.")
+        raise Refusal(
+            403, "approver", "You may not answer this: {approvers} may.", approvers=", ".join(pending.approvers)
+        )
     if verdict == "approve" and not pending.may_approve(by):
         raise Refusal(
             403, "approver", "You may not approve this: the run is on your behalf, and another person has to."
@@ -140,7 +142,7 @@ async def _answer(api: Api, item: InboxItem, given: GivenAnswer) -> RunState:
     try:
         return await answer_in_run(api.journal, item.run.run_id, item.asked.id, given)
     except TooLate as late:
-        raise Refusal(409, "expired", f"This was not answered in time: {late}.") from None
+        raise Refusal(409, "expired", "This was not answered in time: {why}.", why=late) from None
     except UnknownName:
         raise not_found("approval") from None
     except (Busy, ReplayDiverged):
@@ -151,7 +153,7 @@ async def _answer(api: Api, item: InboxItem, given: GivenAnswer) -> RunState:
         if not is_form and not is_edit:
             raise
         problem = Problem("arguments", "schema", str(error))
-        raise Refusal(422, "invalid", f"The arguments do not fit: {error}.", problems=(problem,)) from None
+        raise Refusal(422, "invalid", "The arguments do not fit: {why}.", problems=(problem,), why=error) from None
 
 
 async def go_on_with_woken(api: Api, run_id: str, tenant: str) -> None:

@@ -140,7 +140,9 @@ class _Handlers:
         try:
             was, used_by = await shelf.unpublish(name, by=who.principal, key_id=who.key_id)
         except UnknownName:
-            raise Refusal(404, "not_found", f"There is no published {self._kind.name} {name!r}.") from None
+            raise Refusal(
+                404, "not_found", "There is no published {kind} {name!r}.", kind=self._kind.name, name=name
+            ) from None
         return ApiReply(DefinitionUnpublished(number=was.number, used_by=tuple(used_by)))
 
     async def list_versions(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
@@ -253,7 +255,9 @@ def bad_definition(bad: BadText) -> Refusal:
     problems = tuple(
         Problem(f"line {each.line}, column {each.column}", "definition", each.message) for each in bad.problems
     )
-    return Refusal(422, "definition", f"Something is wrong with the definition: {bad.problems[0]}.", problems=problems)
+    return Refusal(
+        422, "definition", "Something is wrong with the definition: {why}.", problems=problems, why=bad.problems[0]
+    )
 
 
 def told_problem(problem: TextProblem) -> DefinitionProblem:

@@ -112,7 +112,7 @@ def check_no_task(body: TaskBody) -> None:
     """
     if body.said:
         words = ", ".join(body.said)
-        raise Refusal(409, "no_task", f"Only a task has these: {words}. Ask for a task by execute_async: true.")
+        raise Refusal(409, "no_task", "Only a task has these: {why}. Ask for a task by execute_async: true.", why=words)
 
 
 def _options(api: Api, asked: ApiRequest[None, TaskBody], defaults: TaskDefaults) -> TaskOptions:

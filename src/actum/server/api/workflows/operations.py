@@ -188,7 +188,13 @@ async def _unknown(api: Api, who: Identity, name: str, version: int) -> Refusal:
         told = f"Did you mean {' or '.join(near)}?"
     else:
         told = "GET /v1/workflows lists the workflows."
-    return Refusal(404, "unknown_workflow", f"There is no workflow {which!r} here that this key may run. {told}")
+    return Refusal(
+        404,
+        "unknown_workflow",
+        "There is no workflow {which!r} here that this key may run. {why}",
+        which=which,
+        why=told,
+    )
 
 
 async def _names(api: Api, who: Identity) -> list[str]:

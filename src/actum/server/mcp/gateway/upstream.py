@@ -382,7 +382,9 @@ class UpstreamToolset:
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:
-            raise Unavailable(f"The MCP server {self.server.name!r} does not say that it will tell of this.") from None
+            raise Unavailable(
+                "The MCP server {server!r} does not say that it will tell of this.", server=self.server.name
+            ) from None
 
     async def unwatch(self, uris: Sequence[str], holder: Holder) -> None:
         """A client does not want to hear of these any more."""

@@ -371,7 +371,7 @@ class UserSession:
         """
         upstream = next(iter(self.upstreams.values())) if self.is_single else self.upstreams.get(name)
         if upstream is None:
-            raise UnknownTool(f"There is no server {name[:64]!r} here any more.")
+            raise UnknownTool("There is no server {name!r} here any more.", name=name[:64])
         return upstream
 
     async def _walk(
@@ -621,7 +621,7 @@ class UserTools:
         """
         shown = self._users.at(context.user).shown.get(call.name)
         if shown is None or shown.tool.digest != self._tools[call.name].digest:
-            raise UnknownTool(f"{call.name} is not what it was any more: list the tools again.")
+            raise UnknownTool("{call} is not what it was any more: list the tools again.", call=call.name)
         return await shown.upstream.execute(msgspec.structs.replace(call, name=shown.usable.tool.name), context)
 
 

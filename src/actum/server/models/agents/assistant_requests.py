@@ -80,9 +80,9 @@ def answers_of(recorded: Recorded, given: dict[str, str], who: Identity) -> dict
     """
     waiting = {asked.id: asked.pending for asked in recorded.state.waiting()}
     if unknown := given.keys() - waiting.keys():
-        raise UnknownName(f"There is no such call: {len(unknown)} of these ids are not waited for.")
+        raise UnknownName("There is no such call: {count} of these ids are not waited for.", count=len(unknown))
     if missing := waiting.keys() - given.keys():
-        raise UsageError(f"tool_outputs: outputs of {len(missing)} more calls were expected")
+        raise UsageError("tool_outputs: outputs of {count} more calls were expected", count=len(missing))
     return {id_: _answer(waiting[id_], text, who) for id_, text in given.items()}
 
 
@@ -112,7 +112,7 @@ def message_text(body: JsonObject) -> tuple[str, str]:
     if isinstance(content, str) and content:
         return str(role), content
     if isinstance(content, list) and len(content) > OBJECTS_MAX:
-        raise UsageError(f"content: at most {OBJECTS_MAX} are taken in one request")
+        raise UsageError("content: at most {most} are taken in one request", most=OBJECTS_MAX)
     texts: list[str] = []
     for part in content if isinstance(content, list) else []:
         match part:
@@ -162,7 +162,7 @@ def check_supported(body: JsonObject) -> None:
     """
     for tool in objects_in(body, "tools"):
         if tool.get("type") in _NOT_HERE:
-            raise ModelError(f"tools: {tool['type']} is not run here", status=501)
+            raise ModelError("tools: {type} is not run here", status=501, type=tool["type"])
     if body.get("tool_resources"):
         raise ModelError("tool_resources: there are no files and no vector stores here", status=501)
     if body.get("response_format") not in (None, "auto", {"type": "text"}):
@@ -186,7 +186,7 @@ def text_in(body: JsonObject, name: str) -> str:
     """
     found = body.get(name)
     if found is not None and not isinstance(found, str):
-        raise UsageError(f"{name}: a text was expected")
+        raise UsageError("{name}: a text was expected", name=name)
     return found or ""
 
 
@@ -205,9 +205,9 @@ def objects_in(body: JsonObject, name: str) -> list[JsonObject]:
     if found is None:
         return []
     if isinstance(found, list) and len(found) > OBJECTS_MAX:
-        raise UsageError(f"{name}: at most {OBJECTS_MAX} are taken in one request")
+        raise UsageError("{name}: at most {most} are taken in one request", name=name, most=OBJECTS_MAX)
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise UsageError(f"{name}: a list of objects was expected")
+        raise UsageError("{name}: a list of objects was expected", name=name)
     return [each for each in found if isinstance(each, dict)]
 
 

@@ -300,7 +300,7 @@ class Assistants:
     async def _check_idle(self, thread: str, who: Identity) -> None:
         for run in await self._runs(thread, who):
             if run.status in IS_ACTIVE:
-                raise UsageError(f"Thread {thread} already has an active run {run.told()['id']}.")
+                raise UsageError("Thread {thread} already has an active run {id}.", thread=thread, id=run.told()["id"])
 
     async def _list_runs(self, http: HttpRequest) -> Response:
         runs = await self._runs(text_in(await self._thread(http), "id"), identity_of(http.scope))
@@ -475,7 +475,7 @@ class Assistants:
         events = Events() if body.get("stream") is True else None
         if not is_again:
             if before.status != "requires_action":
-                raise UsageError(f"This run takes no outputs: it is {before.status}.")
+                raise UsageError("This run takes no outputs: it is {number}.", number=before.status)
             answers = answers_of(recorded, given, who)
             job = await self._carrier.go_on(GoOn(recorded, len(recorded.entries), answers), events)
         else:
@@ -509,7 +509,7 @@ class Assistants:
             principal=who.principal,
         )
         if len(kept.payload) > OBJECT_BYTES_MAX:
-            raise UsageError(f"This {kind} is too large: {OBJECT_BYTES_MAX} bytes are the limit.")
+            raise UsageError("This {kind} is too large: {most} bytes are the limit.", kind=kind, most=OBJECT_BYTES_MAX)
         try:
             await self._objects.put(kept)
         except ObjectsFull as full:
@@ -518,7 +518,7 @@ class Assistants:
     async def _one(self, kind: str, id_: str, who: Identity) -> JsonObject:
         found = await self._objects.find(owner_of(who), kind, "", id_) if id_ else ()
         if not found:
-            raise UnknownName(f"There is no such {kind}.")
+            raise UnknownName("There is no such {kind}.", kind=kind)
         return _told(found[0])
 
 
@@ -573,7 +573,7 @@ def _told(kept: KeptObject) -> JsonObject:
 def _pick(items: Sequence[JsonObject], id_: str, what: str) -> JsonObject:
     found = next((item for item in items if item["id"] == id_), None)
     if found is None:
-        raise UnknownName(f"There is no such {what}.")
+        raise UnknownName("There is no such {what}.", what=what)
     return found
 
 

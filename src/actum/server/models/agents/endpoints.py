@@ -91,12 +91,12 @@ def page_of(items: Sequence[JsonObject], http: HttpRequest) -> JsonObject:
     if order not in ("asc", "desc"):
         raise UsageError("order: asc or desc was expected")
     if not limit.isdecimal() or not 1 <= int(limit) <= LIMIT_MAX:
-        raise UsageError(f"limit: a number from 1 to {LIMIT_MAX} was expected")
+        raise UsageError("limit: a number from 1 to {most} was expected", most=LIMIT_MAX)
     listed = list(items) if order == "asc" else list(reversed(items))
     ids = [item["id"] for item in listed]
     for name in ("after", "before"):
         if (at := query.get(name)) is not None and at not in ids:
-            raise UsageError(f"{name}: there is no such item")
+            raise UsageError("{name}: there is no such item", name=name)
     if (after := query.get("after")) is not None:
         listed = listed[ids.index(after) + 1 :]
     elif (before := query.get("before")) is not None:

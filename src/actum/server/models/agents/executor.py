@@ -156,7 +156,7 @@ class AgentExecutor:
         if self._agent_of is not None:
             return await self._agent_of(model, who)
         if model not in await self._api.agent_names(who):
-            raise UnknownName(f"There is no agent {model[:200]!r} here, or your key may not use it.")
+            raise UnknownName("There is no agent {model!r} here, or your key may not use it.", model=model[:200])
         return model
 
     @asynccontextmanager
@@ -194,7 +194,7 @@ class AgentExecutor:
         if asked.surface.does == "count_tokens":
             return await off_loop(len(asked.body), count_tokens, asked)
         if asked.surface.does != "answer":
-            raise UsageError(f"an agent gives no {asked.surface.does}: ask for a model that does")
+            raise UsageError("an agent gives no {does}: ask for a model that does", does=asked.surface.does)
         turn = await off_loop(len(asked.body), read_turn, asked)
         try:
             place = await self._placing.place(asked, turn, agent)
@@ -306,16 +306,22 @@ class AgentExecutor:
         if not tools and answer_schema is None:
             return agent
         if len(tools) > TOOLS_MAX or len(_encode([tool.parameters for tool in tools])) > SCHEMAS_BYTES_MAX:
-            raise UsageError(f"tools: at most {TOOLS_MAX} with {SCHEMAS_BYTES_MAX // 1024} KB of schemas are taken")
+            raise UsageError(
+                "tools: at most {most} with {other_most} KB of schemas are taken",
+                most=TOOLS_MAX,
+                other_most=SCHEMAS_BYTES_MAX // 1024,
+            )
         if len(_encode(answer_schema)) > LARGE:
-            raise UsageError(f"the schema of the answer: at most {LARGE // 1024} KB are taken")
+            raise UsageError("the schema of the answer: at most {large} KB are taken", large=LARGE // 1024)
         taken = {tool.name for tool in await agent.list_tools()}
         if both_have := sorted(taken & {tool.name for tool in tools}):
-            raise UsageError(f"tools: this agent has a tool {both_have[0]!r} of its own: give yours another name")
+            raise UsageError(
+                "tools: this agent has a tool {both_have!r} of its own: give yours another name", both_have=both_have[0]
+            )
         try:
             return agent.with_client_tools(tools, answer_schema)
         except BadTool as error:
-            raise UsageError(f"the schema of the answer: {error}") from None
+            raise UsageError("the schema of the answer: {why}", why=error) from None
 
     async def go_on(self, place: GoOn, events: asyncio.Queue[Event | None] | None) -> RunJob | None:
         """Go on with a run, with what it waited for.

@@ -164,9 +164,9 @@ class Placing:
         except Refusal as refusal:
             if refusal.details.status != 404:
                 raise
-            raise UnknownName(f"There is no such {what}.") from None
+            raise UnknownName("There is no such {what}.", what=what) from None
         if recorded.started.user != who.user or not who.may_use("agent", recorded.started.agent):
-            raise UnknownName(f"There is no such {what}.")
+            raise UnknownName("There is no such {what}.", what=what)
         return recorded
 
     # A new run --------------------------------------------------------------------------------------------------------
@@ -339,7 +339,9 @@ class Placing:
         if any(ask not in waiting and ask not in state.answers for ask in given):
             raise UnknownName("There is no such call.")
         if other := [ask for ask, text in given.items() if ask in state.answers and state.answers[ask].text != text]:
-            raise Refused(ModelError(f"{len(other)} of these calls have other results.", status=409), DO_NOT_RETRY)
+            raise Refused(
+                ModelError("{count} of these calls have other results.", status=409, count=len(other)), DO_NOT_RETRY
+            )
         answers = {ask: Answer("answer", text) for ask, text in given.items() if ask in waiting}
         if answers:
             said = tuple([own_words(word, who) for word in turn.words])

@@ -144,7 +144,11 @@ def _check_size(fields: JsonObject) -> None:
             parts = message.get(inner) if isinstance(message, dict) else None
             pieces += len(parts) if isinstance(parts, list) else 0
         if pieces > PIECES_MAX:
-            raise UsageError(f"{field}: an agent is told at most {PIECES_MAX} messages and parts of messages at once")
+            raise UsageError(
+                "{field}: an agent is told at most {most} messages and parts of messages at once",
+                field=field,
+                most=PIECES_MAX,
+            )
 
 
 def _check(request: Request, fields: JsonObject) -> None:
@@ -159,7 +163,7 @@ def _check(request: Request, fields: JsonObject) -> None:
     others = request.extras.get("tools")
     if isinstance(others, list) and others:
         kinds = sorted({str(tool.get("type") or next(iter(tool), "")) for tool in others if isinstance(tool, dict)})
-        raise UsageError(f"tools: an agent has its own tools, and {', '.join(kinds)} is not run here")
+        raise UsageError("tools: an agent has its own tools, and {kinds} is not run here", kinds=", ".join(kinds))
     choice = fields.get("tool_choice")
     if (request.tool_choice != "auto" and "toolConfig" not in fields) or fields.get("function_call") not in (
         None,
@@ -238,7 +242,7 @@ def _without_told_items(fields: JsonObject) -> tuple[tuple[ApprovalGiven, ...], 
                 approvals.append(ApprovalGiven(id_, approve, _field(item, "reason")))
                 runs.append(ref.run_id if (ref := read_approval_id(id_)) is not None else "")
             case {"type": "mcp_approval_response"}:
-                raise UsageError(f"input[{number}]: approval_request_id and approve were expected")
+                raise UsageError("input[{number}]: approval_request_id and approve were expected", number=number)
             case {"type": str(kind)} if kind in _TOLD_ITEMS:
                 runs.append(_run_of(_field(item, "id")))
             case _:

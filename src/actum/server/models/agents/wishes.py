@@ -87,7 +87,7 @@ def lost_wishes(surface: Surface, extras: JsonObject) -> list[Loss]:
     heeded, found = _HEEDED.get(surface, frozenset()), list[Loss]()
     for where, value in _wishes(camel(extras) if surface.vendor == "gemini" else extras):
         if where in refused:
-            raise UsageError(f"{where}: {refused[where]}: leave it out")
+            raise UsageError("{where}: {why}: leave it out", where=where, why=refused[where])
         if where not in heeded and where not in _LABELS:
             found.append(Loss(where, dumps(value)[:WHAT_CHARS_MAX], "an agent does not heed this"))
     return found

@@ -38,4 +38,6 @@ async def install_server(
         return await install_npx(server, environment, egress)
     if is_uvx(server):
         return await install_uvx(server, environment, egress)
-    raise UsageError(f"{server.command} is no installer that is known here: npx, uvx, uv tool run, pipx run")
+    raise UsageError(
+        "{command} is no installer that is known here: npx, uvx, uv tool run, pipx run", command=server.command
+    )

@@ -148,13 +148,17 @@ def _npx_words(args: tuple[str, ...]) -> _NpxWords:
         elif option == "--":
             break
         else:
-            raise UsageError(f"npx {option}: this option is not known here; write npx -y PACKAGE [ARGUMENT]...")
+            raise UsageError(
+                "npx {option}: this option is not known here; write npx -y PACKAGE [ARGUMENT]...", option=option
+            )
     if not rest:
         raise UsageError("npx names no package; write npx -y PACKAGE [ARGUMENT]...")
     program = rest.pop(0)
     found = PACKAGE.fullmatch(package or program)
     if found is None:
-        raise UsageError(f"{package or program!r} is not the name of a package in a registry, such as name@1.2.3")
+        raise UsageError(
+            "{package!r} is not the name of a package in a registry, such as name@1.2.3", package=package or program
+        )
     return _NpxWords(package or program, found["name"], program if package else "", tuple(rest))
 
 
@@ -203,7 +207,9 @@ def _registries(settings: Path, environment: Mapping[str, str]) -> tuple[str, ..
     for address in found.values():
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"{settings}: the registry {address!r} is not an http address")
+            raise UsageError(
+                "{settings}: the registry {address!r} is not an http address", settings=settings, address=address
+            )
         hosts.append(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
     return tuple(dict.fromkeys(hosts))
 
@@ -212,14 +218,14 @@ def _read_lock(folder: Path) -> bytes:
     try:
         return (folder / "package-lock.json").read_bytes()
     except OSError as error:
-        raise UsageError(f"npm wrote no lock file: {error.strerror}") from None
+        raise UsageError("npm wrote no lock file: {why}", why=error.strerror) from None
 
 
 def _packages(lock: bytes, own: str) -> tuple[InstalledPackage, ...]:
     try:
         locked = msgspec.json.decode(lock, type=_Lock).packages
     except msgspec.DecodeError as error:
-        raise UsageError(f"the lock file of npm can't be read: {error}") from None
+        raise UsageError("the lock file of npm can't be read: {why}", why=error) from None
     found = [
         InstalledPackage(path.rpartition("node_modules/")[2], each.version, each.integrity)
         for path, each in locked.items()
@@ -227,7 +233,9 @@ def _packages(lock: bytes, own: str) -> tuple[InstalledPackage, ...]:
     ]
     for each in found:
         if not each.integrity:
-            raise UsageError(f"the registry gives no digest for the package {each.name}, so nothing could pin it")
+            raise UsageError(
+                "the registry gives no digest for the package {each}, so nothing could pin it", each=each.name
+            )
     return tuple(sorted(found, key=lambda each: (each.name != own, each.name, each.version)))
 
 
@@ -237,15 +245,18 @@ def _program(folder: Path, words: _NpxWords) -> Path:
     try:
         manifest = msgspec.json.decode((package / "package.json").read_bytes(), type=_Manifest)
     except (OSError, msgspec.DecodeError) as error:
-        raise UsageError(f"the package {words.name} can't be read: {error}") from None
+        raise UsageError("the package {why} can't be read: {hint_why}", why=words.name, hint_why=error) from None
     last = manifest.name.rpartition("/")[2]
     programs = {last: manifest.bin} if isinstance(manifest.bin, str) else manifest.bin
     wanted = words.program or (last if last in programs else next(iter(programs), "") if len(programs) == 1 else "")
     if wanted not in programs:
         raise UsageError(
-            f"the package {words.name} has no program {wanted or last}: it has {', '.join(programs) or 'none'}"
+            "the package {why} has no program {wanted}: it has {programs}",
+            why=words.name,
+            wanted=wanted or last,
+            programs=", ".join(programs) or "none",
         )
     script = (package / programs[wanted]).resolve()
     if not script.is_relative_to(folder.resolve() / "node_modules" / words.name) or not script.is_file():
-        raise UsageError(f"the package {words.name} names a program outside the package")
+        raise UsageError("the package {why} names a program outside the package", why=words.name)
     return script.relative_to(folder.resolve())

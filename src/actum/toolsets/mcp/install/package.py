@@ -120,8 +120,9 @@ def _check_folder(folder: Path) -> None:
     pinned = _PINNED.fullmatch(folder.name)
     if pinned is None or not folder.is_dir() or tree_digest(folder) != pinned[1]:
         raise UsageError(
-            f"{folder}: the installed server is not as it was installed: files were changed, added or removed. Remove "
-            "this folder, and add the server again with `actum mcp add`"
+            "{folder}: the installed server is not as it was installed: files were changed, added or "
+            "removed. Remove this folder, and add the server again with `actum mcp add`",
+            folder=folder,
         )
 
 
@@ -148,11 +149,11 @@ def tree_digest(folder: Path) -> str:
             elif stat.S_ISDIR(about.st_mode):
                 kind, what = "folder", ""
             else:
-                raise UsageError(f"{path} is no file, folder or link")
+                raise UsageError("{path} is no file, folder or link", path=path)
             name = hashlib.sha256(os.fsencode(path.relative_to(folder))).hexdigest()
             found.update(f"{name} {kind} {what}\n".encode())
     except OSError as error:
-        raise UsageError(f"{folder} can't be read: {error.strerror}") from None
+        raise UsageError("{folder} can't be read: {why}", folder=folder, why=error.strerror) from None
     return found.hexdigest()[:DIGEST_DIGITS]
 
 
@@ -178,7 +179,12 @@ async def run_installer(
         for value in sorted(secrets, key=len, reverse=True):
             if len(value) >= SECRET_LENGTH_MIN:
                 text = text.replace(value, "[secret]")
-        raise UsageError(f"{installer} could not install the server; it ended {how}: {shown(text)}")
+        raise UsageError(
+            "{installer} could not install the server; it ended {how}: {text}",
+            installer=installer,
+            how=how,
+            text=shown(text),
+        )
 
 
 async def _last(stream: asyncio.StreamReader) -> str:

@@ -168,7 +168,7 @@ def _uvx_words(server: McpServer) -> _Words:
     elif name == "pipx":
         form, names_package = "pipx run [--spec PACKAGE] PROGRAM [ARGUMENT]...", "--spec"
         if rest[:1] != ["run"]:
-            raise UsageError(f"pipx does not run a server here; write {form}")
+            raise UsageError("pipx does not run a server here; write {form}", form=form)
         del rest[0]
     package, beside = "", list[str]()
     while rest and rest[0].startswith("-"):
@@ -178,18 +178,22 @@ def _uvx_words(server: McpServer) -> _Words:
         if option == "--":
             break
         if option not in (names_package, "--with") or not (parted or rest):
-            raise UsageError(f"{name} {option}: this option is not known here; write {form}")
+            raise UsageError(
+                "{name} {option}: this option is not known here; write {form}", name=name, option=option, form=form
+            )
         value = value if parted else rest.pop(0)
         if option == "--with":
             beside += [_requirement(each) for each in value.split(",")]
         else:
             package = value
     if not rest:
-        raise UsageError(f"{name} names no program; write {form}")
+        raise UsageError("{name} names no program; write {form}", name=name, form=form)
     program = rest.pop(0)
     found = REQUIREMENT.fullmatch(package or program)
     if found is None:
-        raise UsageError(f"{package or program!r} is not the name of a package in an index, such as name@1.2.3")
+        raise UsageError(
+            "{package!r} is not the name of a package in an index, such as name@1.2.3", package=package or program
+        )
     own = _requirement(package or program)
     return _Words((own, *beside), _normal(found["name"]), program if package else found["name"], tuple(rest))
 
@@ -197,7 +201,7 @@ def _uvx_words(server: McpServer) -> _Words:
 def _requirement(text: str) -> str:
     found = REQUIREMENT.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"{text!r} is not the name of a package in an index, such as name@1.2.3")
+        raise UsageError("{text!r} is not the name of a package in an index, such as name@1.2.3", text=text)
     version = found["version"] if found["version"] != "latest" else ""
     return f"{found['name']}{found['extras'] or ''}" + (f"=={version}" if version else found["range"] or "")
 
@@ -281,7 +285,7 @@ def _in_uv_file(file: Path) -> Iterator[tuple[bool, str]]:
             for name in ("extra-index-url", "find-links"):
                 yield from ((False, str(each)) for each in table.get(name, ()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"the settings of uv in {file} can't be read: {error}") from None
+        raise UsageError("the settings of uv in {file} can't be read: {why}", file=file, why=error) from None
 
 
 def _of_pip(environment: Mapping[str, str]) -> dict[str, str]:
@@ -295,7 +299,7 @@ def _of_pip(environment: Mapping[str, str]) -> dict[str, str]:
         try:
             parser.read(file, "utf-8")
         except (configparser.Error, OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"the settings of pip in {file} can't be read: {error}") from None
+            raise UsageError("the settings of pip in {file} can't be read: {why}", file=file, why=error) from None
         for section in ("global", "install"):
             told |= dict(parser.items(section)) if parser.has_section(section) else {}
     found = {}
@@ -376,12 +380,14 @@ def _packages(lock: Path, own: str) -> tuple[InstalledPackage, ...]:
     try:
         locked = msgspec.toml.decode(lock.read_bytes(), type=_Lock).packages
     except (OSError, msgspec.DecodeError) as error:
-        raise UsageError(f"the lock file of uv can't be read: {error}") from None
+        raise UsageError("the lock file of uv can't be read: {why}", why=error) from None
     found = []
     for each in locked:
         digests = [wheel.hashes["sha256"] for wheel in each.wheels if "sha256" in wheel.hashes]
         if not digests or len(digests) < len(each.wheels):
-            raise UsageError(f"the index gives no digest for the package {each.name}, so nothing could pin it")
+            raise UsageError(
+                "the index gives no digest for the package {each}, so nothing could pin it", each=each.name
+            )
         found.append(InstalledPackage(each.name, each.version, " ".join(f"sha256-{digest}" for digest in digests)))
     return tuple(sorted(found, key=lambda each: (_normal(each.name) != own, each.name)))
 
@@ -413,7 +419,12 @@ def _program(tree: Path, site: Path, words: _Words) -> Path:
     if "/" not in words.program and binary.is_file():
         return binary.relative_to(tree)
     offered = ", ".join(sorted(scripts)) or "none"
-    raise UsageError(f"the package {words.name} has no program {words.program}: it has {offered}. See `uvx --from`")
+    raise UsageError(
+        "the package {why} has no program {program}: it has {offered}. See `uvx --from`",
+        why=words.name,
+        program=words.program,
+        offered=offered,
+    )
 
 
 def _entry_points(site: Path, name: str) -> dict[str, str]:
@@ -425,7 +436,9 @@ def _entry_points(site: Path, name: str) -> dict[str, str]:
             try:
                 parser.read(folder / "entry_points.txt", "utf-8")
             except (configparser.Error, OSError, UnicodeDecodeError) as error:
-                raise UsageError(f"the programs of the package {name} can't be read: {error}") from None
+                raise UsageError(
+                    "the programs of the package {name} can't be read: {why}", name=name, why=error
+                ) from None
     return dict(parser.items("console_scripts")) if parser.has_section("console_scripts") else {}
 
 

@@ -1,0 +1,81 @@
+"""The catalogue of Chinese fits the source: it has every sentence, and every entry takes the values of its sentence."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from string import Formatter
+
+import pytest
+
+from actum.core.translation import CATALOGUE, catalogue, filled
+from tests.catalogue import sentences, updated, written
+
+HAN = re.compile(r"[\u4e00-\u9fff]")
+NAMES = {"MCP", "API", "A2A"}
+UNTRANSLATED = {
+    "cli": 105,
+    "compose": 50,
+    "features": 3,
+    "call/asking": 15,
+    "server/api": 60,
+    "server": 66,
+    "policy": 16,
+}
+"""How many sentences of the rooms that people hear have no Chinese yet: the numbers only fall."""
+
+
+def fields(template: str) -> set[str]:
+    """The fields of a template, each as it is written between its braces."""
+    parsed = Formatter().parse(template)
+    return {f"{name}{'!' + how if how else ''}{':' + form if form else ''}" for _, name, form, how in parsed if name}
+
+
+def room(path: str) -> str:
+    """The room of a file, as `UNTRANSLATED` names it."""
+    parts = path.split("/")
+    inner = "/".join(parts[:2])
+    return (
+        inner
+        if inner in UNTRANSLATED
+        else parts[0]
+        if inner not in ("server/models", "server/mcp", "server/a2a")
+        else ""
+    )
+
+
+def test_the_catalogue_has_every_sentence_of_the_source_and_no_other() -> None:
+    assert written(updated()) == CATALOGUE.read_text("utf-8"), "make locale"
+
+
+def test_every_sentence_of_the_source_gets_the_values_that_its_template_names() -> None:
+    for said in sentences():
+        if said.names and "{" in said.template and said.called != "line":
+            named = {name.split("!")[0].split(":")[0] for name in fields(said.template)}
+            assert named <= said.names, f"{said.path}:{said.line}"
+
+
+def test_no_template_is_a_value_alone() -> None:
+    alone = {said.template for said in sentences() if re.fullmatch(r"\s*\{[^{}]*\}\s*", said.template)}
+    assert alone == set()
+
+
+def test_every_chinese_text_takes_values_of_the_english_one_and_is_chinese() -> None:
+    for (_, english), said in catalogue().items():
+        assert fields(said) <= fields(english), english
+        assert HAN.search(said) or fields(said) or english in NAMES, english
+        assert said != english or not re.search(r"[a-z]{2} [a-z]{2}", re.sub(r"\{[^}]*\}", "", english)), english
+
+
+def test_the_sentences_without_chinese_become_fewer() -> None:
+    lacking = {said.template: room(said.path) for said in sentences() if ("", said.template) not in catalogue()}
+    found = Counter(lacking.values())
+    more = {name: found[name] for name, most in UNTRANSLATED.items() if found[name] > most}
+    assert more == {}, "give the new sentences an entry in zh.po: see `make locale`"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["{nome} 不见了", "{path.nothing} 不见了", "{path 不见了", "{0} 不见了", "{path:x} 不见了"]
+)
+def test_a_translation_with_a_wrong_placeholder_is_not_said(wrong: str) -> None:
+    assert filled(wrong, {"path": "a.db"}) is None
