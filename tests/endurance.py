@@ -49,8 +49,8 @@ def some(cases: Sequence[T], every: int) -> Sequence[T]:
 
 
 def places_to_cut(length: int) -> Sequence[int]:
-    """The places at which to cut a text of this length: all; in `make test` each seventh where the text is long."""
-    return range(length + 1) if Volume.whole or length < 100 else [*range(0, length, 7), length]
+    """The places at which to cut a text of this length: all; in `make test` each 13th where the text is long."""
+    return range(length + 1) if Volume.whole or length < 60 else [*range(0, length, 13), length]
 
 
 class Row(NamedTuple):

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from actum.sandbox.linux import landlock_abi
+from tests.endurance import some
 
 ROOT = Path(__file__).parents[2]
 PLAIN = 12_345
@@ -31,6 +32,9 @@ BY_HOST = (
     "listen.py",
     "host_race.py",
 )
+JAIL = ("src/actum/sandbox", "tests/sandbox/escape")
+USERS = some((False, True), 2)
+"""Whether the attempts are a plain user's."""
 NEEDS_X86 = ("signal_by_thread.py", "compare.py", "message_queue.py", "user_fault.py", "keyring.py", "namespaces.py")
 
 pytestmark = [
@@ -75,10 +79,11 @@ def test_no_attempt_gets_out_of_the_jail(plain: bool) -> None:
 
 
 @pytest.mark.row("T3")
-@pytest.mark.parametrize("plain", [False, True], ids=["as_we_are", "as_a_plain_user"])
-def test_no_attempt_gets_out_of_a_jail_that_allows_one_host(plain: bool) -> None:
-    assert not bitten(results("--hosts", plain=plain))
-    assert not bitten(results("--hosts", "--abi", "1", *BY_HOST, plain=plain))
+@pytest.mark.endurance(*JAIL)
+def test_no_attempt_gets_out_of_a_jail_that_allows_one_host() -> None:
+    for plain in USERS:
+        assert not bitten(results("--hosts", plain=plain))
+        assert not bitten(results("--hosts", "--abi", "1", *BY_HOST, plain=plain))
 
 
 def test_each_attempt_bites_without_the_jail() -> None:
@@ -105,22 +110,25 @@ def test_the_oldest_landlock_holds_all_attempts_too() -> None:
     assert not bitten(results("--abi", "1", plain=True))
 
 
+@pytest.mark.endurance(*JAIL)
 def test_each_version_of_landlock_is_completed_by_the_filter() -> None:
-    for plain in (False, True):
+    for plain in USERS:
         for abi in range(1, ABI + 1):
             assert not bitten(results("--abi", str(abi), *BY_VERSION, plain=plain)), (plain, abi)
 
 
+@pytest.mark.endurance(*JAIL)
 def test_ordinary_programs_work_in_every_configuration() -> None:
     for arguments in (("--abi", str(ABI)), ("--abi", "1"), ("--deny-namespaces",)):
-        for plain in (False, True):
+        for plain in USERS:
             found = results("--programs", *arguments, plain=plain)
             assert len(found) >= 10
             assert not bitten(found), (arguments, plain)
 
 
+@pytest.mark.endurance(*JAIL)
 def test_the_jail_holds_where_user_namespaces_are_denied() -> None:
-    for plain in (False, True):
+    for plain in USERS:
         found = results("--deny-namespaces", plain=plain)
         assert len(found) >= 50
         assert not bitten(found), plain

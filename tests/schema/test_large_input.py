@@ -34,6 +34,7 @@ from actum.protocols.sse import SseReader
 from actum.schema.schema import compile_schema
 from actum.server.a2a.reading import read_json as read_a2a
 from tests.effort import effort
+from tests.endurance import share
 
 SIZE = 500_000
 FIXED = 60_000
@@ -124,6 +125,7 @@ def test_ever_more_unknown_names_make_no_more_problems_and_no_more_work_to_tell_
 WORST = ("[", "{", "{}", '"', "'", "\\", "{/*", "-", "a ", '"x"y', "<tool_call>", "```", "data: x\n\n", "%25", "7,")
 
 
+@pytest.mark.endurance("src/actum/core", "src/actum/dialects", "src/actum/policy")
 @pytest.mark.parametrize("unit", WORST)
 def test_what_is_read_out_of_broken_text_grows_with_the_text_and_not_faster(unit: str) -> None:
     def of(size: int) -> dict[str, int]:
@@ -143,7 +145,7 @@ def test_what_is_read_out_of_broken_text_grows_with_the_text_and_not_faster(unit
                 works[name] = partial(_whole, name, text)
         return {name: calls_of(work) for name, work in works.items()}
 
-    once, twice = of(20_000), of(40_000)
+    once, twice = of(share(20_000, 8_000)), of(share(40_000, 16_000))
     for name, calls in twice.items():
         assert calls < 2.2 * once[name] + 2_000, (name, once[name], calls)
 

@@ -34,7 +34,7 @@ from tests.dialects.text_corpus import (
 )
 from tests.each import each, each_path
 from tests.effort import effort
-from tests.endurance import places_to_cut, share
+from tests.endurance import places_to_cut, share, some
 
 DIALECTS = {name: TaggedText(form) for name, form in FORMATS.items()}
 TOOLS = {name: tools_of(name) for name in FORMATS}
@@ -435,7 +435,7 @@ def test_reading_costs_the_same_for_each_character() -> None:
 
 
 @pytest.mark.endurance("src/actum/dialects")
-@per_dialect
+@pytest.mark.parametrize("name", some(sorted(FORMATS), 3))
 def test_endless_noise_behind_a_call_is_read_in_time(name: str) -> None:
     call = ToolCall(id="", name="get_time", arguments={})
     text = DIALECTS[name].encode_reply(Reply.of(calls=[call]))
