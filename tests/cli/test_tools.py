@@ -72,6 +72,19 @@ def test_lint_does_not_take_a_word_for_a_description(run: Run, home: Path) -> No
     assert "says too little" in " ".join(result.stdout.split())
 
 
+def test_lint_says_what_of_a_schema_some_apis_can_not_be_told(run: Run, home: Path) -> None:
+    (home / "either.py").write_text(
+        "from msgspec.structs import replace\n\nfrom actum import tool\n\n\n"
+        '@tool(effects={"read"})\ndef find(id: str = "") -> str:\n    """Find a thing by its id.\n\n'
+        '    Args:\n        id: Of the thing.\n    """\n    return id\n\n\n'
+        'schema = {"anyOf": [{"properties": {"id": {}}}, {"properties": {"name": {}}}]}\n'
+        "find.definition = replace(find.definition, parameters=schema)\n"
+    )
+    result = run("tools", "lint", "--tools", "either.py")
+    assert result.exit_code == 1
+    assert "can not be told `anyOf` at the root" in " ".join(result.stdout.split())
+
+
 def test_the_list_shows_a_summary_of_two_lines_whole(run: Run, home: Path) -> None:
     (home / "mine.py").write_text(
         'def f(a: int) -> None:\n    """Find a thing and\n    say where.\n\n    Slowly.\n\n'

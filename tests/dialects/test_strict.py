@@ -110,7 +110,7 @@ def test_openai_gets_every_parameter_required_and_null_for_the_optional_ones() -
         "additionalProperties": False,
     }
     for loose, own in ((store, OPEN), (tree, TREE)):
-        assert loose["function"] == {"name": own.name, "parameters": own.parameters}
+        assert loose["function"] == {"name": own.name, "parameters": {"properties": {}, **own.parameters}}
     assert cast(JsonObject, ping["function"])["strict"] is True
 
 
@@ -129,7 +129,7 @@ def test_anthropic_gets_closed_objects_and_the_rest_unstrict() -> None:
         pydantic.TypeAdapter(AnthropicTool).validate_python(tool)
     assert ["strict" in tool for tool in tools] == [True, False, False, True]
     assert cast(JsonObject, tools[0]["input_schema"])["additionalProperties"] is False
-    assert tools[1]["input_schema"] == OPEN.parameters
+    assert tools[1]["input_schema"] == {"properties": {}, **OPEN.parameters}
 
 
 def test_gemini_is_asked_to_validate() -> None:

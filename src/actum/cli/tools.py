@@ -20,6 +20,7 @@ from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.token_estimate import TOKEN_BYTES
 from ..core.tool import Tool
+from ..dialects.api.tool_schema import unsaid
 from ..protocols.plain_text import shown
 from ..runs.given_tools import sort_out
 from ..schema.signature import ToolWarning
@@ -122,7 +123,8 @@ def lint(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False
             elsewhere = await loading.names_elsewhere(settings) if settings.tool_labels else set()
             own = [item for item in loaded.tools if isinstance(item, FunctionTool)]
             said = [(item.name, str(warning)) for item in own for warning in item.warnings]
-            return [*said, *label_problems(listed, settings.tool_labels, elsewhere)]
+            shapes = [(item.name, _unsaid(what)) for item in listed for what in unsaid(item.parameters)]
+            return [*said, *shapes, *label_problems(listed, settings.tool_labels, elsewhere)]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToolWarning)  # what they would say is said below
@@ -134,6 +136,10 @@ def lint(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False
     if not found and not as_json:
         terminal.note("Nothing is missing.")
     return FAILED if found else DONE
+
+
+def _unsaid(what: str) -> str:
+    return f"some APIs can not be told {what}: there the model reads it in words. Calls are checked by the whole schema"
 
 
 def show_tools(terminal: Terminal, tools: Sequence[Tool]) -> None:

@@ -160,8 +160,20 @@ def openai_answer(schema: JsonObject, *, strict: bool) -> JsonObject:
     return {"name": "answer", "schema": schema} if held is None else {"name": "answer", "schema": held, "strict": True}
 
 
+def resolved(schema: JsonObject, root: JsonObject | None = None) -> JsonObject:
+    """A schema with its `allOf` and its reference in place.
+
+    Args:
+        schema: the schema.
+        root: the whole that the schema is a part of; None where it is the whole.
+    """
+    return _Narrowing(schema if root is None else root, OPENAI_STRICT).resolved(schema)
+
+
 def _reasons(schema: JsonObject, subset: Subset) -> tuple[str, ...]:
     narrowing = _Narrowing(schema, subset)
+    if _alternatives(narrowing.resolved(schema)):
+        narrowing.lost.append("alternatives at its root")
     narrowing.of({"properties": {}, **schema}, ())
     return tuple(dict.fromkeys(narrowing.lost))
 
@@ -266,7 +278,10 @@ class _Narrowing:
         elif len(listed) == 1:
             out["type"] = listed[0]
         elif listed and not branches:
-            branches = [{"type": kind} for kind in listed]
+            items: JsonObject = {"items": schema["items"]} if "items" in schema else {}
+            branches = [
+                self.of({"type": kind, **items}, within) if kind == "array" else {"type": kind} for kind in listed
+            ]
         if branches:
             out["anyOf"] = list(branches)
 
@@ -297,7 +312,7 @@ class _Narrowing:
         if isinstance(properties, dict) and (properties or self._subset.empty_objects):
             out["properties"] = {name: self.of(value, within) for name, value in properties.items()}
             out.setdefault("type", "object")
-        if isinstance(items, dict):
+        if isinstance(items, dict) and not ("anyOf" in out and isinstance(schema.get("type"), list)):
             out["items"] = self.of(items, within)
             out.setdefault("type", "array")
         elif out.get("type") == "array" and not self._subset.bare_arrays:

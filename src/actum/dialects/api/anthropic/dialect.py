@@ -29,6 +29,7 @@ from ....core.message import (
     Transcript,
 )
 from ....core.tool import Tool
+from ...base import ApiDecoder
 from ...error_answer import ErrorAnswer, anthropic_error, error_answer
 from ...loose import Loose
 from ...tool_names import ToolNames, names_of
@@ -43,6 +44,7 @@ from ..schema_subset import (
     narrowed,
     strictly,
 )
+from ..tool_schema import ANTHROPIC_KEY, shaped, with_own_keys
 from ..turns import joined
 from .decoder import MessagesAnswer
 from .encoder import DEFAULT_ID, MessagesEncoder, encode_reply
@@ -119,9 +121,9 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         """An answer that is all there; a recorded event stream will do as well."""
         return read_whole(self.decoder(tools=tools), wire)
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> AnswerReader:
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        return AnswerReader(MessagesAnswer(names_of(tools, self.name_pattern)))
+        return with_own_keys(AnswerReader(MessagesAnswer(names_of(tools, self.name_pattern))), tools, ANTHROPIC_KEY)
 
     def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:
         """The tools that go out without `strict`, because the API can not be told what they take."""
@@ -188,10 +190,11 @@ def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msg
         name = names.wire(tool.name)
         words = tool.description if name == tool.name else f"{tool.name}: {tool.description}"
         item: dict[str, object] = {"name": name, "description": words} if words else {"name": name}
-        held = strictly(tool, ANTHROPIC_STRICT) if strict else None
+        told = shaped(tool, ANTHROPIC_KEY)
+        held = strictly(told, ANTHROPIC_STRICT) if strict and strictly(tool, ANTHROPIC_STRICT) is not None else None
         if held is None and tool.strict:
-            held = narrowed(tool.parameters, ANTHROPIC_STRICT)
-        schema = {"type": "object", **tool.parameters} if held is None else held
+            held = narrowed(told.parameters, ANTHROPIC_STRICT)
+        schema = told.parameters if held is None else held
         items.append(item | {"input_schema": schema} | ({} if held is None else {"strict": True}))
     return msgspec.Raw(_encode(items))
 

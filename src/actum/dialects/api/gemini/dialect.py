@@ -31,6 +31,7 @@ from ....core.message import (
     Transcript,
 )
 from ....core.tool import Tool
+from ...base import ApiDecoder
 from ...error_answer import ErrorAnswer, error_answer, gemini_error
 from ...tool_names import ToolNames, names_of
 from ...tools_once import OncePerTools
@@ -38,6 +39,7 @@ from ..answer_reader import AnswerReader, read_whole
 from ..model_errors import error_of_status, read_json
 from ..request_extras import put_in
 from ..schema_subset import GEMINI, narrowed
+from ..tool_schema import GEMINI_KEY, shaped, with_own_keys
 from ..turns import joined
 from .decoder import ContentAnswer, retry_delay
 from .encoder import ContentEncoder, encode_reply
@@ -96,9 +98,10 @@ class GeminiContent(Struct, frozen=True, kw_only=True):
         """An answer that is all there; a recorded event stream will do as well."""
         return read_whole(self.decoder(tools=tools), wire)
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> AnswerReader:
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        return AnswerReader(ContentAnswer(names_of(tools, self.name_pattern)))
+        reader = AnswerReader(ContentAnswer(names_of(tools, self.name_pattern)))
+        return with_own_keys(reader, tools, GEMINI_KEY)
 
     def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
         """The error that an answer with a failing HTTP status means. This API says in the body when to come back."""
@@ -177,7 +180,7 @@ def _declaration(tool: Tool, names: ToolNames) -> dict[str, object]:
     name = names.wire(tool.name)
     words = tool.description if name == tool.name else f"{tool.name}: {tool.description}"
     item: dict[str, object] = {"name": name, "description": words} if words else {"name": name}
-    schema = narrowed(tool.parameters, GEMINI)
+    schema = narrowed(shaped(tool, GEMINI_KEY).parameters, GEMINI)
     return item | {"parameters": {"type": "object", **schema}} if schema.get("properties") else item
 
 

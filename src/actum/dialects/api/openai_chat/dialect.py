@@ -32,6 +32,7 @@ from ..answer_reader import AnswerReader, read_whole
 from ..model_errors import error_of_status
 from ..schema_subset import OPENAI_STRICT, loosened, openai_answer, strictly
 from ..strict_decoder import StrictDecoder
+from ..tool_schema import shaped
 from .beside import THOUGHT_FIELDS
 from .decoder import ChatAnswer
 from .encoder import ChatEncoder, encode_reply
@@ -147,7 +148,7 @@ def _function(tool: Tool, names: ToolNames, *, strict: bool = False) -> JsonObje
     described: JsonObject = {"description": words} if words else {}
     held = strictly(tool, OPENAI_STRICT) if strict else None
     is_strict: JsonObject = {"strict": True} if held is not None or tool.strict else {}
-    return {"name": name, **described, "parameters": tool.parameters if held is None else held, **is_strict}
+    return {"name": name, **described, "parameters": shaped(tool).parameters if held is None else held, **is_strict}
 
 
 def _encode_functions(tools: tuple[Tool, ...], names: ToolNames) -> msgspec.Raw:

@@ -40,6 +40,7 @@ from ..answer_reader import AnswerReader, read_whole
 from ..model_errors import error_of_status
 from ..schema_subset import OPENAI_STRICT, loosened, openai_answer, strictly
 from ..strict_decoder import StrictDecoder
+from ..tool_schema import shaped
 from .decoder import ResponsesAnswer
 from .encoder import DEFAULT_ID, ResponsesEncoder, encode_reply
 from .messages import ItemWriter
@@ -143,7 +144,7 @@ def _function(tool: Tool, names: ToolNames, *, strict: bool) -> JsonObject:
     name, words = names.told(tool)
     described: JsonObject = {"description": words} if words else {}
     held = strictly(tool, OPENAI_STRICT) if strict else None
-    parameters, is_strict = (tool.parameters, tool.strict) if held is None else (held, True)
+    parameters, is_strict = (shaped(tool).parameters, tool.strict) if held is None else (held, True)
     return {"type": "function", "name": name, **described, "parameters": parameters, "strict": is_strict}
 
 
