@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 
+import grpc
 import pytest
+from a2a.compat.v0_3 import a2a_v0_3_pb2 as old_a2a
+from a2a.types import a2a_pb2 as a2a
 
 from tests.effort import turns_counted
 
+from .a2a.serving import said
+from .a2a.test_grpc_limits import desk
+from .api.house import answering
+from .doors import DOORS
 from .test_deep_json import asked
 from .test_matrix import served
 
@@ -58,6 +66,11 @@ BODIES: dict[str, str] = {
     '"ROLE_USER", "parts": [', '{"text": "Hi"}', "]}}}"),
     "a2a, old": many('{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": {"messageId": "m", '
     '"kind": "message", "role": "user", "parts": [', '{"kind": "text", "text": "Hi"}', "]}}}"),
+    "functions": many(CHAT + '{"role": "user", "content": "Hi"}], "functions": [', '{"name": "f", "parameters": '
+    '{"type": "object"}}', "]}"),
+    "task": many('{"agent": "desk", "question": "Hi", "execute_async": true, "x": [', '{"b": 1}', "]}"),
+    "a2a of 2025": many('{"jsonrpc": "2.0", "id": 1, "method": "tasks/send", "params": {"id": "t", "message": {"role": '
+    '"user", "parts": [', '{"type": "text", "text": "Hi"}', "]}}}"),
     "a2a, rest": many('{"message": {"messageId": "m", "role": "ROLE_USER", "parts": [', '{"text": "Hi"}', "]}}"),
     "question": many('{"question": "', "[{<'", '"}', ""),
     "schemas": (CHAT + '{"role": "user", "content": "Hi"}], "tools": [' + ",".join(schema(n) for n in range(2)) + "]}"),
@@ -83,7 +96,7 @@ BODIES: dict[str, str] = {
 
 BODIES_OF: dict[str, tuple[str, ...]] = {
     "/v1/chat/completions": (
-        *("names", "no end", "messages", "parts", "calls", "tools", "schemas", "form"),
+        *("names", "no end", "messages", "parts", "calls", "tools", "schemas", "form", "functions"),
         *("4 MB", "4 MB, names", "4 MB, no end"),
     ),
     "/v1/completions": ("names",),
@@ -100,12 +113,73 @@ BODIES_OF: dict[str, tuple[str, ...]] = {
     "/v1/messages": ("messages", "4 MB"),
     "/v1beta/models/desk:generateContent": ("gemini",),
     "/v1/tools/add/call": ("arguments",),
-    "/v1/runs": ("names", "question", "4 MB, names"),
+    "/v1/runs": ("names", "question", "task", "4 MB, names"),
     "/mcp": ("rpc", "4 MB, no end"),
     "/a2a/desk": ("a2a", "a2a, old", "4 MB, names"),
-    "/a2a/desk/legacy": ("a2a, old",),
+    "/a2a/desk/legacy": ("a2a, old", "a2a of 2025"),
     "/a2a/desk/rest/message:send": ("a2a, rest", "names"),
 }
+
+
+GRPC = "gRPC"
+PATHS_OF_DOORS: dict[str, str] = {
+    "runs": "/v1/runs",
+    "tasks": "/v1/runs",
+    "tools": "/v1/tools/add/call",
+    "chat": "/v1/chat/completions",
+    "chat of 2023": "/v1/chat/completions",
+    "responses": "/v1/responses",
+    "messages": "/v1/messages",
+    "gemini": "/v1beta/models/desk:generateContent",
+    "assistants": "/v1/threads/runs",
+    "mcp": "/mcp",
+    "a2a": "/a2a/desk",
+    "a2a rest": "/a2a/desk/rest/message:send",
+    "a2a original": "/a2a/desk/legacy",
+    "a2a grpc": GRPC,
+}
+
+
+def test_each_door_where_a_stranger_comes_in_has_a_row() -> None:
+    assert {door.name for door in DOORS if not door.keyless} == set(PATHS_OF_DOORS)
+    assert set(PATHS_OF_DOORS.values()) <= {GRPC, *BODIES_OF}
+
+
+async def test_large_messages_of_grpc_leave_the_loop_to_others() -> None:
+    parts = [a2a.Part(text="Hi")] * 60_000
+    nested = a2a.Part()
+    nested.data.struct_value.update({f"n{n}": {"b": [n]} for n in range(10_000)})
+    messages: dict[str, bytes | a2a.SendMessageRequest] = {
+        "small": said("Hi").SerializeToString(),
+        "parts": a2a.SendMessageRequest(message=a2a.Message(message_id="m2", role=a2a.ROLE_USER, parts=parts)),
+        "nested": a2a.SendMessageRequest(message=a2a.Message(message_id="m3", role=a2a.ROLE_USER, parts=[nested])),
+    }
+    bodies = {name: each if isinstance(each, bytes) else each.SerializeToString() for name, each in messages.items()}
+    bodies["no end"] = bodies["parts"][:-1]
+    message = old_a2a.Message(message_id="m4", role=old_a2a.ROLE_USER, content=[old_a2a.Part(text="Hi")] * 60_000)
+    in_data = old_a2a.Part(data=old_a2a.DataPart(data=nested.data.struct_value))
+    old = {
+        "small": b"",
+        "parts": old_a2a.SendMessageRequest(request=message).SerializeToString(),
+        "nested": old_a2a.SendMessageRequest(
+            request=old_a2a.Message(message_id="m5", role=old_a2a.ROLE_USER, content=[in_data])
+        ).SerializeToString(),
+        "no end": message.SerializeToString()[:-1],
+    }
+    held: dict[str, int] = {}
+    async with desk(answering(*["Hi."] * 8)) as (port, _), grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        sends = {  # bytes, as they are
+            "1.0": channel.unary_unary("/lf.a2a.v1.A2AService/SendMessage"),
+            "0.3": channel.unary_unary("/a2a.v1.A2AService/SendMessage"),
+        }
+        for name, body in bodies.items():
+            for version, send in sends.items():
+                metadata = (("a2a-version", version), ("authorization", "Bearer ann"))
+                async with turns_counted() as turns:
+                    with suppress(grpc.aio.AioRpcError):
+                        await send(old[name] if version == "0.3" else body, metadata=metadata)
+                held[f"{name}, {version}"] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= HELD_MAX} == {}
 
 
 @pytest.mark.parametrize("path", BODIES_OF)

@@ -75,7 +75,7 @@ class RunHandler(RequestHandler):
     async def on_message_send(self, params: pb.SendMessageRequest, context: ServerCallContext) -> pb.Task | pb.Message:
         """See `RequestHandler`."""
         asked = _asked(context)
-        target = _check_message(params, self.push)
+        target = await _check_message(params, self.push)
         message = await off_loop(params.ByteSize(), message_of, params.message)
         sent = await self.tasks.send(asked, message)
         if target is not None and self.push is not None:
@@ -98,7 +98,7 @@ class RunHandler(RequestHandler):
     async def stream(self, params: pb.SendMessageRequest, context: ServerCallContext) -> AsyncGenerator[Told, None]:
         """As `on_message_send_stream`, with the numbers of the entries."""
         asked = _asked(context)
-        target = _check_message(params, self.push)
+        target = await _check_message(params, self.push)
         message = await off_loop(params.ByteSize(), message_of, params.message)
         sent = await self.tasks.send(asked, message)
         if target is not None and self.push is not None:
@@ -223,16 +223,16 @@ def _asked(context: ServerCallContext) -> A2ARequest:
     return found
 
 
-def _check_message(params: pb.SendMessageRequest, push: PushTargets | None) -> A2APushTarget | None:
+async def _check_message(params: pb.SendMessageRequest, push: PushTargets | None) -> A2APushTarget | None:
     """Where the news of a message's task are to be pushed; None for nowhere.
 
     Raises:
         InvalidParamsError: the message is not complete.
         PushNotificationNotSupportedError: no news are pushed here.
     """
-    validate_proto_required_fields(params)
     if len(params.message.parts) > PARTS_MAX:
         raise InvalidParamsError(TOO_MANY_PARTS)
+    await off_loop(params.ByteSize(), validate_proto_required_fields, params)
     for index, part in enumerate(params.message.parts):
         if is_empty(part):
             raise InvalidParamsError(f"message.parts[{index}]: a part holds text, raw, url or data")

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...core.json import Json, JsonObject
+from ...core.worker_thread import off_loop
 from ...protocols.a2a.legacy import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -98,7 +99,7 @@ class OriginalRpc:
 
     async def _carry_out(self, asked: A2ARequest, call: RpcCall) -> Response:
         body: JsonObject = {"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": call.params}
-        wanted = decode_request(body)
+        wanted = await off_loop(call.size, decode_request, body)
         match wanted:
             case LegacySend():
                 return await self._send(asked, call.id, wanted)
