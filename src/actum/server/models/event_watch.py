@@ -46,8 +46,7 @@ class EventWatch:
 
     def __init__(self, *, drops_usage: bool = False) -> None:
         self._drops_usage = drops_usage
-        self._rest: list[bytes] = []
-        self._rest_bytes = 0
+        self._rest = bytearray()
         self._usages: list[bytes] = []
         self.ended = False
         self.error: ModelError | None = None
@@ -60,22 +59,21 @@ class EventWatch:
         """
         if not self._rest and piece.endswith((b"\n\n", b"\r\n\r\n")):  # nearly always
             return self._look(piece)
-        self._rest_bytes += len(piece)
-        if self._rest_bytes > EVENT_BYTES_MAX:
+        since = max(0, len(self._rest) - 3)  # no byte is looked at for each piece that comes after it
+        self._rest += piece
+        if len(self._rest) > EVENT_BYTES_MAX:
             raise ModelGarbled("an event of the stream is longer than {most} bytes", most=EVENT_BYTES_MAX)
-        self._rest.append(piece)
-        if b"\n" not in piece and b"\r" not in piece:
+        cut = _whole(self._rest, since)
+        if not cut:
             return b""
-        held = b"".join(self._rest)
-        cut = _whole(held, max(0, len(held) - len(piece) - 3))
-        self._rest = [held[cut:]] if cut < len(held) else []
-        self._rest_bytes = len(held) - cut
-        return self._look(held[:cut]) if cut else b""
+        events = bytes(self._rest[:cut])
+        del self._rest[:cut]
+        return self._look(events)
 
     def close(self) -> bytes:
         """The stream is at its end: what is left, if that is an event of which only the last blank line is missing. An
         event that was torn is dropped."""
-        rest, self._rest, self._rest_bytes = b"".join(self._rest), [], 0
+        rest, self._rest = bytes(self._rest), bytearray()
         if not rest.strip():
             return b""
         for data in _data(rest):
@@ -177,7 +175,7 @@ def _later(before: Usage, after: Usage) -> Usage:
     )
 
 
-def _whole(held: bytes, since: int) -> int:
+def _whole(held: bytearray, since: int) -> int:
     """Where the last whole event ends."""
     end = 0
     for found in _END_OF_EVENT.finditer(held, since):
