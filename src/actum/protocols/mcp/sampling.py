@@ -134,7 +134,7 @@ def reply_of(result: JsonObject) -> Reply:
         raise UsageError("role: 'assistant' was expected")
     content, model = result.get("content"), result.get("model")
     if len(_list(content)) > BLOCKS_MAX:
-        raise UsageError(f"content: at most {BLOCKS_MAX} blocks")
+        raise UsageError("content: at most {most} blocks", most=BLOCKS_MAX)
     parts = tuple(part for block in _list(content) for part in _reply_parts(block, "content", {}))
     return Reply(
         _said_once(parts),

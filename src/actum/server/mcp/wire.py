@@ -144,7 +144,7 @@ def told_by_client(pending: Pending, result: JsonObject, who: Identity) -> Answe
 
 def _roots(said: Json) -> list[Json]:
     if isinstance(said, list) and len(said) > ROOTS_MAX:
-        raise UsageError(f"roots: at most {ROOTS_MAX}")
+        raise UsageError("roots: at most {most}", most=ROOTS_MAX)
     if not isinstance(said, list) or not all(isinstance(root, dict) for root in said):
         raise UsageError("roots: a list was expected")
     found = [root.get("uri") for root in said if isinstance(root, dict)]

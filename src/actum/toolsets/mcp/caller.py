@@ -261,7 +261,7 @@ class ContextCaller:
         if not isinstance(schema, dict):
             raise UsageError("requestedSchema: the schema of an object was expected")
         if size_of_json(schema) > FORM_BYTES_MAX:
-            raise UsageError(f"requestedSchema: at most {FORM_BYTES_MAX} bytes")
+            raise UsageError("requestedSchema: at most {most} bytes", most=FORM_BYTES_MAX)
         compile_schema(schema, where="requestedSchema", foreign=True)
         given = await self._context.elicit(message, schema, asker=self._server)
         return (

@@ -376,7 +376,9 @@ class McpSession:
             raise InvalidResult("The server asks back, and it can not be told what.", effect="unknown")
         if len(requests) > ASKED_MAX:
             asked_for = f"The server asks back for {len(requests)} things at once"
-            raise InvalidResult(f"{asked_for}; at most {ASKED_MAX} are answered.", effect="unknown")
+            raise InvalidResult(
+                "{asked_for}; at most {most} are answered.", effect="unknown", asked_for=asked_for, most=ASKED_MAX
+            )
         answers: JsonObject = {}
         with limit.held():
             for key, request in requests.items():
