@@ -170,7 +170,7 @@ def test_a_document_that_can_not_be_used_is_refused_in_words_of_its_own(run: Run
         "[1]": "not an object",
         '{"openapi": "9"}': "no document of OpenAPI",
         '{"openapi": "3.1.0", "paths": {"/x": {"get": {}}}}': "give --server",
-        outside: "no operation was chosen",
+        outside: "no operation of the document can be used",
         f'{{"openapi": "3.1.0", {server} "paths": {{"/x": {{"get": {{}}}}}}}}': "needs a value for its variable",
         "a0: &a [x]\nb: [" + ",".join(["*a"] * 10) + "]\na0: 1": "given twice",
     }
@@ -185,6 +185,63 @@ def test_a_document_that_can_not_be_used_is_refused_in_words_of_its_own(run: Run
     bad = (("--secret", "key"), ("--secret", "nothing=x"), ("--oauth-client", "x"), ("--only", "nothing"))
     for more in (*bad, ("--name", "../x"), ("--server", "file:///etc")):
         assert run("tools", "add", "openapi", "good.json", "--name", "x", "--yes", *more).exit_code == 2, more
+
+
+def test_refusals_are_counted_and_where_nothing_is_left_each_says_why(run: Run, home: Path) -> None:
+    bad: JsonObject = {f"/x{number}/{{a}}": {"get": {}} for number in range(23)}
+    code: JsonObject = {"name": "a", "in": "query", "schema": {"type": "string", "pattern": r"a\Z"}}
+    (home / "bad.json").write_text(json.dumps({**json.loads(document("https://a.example")), "paths": bad}))
+    refused = run("tools", "add", "openapi", "bad.json", "--name", "x", "--yes")
+    told = " ".join((refused.stdout + refused.stderr).split())
+    assert (refused.exit_code, told.count("the path has {a}"), "and 3 more" in told) == (2, 20, True), told
+    good: JsonObject = {**bad, "/y": {"get": {"operationId": "get_y", "parameters": [code]}}}
+    (home / "some.json").write_text(json.dumps({**json.loads(document("https://a.example")), "paths": good}))
+    added = run("tools", "add", "openapi", "some.json", "--name", "x", "--yes")
+    told = " ".join(added.stdout.split())
+    assert (added.exit_code, told.count("the path has {a}"), "and 3 more" in told) == (0, 20, True), told
+    assert "/schema/pattern is not checked" in told
+    assert run("tools", "list", "--tools", "openapi:x").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "http://169.254.169.254/latest",
+        "https://[fd00:ec2::254]/x",
+        "http://2852039166/",
+        "http://[::ffff:169.254.169.254]",
+    ],
+)
+def test_a_metadata_address_as_server_is_refused_when_it_is_added(run: Run, home: Path, server: str) -> None:
+    (home / "api.json").write_text(document(server))
+    for adding in (
+        ("openapi", "api.json", "--name", "x"),
+        ("openapi", "api.json", "--name", "x", "--server", server),
+        ("http", "x", server),
+    ):
+        refused = run("tools", "add", *adding, "--yes")
+        assert (refused.exit_code, "Traceback" in refused.stderr) == (2, False), (adding, refused.stdout)
+
+
+def test_a_secret_whose_key_is_not_set_is_told_with_what_to_do(
+    run: Run, home: Path, pets: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACTUM_SECRETS_KEY", "0123456789abcdef" * 4)
+    (home / "pets.json").write_text(document(pets[0]))
+    run("tools", "add", "openapi", "pets.json", "--name", "pets", "--secret", "key=pets_key", "--yes")
+    run("secrets", "set", "pets_key", input=HUSH + "\n")
+    (home / "mine.py").write_text(
+        "from actum import Context, tool\n\n@tool(effects={'read'})\ndef mine(ctx: Context) -> str:\n"
+        "    'Read.'\n    return ctx.secret('pets_key')\n"
+    )
+    monkeypatch.delenv("ACTUM_SECRETS_KEY")
+    for call in (("get_pet", "name=Rex", "--tools", "openapi:pets"), ("mine", "--tools", "mine.py")):
+        failed = run("call", *call, "--yes")
+        told = " ".join((failed.stdout + failed.stderr).split())
+        assert "ACTUM_SECRETS_KEY" in told, told
+        assert "internal error" not in told
+        assert str(home) not in told
+    assert pets[1] == []
 
 
 @pytest.mark.usefixtures("key")

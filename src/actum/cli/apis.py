@@ -20,10 +20,12 @@ from ..compose.apis import (
     ApiChoice,
     api_logins,
     api_store,
+    check_servers,
     log_in,
     log_out,
     login_of,
     read_source,
+    refusals,
     set_up,
     updated,
 )
@@ -199,6 +201,7 @@ def add_http(
         pick=said(pick),
     )
     setup = setup_of(endpoint)
+    check_servers(setup, options.egress())
     _show(terminal, setup, [setup.name])
     if not agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
@@ -317,8 +320,8 @@ def _show(
     cost = sum(len(msgspec.json.encode([each.tool.description, each.tool.parameters])) for each in setup.api.operations)
     count = str(len(setup.api.operations))
     terminal.line("tools", tr("{count}, about {tokens} tokens", count=count, tokens=str(cost // BYTES_PER_TOKEN)))
-    for each in setup.api.refused[:20]:
-        terminal.line("refused", shown(f"{each.method} {each.path} at {each.pointer}: {each.reason}"), "red")
+    for line in refusals(setup.api):
+        terminal.line("refused", shown(line), "red")
     for place in setup.origins:
         terminal.line("server", styled((shown(place), "bold")))
     for scheme, credential in setup.credentials.items():

@@ -17,16 +17,17 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from ..core.clock import SystemClock
-from ..core.errors import UsageError
+from ..core.errors import BadTool, UsageError
 from ..core.json import JsonObject
 from ..core.secret_store import SecretValue
 from ..core.user import User
 from ..protocols.oauth_metadata import BadMetadata, IssuerMetadata, read_issuer
-from ..protocols.openapi.model import ApiDocument, ApiOperation, BadDocument, SecurityScheme
+from ..protocols.openapi.model import ApiDocument, ApiOperation, BadDocument, RefusedOperation, SecurityScheme
 from ..protocols.openapi.reading import DocumentReader, argument_schema, result_schemas
 from ..protocols.openapi.references import Load
 from ..protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
 from ..protocols.openapi.text import BYTES_MAX, read_text
+from ..schema.schema import compile_schema
 from ..storage.apis import ApiStore
 from ..storage.folders import state_folder, tokens_path
 from ..storage.tokens import Granted, TokenStore
@@ -37,11 +38,13 @@ from ..toolsets.http.toolset import ApiToolset
 from ..toolsets.login import Person
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
-from ..transport.guard import Guard, is_safe, origin
+from ..transport.guard import AddressRefused, Guard, is_safe, origin
 from ..transport.http import HttpFailure
 from .secrets import open_secrets, secret_file
 
 READ_S_MAX = 60.0
+TOLD_MAX = 20
+"""So many refusals are told one by one."""
 MANY = 100
 """More operations are not offered each by itself, unless a person says so: providers refuse more than 128 tools."""
 
@@ -282,7 +285,9 @@ async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: 
         search=wanted.search if wanted.search is not None else len(api.operations) > MANY and not wanted.only,
         whole=whole,
     )
-    return msgspec.structs.replace(setup, origins=_origins(setup))
+    setup = msgspec.structs.replace(setup, origins=_origins(setup))
+    check_servers(setup, egress)
+    return setup
 
 
 def updated(before: ApiSetup, after: ApiSetup) -> ApiSetup:
@@ -302,13 +307,56 @@ def _read(
     document: JsonObject, address: str, load: Load, only: Sequence[str]
 ) -> tuple[ApiDocument, dict[str, JsonObject], JsonObject]:
     reader = DocumentReader(document, address, load)
-    api = reader.api()
+    api = _sound(reader.api())
     chosen = tuple(each for each in api.operations if not only or any(_is_meant(each, one) for one in only))
+    if not api.operations and api.refused:
+        raise UsageError("no operation of the document can be used: {reasons}", reasons="; ".join(refusals(api)))
     if not chosen:
         known = ", ".join(sorted({tag for each in api.operations for tag in each.tags})[:20])
         raise UsageError("no operation was chosen; the tags of the document are: {known}", known=known or "none")
     whole = {each.tool.name: argument_schema(reader, each) for each in chosen if each.cut}
     return msgspec.structs.replace(api, operations=chosen), whole, result_schemas(reader, chosen)
+
+
+def _sound(api: ApiDocument) -> ApiDocument:
+    """The document without the operations whose arguments could not be checked: such a tool costs itself alone."""
+    kept: list[ApiOperation] = []
+    refused = list(api.refused)
+    for each in api.operations:
+        try:
+            compile_schema(each.tool.parameters, where=each.tool.name, foreign=True)
+            kept.append(each)
+        except BadTool as error:
+            refused.append(RefusedOperation(each.method, each.path, each.pointer, str(error)))
+    return msgspec.structs.replace(api, operations=tuple(kept), refused=tuple(refused))
+
+
+def refusals(api: ApiDocument) -> list[str]:
+    """What of a document can't be used, or is not checked, each in a line for a person; of many, how many more."""
+    refused = [f"{each.method} {each.path} at {each.pointer}: {each.reason}" for each in api.refused]
+    unchecked = [
+        f"{place} is not checked: no such pattern is known here: {said}" for place, said in api.unchecked.items()
+    ]
+    found: list[str] = []
+    for lines in (refused, unchecked):
+        found += lines[:TOLD_MAX]
+        if len(lines) > TOLD_MAX:
+            found.append(f"and {len(lines) - TOLD_MAX} more")
+    return found
+
+
+def check_servers(setup: ApiSetup, egress: Egress) -> None:
+    """See that requests to the servers of an API would leave.
+
+    Raises:
+        UsageError: an address is one that is never reached, or that the operator's rules close.
+    """
+    guard = Guard(named=setup.origins, egress=egress)
+    for place in setup.origins:
+        try:
+            guard.judge(place)
+        except AddressRefused as why:
+            raise UsageError("the API at {place} can not be called: {why}", place=place, why=why) from None
 
 
 def _is_meant(operation: ApiOperation, pattern: str) -> bool:

@@ -300,6 +300,12 @@ class UnknownTool(CallError):
     retry = Retry.BY_MODEL
 
 
+class SecretMissing(CallError, UnknownName):
+    """A secret that a tool asks for is not there. The message says what a person does about that."""
+
+    effect = "unknown"
+
+
 class InvalidArguments(CallError):
     """The arguments do not fit the tool's schema, or are not complete. The model can repair this.
 

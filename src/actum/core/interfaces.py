@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from decimal import Decimal
 from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from msgspec import Struct
 from .budget import Budget, Used
 from .call import MediaPart, ToolCall, ToolResult
 from .counts import Counts
-from .errors import UnknownName, UsageError
+from .errors import SecretMissing, ToolError, UsageError
 from .event import Delta
 from .given_secrets import GIVEN
 from .holder import Holder
@@ -488,11 +489,18 @@ class Context(Generic[Deps]):
         """A secret of the agent, such as a key: it stands in no argument, and is kept out of what the tool returns.
 
         Raises:
-            UnknownName: the agent was given none of this name.
+            SecretMissing: the agent was given none of this name.
+            ToolError: it can't be read. Both messages say what a person does about that.
         """
-        value = self._secrets.get(name)
+        try:
+            value = self._secrets.get(name)
+        except UsageError as why:  # such as a file of secrets whose key is not set
+            told = str(why).replace(str(Path.home()), "~")
+            raise ToolError(
+                "The secret {name!r} can not be read: {why}.", effect="unknown", name=name, why=told
+            ) from None
         if value is None:
-            raise UnknownName(
+            raise SecretMissing(
                 "there is no secret called {name!r}: pass it with Agent(secrets=...), or set it by `actum secrets set`",
                 name=name,
             )

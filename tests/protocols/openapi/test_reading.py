@@ -184,7 +184,7 @@ def test_what_only_the_other_side_sends_is_dropped_and_null_is_kept() -> None:
     (operation,) = reader.api().operations
     assert operation.tool.property_schemas()["body"] == {
         "type": "object",
-        "properties": {"secret": {"type": ["string", "null"]}},
+        "properties": {"secret": {"type": ["string", "null"], "minLength": 0}},
         "required": ["secret"],
     }
     assert response_schema(reader, operation.responses[0])["required"] == ["id"]
@@ -393,6 +393,13 @@ def test_bodies_are_json_forms_files_and_bytes() -> None:
     assert sent({"application/xml": {}, "application/json": {}}, {"ü": 1}) == ('{"ü":1}'.encode(), "application/json")
     form: JsonObject = {"schema": {"properties": {"a": {"type": "array", "items": {}}}}}
     assert sent({"application/x-www-form-urlencoded": form}, {"a": ["1&", "2"]})[0] == b"a=1%26&a=2"
+    for media_range in ("application/*+json", "*/*", "application/vnd.x.*+json"):
+        assert sent({media_range: {}}, {"a": 1}) == (b'{"a":1}', "application/json"), media_range
+    assert sent({"image/*": {}}, "att_1") == (b"\x00\x01", "image/png")
+    old: JsonObject = {"consumes": ["application/*+json"], "parameters": [{"in": "body", "name": "b", "schema": {}}]}
+    api = read_api({"swagger": "2.0", "paths": {"/a": {"post": old}}})
+    request = build_request(api, api.operations[0], {"body": {"a": 1}}, "https://x")
+    assert dict(request.headers)["Content-Type"] == "application/json"
     assert sent({"application/octet-stream": {}}, "att_1") == (b"\x00\x01", "application/octet-stream")
     upload: JsonObject = {
         "schema": {"properties": {"f": {"type": "string", "format": "binary"}, "n": {"type": "object"}}}
@@ -447,6 +454,70 @@ def test_parameters_whose_names_look_alike_are_two_arguments() -> None:
     parameters: Json = [{"name": name, "in": "query", "schema": {}} for name in names]
     (operation,) = read_api(documented({"/a": {"get": {"parameters": parameters}}})).operations
     assert len(operation.tool.property_schemas()) == 3
+
+
+UNKNOWN = r"^a\Z"  # Python knows it, the validator does not
+
+
+@pytest.mark.parametrize(
+    ("schema", "good"),
+    [
+        ({"type": "string", "pattern": UNKNOWN}, "b"),
+        ({"type": "string", "pattern": r"(?P<x>a)(?P=x)"}, "b"),
+        ({"type": "string", "pattern": "[\\w-.]"}, "b"),
+        ({"not": {"pattern": UNKNOWN}}, "b"),
+        ({"oneOf": [{"pattern": UNKNOWN}, {"maxLength": 3}]}, "b"),
+        ({"if": {"pattern": UNKNOWN}, "then": {"maxLength": 0}}, "b"),
+        ({"type": "array", "contains": {"pattern": UNKNOWN}, "maxContains": 1}, ["b", "c"]),
+        ({"patternProperties": {UNKNOWN: {"type": "integer"}}, "additionalProperties": False}, {"b": "c"}),
+        ({"propertyNames": {"pattern": UNKNOWN}}, {"b": 1}),
+        ({"$ref": "#/components/schemas/code"}, "b"),
+    ],
+)
+def test_a_pattern_that_the_validator_does_not_know_costs_no_value_and_is_told(schema: JsonObject, good: Json) -> None:
+    code: JsonObject = {"type": "string", "pattern": UNKNOWN}
+    parameter: JsonObject = {"name": "a", "in": "query", "schema": schema}
+    paths: JsonObject = {"/a": {"get": {"parameters": [parameter]}}, "/b": {"get": {}}}
+    api = read_api(documented(paths) | {"components": {"schemas": {"code": code}}})
+    compiled = [compile_schema(each.tool.parameters, where="a", foreign=True) for each in api.operations]
+    assert len(compiled) == 2
+    assert compiled[0].check({"a": good}).problems == ()
+    (place,) = api.unchecked
+    assert place.startswith("#/")
+
+
+def test_a_pattern_that_the_validator_knows_is_checked_though_python_does_not_know_it() -> None:
+    parameter: JsonObject = {"name": "a", "in": "query", "schema": {"type": "string", "pattern": r"^\p{Lu}$"}}
+    api = read_api(documented({"/a": {"get": {"parameters": [parameter]}}}))
+    compiled = compile_schema(api.operations[0].tool.parameters, where="a", foreign=True)
+    assert (compiled.check({"a": "É"}).problems, api.unchecked) == ((), {})
+    assert compiled.check({"a": "é"}).problems
+
+
+def test_a_required_text_may_be_empty_where_its_schema_does_not_say_otherwise() -> None:
+    note: JsonObject = {
+        "required": ["text", "title", "day", "kind"],
+        "properties": {
+            "text": {"type": "string"},
+            "title": {"type": "string", "minLength": 1},
+            "day": {"type": "string", "format": "date"},
+            "kind": {"enum": ["a", "b"]},
+        },
+    }
+    query: list[Json] = [
+        {"name": "q", "in": "query", "required": True, "schema": {"type": "string"}},
+        {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}},
+    ]
+    body: JsonObject = {"content": {"application/json": {"schema": note}}}
+    api = read_api(documented({"/notes/{id}": {"put": {"parameters": query, "requestBody": body}}}))
+    compiled = compile_schema(api.operations[0].tool.parameters, where="a", foreign=True)
+    good: JsonObject = {"text": "", "title": "t", "day": "2026-01-02", "kind": "a"}
+    assert compiled.check({"id": "7", "q": "", "body": good}).problems == ()
+    request = build_request(api, api.operations[0], {"id": "7", "q": "", "body": good}, "https://x")
+    assert (request.url, b'"text":""' in (request.body or b"")) == ("https://x/notes/7?q=", True)
+    for name in ("title", "day", "kind"):
+        assert compiled.check({"id": "7", "q": "", "body": {**good, name: ""}}).problems, name
+    assert compiled.check({"id": "", "q": "", "body": good}).problems, "it is a part of the path"
 
 
 def test_nothing_that_a_document_may_hold_breaks_the_reader() -> None:

@@ -222,6 +222,7 @@ class ApiDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         version: of the format: `2.0`, `3.0.3`, ...
+        unchecked: by their places, the patterns that the validator does not know; values are not held to these.
         not_covered: how many callbacks, webhooks and links the document has; nothing is made of them.
     """
 
@@ -232,3 +233,4 @@ class ApiDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: tuple[RefusedOperation, ...] = ()
     schemes: dict[str, SecurityScheme] = {}
     not_covered: dict[str, int] = {}
+    unchecked: dict[str, str] = {}

@@ -38,7 +38,7 @@ from .model import (
     ServerVariable,
 )
 from .references import Documents, Load, Node
-from .schema import Schemas, bounded, words
+from .schema import Schemas, bounded, may_be_empty, words
 
 OPERATIONS_MAX = 20_000
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -159,6 +159,7 @@ class DocumentReader:
             refused=tuple(refused),
             schemes=self._known_schemes(),
             not_covered={name: count for name, count in counts.items() if count},
+            unchecked=dict(self.schemas.unchecked),
         )
 
     def _found(self, refused: list[RefusedOperation]) -> Iterator[tuple[str, str, Node]]:
@@ -251,6 +252,8 @@ class DocumentReader:
         body = (
             self._old_body(node, bodies, forms, members, required) if self.old else self._body(node, members, required)
         )
+        said = {plan.argument for plan in found if plan.where in ("path", "header", "cookie")}
+        members |= {name: may_be_empty(members[name]) for name in required if name not in said}
         whole: JsonObject = {"type": "object", "properties": members}
         if required:
             whole["required"] = list(required)
@@ -325,7 +328,7 @@ class DocumentReader:
             must = bodies[0].fields.get("required") is True
             if must:
                 required.append(argument)
-            return RequestBody(argument, kind, media_type, must)
+            return RequestBody(argument, kind, _sent_as(media_type, kind), must)
         if not forms:
             return None
         files = {form.text("name") for form in forms if form.text("type") == "file"}
@@ -367,7 +370,7 @@ class DocumentReader:
             members[argument], fields = self._form(media, schema)
         else:
             members[argument] = self._described(schema, body)
-        return RequestBody(argument, kind, "application/json" if media_type == "*/*" else media_type, must, fields)
+        return RequestBody(argument, kind, _sent_as(media_type, kind), must, fields)
 
     def _form(self, media: Node, schema: Node) -> tuple[JsonObject, dict[str, FormField]]:
         """The schema of a form, in which files are handles, and how each field is written."""
@@ -408,6 +411,7 @@ class DocumentReader:
         kept: list[Json] = [name for name in needed if isinstance(name, str) and name in properties]
         if kept:
             form["required"] = kept
+            properties |= {str(name): may_be_empty(properties[str(name)]) for name in kept}
         return form, fields
 
     def _branches(self, node: Node, depth: int) -> Iterator[Node]:
@@ -526,6 +530,15 @@ def _kind(media_type: str) -> BodyKind | None:
     if plain.endswith(("/xml", "+xml")):
         return None
     return "text" if plain.startswith("text/") and plain != "text/*" else "binary"
+
+
+def _sent_as(media_type: str, kind: BodyKind) -> str:
+    """The type that a body is sent with: of a range, a type in it. A file is sent with its own type.
+
+    >>> _sent_as("application/*+json", "json"), _sent_as("text/plain", "text"), _sent_as("image/*", "binary")
+    ('application/json', 'text/plain', 'image/*')
+    """
+    return "application/json" if kind == "json" and "*" in media_type else media_type
 
 
 def _preferred(media_types: list[str], node: Node) -> tuple[str, BodyKind]:

@@ -3,18 +3,21 @@
 What validates stays, what only decorates goes. A referenced schema that is used once is put in its place; one that is
 used more often, or that contains itself, stands in `$defs`. What is left is cut at a depth until it fits.
 
-Limits: `discriminator` is dropped, `oneOf` stays as it is; `$dynamicRef` is read like `$ref`. A pattern that Python
-or Rust does not understand is dropped.
+Limits: `discriminator` is dropped, `oneOf` stays as it is; `$dynamicRef` is read like `$ref`. A pattern that the
+validator does not know is dropped, with what would refuse good values without the pattern, and is told.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Literal
 
+import jsonschema_rs
 import msgspec
 
+from ...core.attachment import HANDLE
 from ...core.json import Json, JsonObject
 from ..plain_text import plain
 from .references import Documents, Node, escape
@@ -63,9 +66,14 @@ class Schemas:
         documents: the document and its files.
         version: of the format: before 3.1 `$ref` has no siblings, `nullable` is a keyword and
             `exclusiveMinimum` a flag.
+
+    Attributes:
+        unchecked: the patterns that were dropped, by their places.
     """
 
     def __init__(self, documents: Documents, version: str) -> None:
+        self.unchecked: dict[str, str] = {}
+        self._dropped = 0
         self._documents = documents
         self._old = version.startswith(("2.", "3.0"))
         self._known: dict[tuple[str, Side], JsonObject] = {}
@@ -118,15 +126,25 @@ class Schemas:
                 return found
         self._types(node, given, found)
         self._keywords(node, given, found, side)
-        self._required(given, found)
+        self._required(given, found, side)
         if isinstance(text := given.get("description") or given.get("title"), str) and (said := words(text)):
             found["description"] = said
-        if isinstance(pattern := given.get("pattern"), str) and _is_pattern(pattern):
+        if isinstance(pattern := given.get("pattern"), str) and self._is_known(node.child("pattern"), pattern):
             found["pattern"] = pattern
         return found
 
+    def _is_known(self, node: Node, pattern: str) -> bool:
+        """Whether the validator knows a pattern; where not, the pattern is told as one that is not checked."""
+        if _is_pattern(pattern):
+            return True
+        self.unchecked[f"#{node.pointer}"] = pattern
+        self._dropped += 1
+        return False
+
     def _keywords(self, node: Node, given: JsonObject, found: JsonObject, side: Side) -> None:
+        widened: list[str] = []
         for key, value in given.items():
+            before = self._dropped
             if key in _PLAIN:
                 flag = isinstance(value, bool) and key not in ("default", "const", "uniqueItems")
                 if isinstance(value, _PLAIN[key]) and not flag:
@@ -138,6 +156,10 @@ class Schemas:
                 found[key] = [self._convert(item, side) for item in node.child(key).items()]
             elif key in _NAMED and isinstance(value, dict):
                 found[key] = self._members(node.child(key), side, found if key == "properties" else {})
+            if self._dropped > before:
+                widened.append(key)
+        for key in widened:
+            _widen(found, key)
 
     def _types(self, node: Node, given: JsonObject, found: JsonObject) -> None:
         kind = given.get("type")
@@ -166,6 +188,8 @@ class Schemas:
         kept: JsonObject = {}
         gone: list[Json] = []
         for name, child in node.members():
+            if node.pointer.endswith("/patternProperties") and not self._is_known(child, name):
+                continue
             value = child.value
             if isinstance(value, dict) and isinstance(value.get("$ref"), str) and not value.get(dropped):
                 value = self._documents.resolve(child).value
@@ -177,7 +201,7 @@ class Schemas:
             owner[_GONE] = gone
         return kept
 
-    def _required(self, given: JsonObject, found: JsonObject) -> None:
+    def _required(self, given: JsonObject, found: JsonObject, side: Side) -> None:
         gone = found.pop(_GONE, [])
         required = given.get("required")
         names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
@@ -185,9 +209,26 @@ class Schemas:
         found.pop("required", None)
         if names:
             found["required"] = list(names)
+        properties = found.get("properties")
+        if side == "request" and isinstance(properties, dict):
+            properties |= {name: may_be_empty(properties[name]) for name in names if name in properties}
 
 
 _GONE = "\0gone"
+_SAYS_MORE = {"minLength", "pattern", "enum", "const", "format"}
+
+
+def may_be_empty(schema: Json) -> Json:
+    """The schema of a required text that says that the text may be empty, where the document does not say otherwise:
+    without that, an empty text counts as missing. A handle of a file is no such text.
+
+    >>> may_be_empty({"type": "string"}), may_be_empty({"type": "string", "format": "date"})
+    ({'type': 'string', 'minLength': 0}, {'type': 'string', 'format': 'date'})
+    """
+    if not isinstance(schema, dict) or _SAYS_MORE & schema.keys() or HANDLE in str(schema.get("description", "")):
+        return schema
+    kind = schema.get("type")
+    return {**schema, "minLength": 0} if kind == "string" or (isinstance(kind, list) and "string" in kind) else schema
 
 
 def part_of(pool: JsonObject, name: str) -> JsonObject | None:
@@ -397,11 +438,29 @@ def _to_depth(schema: JsonObject, depth: int) -> JsonObject:
     return {**found, "$defs": kept} if kept else found
 
 
+def _widen(schema: JsonObject, key: str) -> None:
+    """Drop what would refuse good values, since a pattern below this keyword was dropped: a schema that holds for more
+    values is a stricter one under `not`, `if`, `oneOf` and `contains`.
+    """
+    if key == "oneOf":
+        branches = schema.pop(key)
+        schema.setdefault("anyOf", branches)
+    for name in _STRICTER.get(key, ()):
+        schema.pop(name, None)
+    if key == "patternProperties":
+        for name in ("additionalProperties", "unevaluatedProperties"):
+            if schema.get(name) == {"not": {}}:
+                del schema[name]
+
+
+_STRICTER = {"not": ("not",), "if": ("if", "then", "else"), "contains": ("contains", "minContains", "maxContains")}
+
+
+@lru_cache(4096)
 def _is_pattern(pattern: str) -> bool:
-    if re.search(r"(?<!\\)\{(?!\d+(,\d*)?\})", pattern):  # a brace alone: Python takes it, Rust does not
-        return False
+    """Whether the validator knows a pattern."""
     try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):
+        jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=jsonschema_rs.FancyRegexOptions())
+    except (jsonschema_rs.ValidationError, ValueError):
         return False
     return True

@@ -249,6 +249,9 @@ def _secret(name: str, context: Context) -> str:
             "The secret {name!r} that this API needs is not set. A person sets it with `actum secrets set {name}`.",
             name=name,
         ) from None
+    except ToolError as unreadable:
+        unreadable.effect = "none"  # nothing was sent
+        raise
 
 
 def schemes_without(setup: ApiSetup) -> Mapping[str, str]:

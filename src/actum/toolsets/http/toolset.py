@@ -293,7 +293,7 @@ class ApiToolset:
 
 
 def _accepted(operation: ApiOperation) -> str:
-    kinds = {each.media_type for each in operation.responses if each.media_type}
+    kinds = {each.media_type for each in operation.responses if each.media_type and "*" not in each.media_type}
     known = sorted(
         kind for kind in kinds if ("json" in kind or kind in STREAMS) and kind.isascii() and kind.isprintable()
     )
