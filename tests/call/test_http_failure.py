@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import socket
 import threading
+import urllib.error
+import urllib.parse
+import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
@@ -79,6 +83,25 @@ async def by_httpx2(url: str) -> str:
         return answer.text
 
 
+def by_urllib(url: str) -> str:
+    try:
+        with urllib.request.urlopen(url, timeout=0.3) as answer:
+            return str(answer.read())
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
+
+
+def by_http_client(url: str) -> str:
+    place = urllib.parse.urlsplit(url)
+    with closing(http.client.HTTPConnection(place.netloc, timeout=0.3)) as connection:
+        connection.request("GET", place.path)
+        with connection.getresponse() as answer:
+            if answer.status >= 400:
+                raise urllib.error.HTTPError(url, answer.status, answer.reason, answer.headers, None)
+            return str(answer.read())
+
+
 Fetch = Callable[[str], str] | Callable[[str], Awaitable[str]]
 
 
@@ -98,7 +121,7 @@ async def code_of(fetch: Fetch, url: str) -> tuple[str, float | None]:
     return failure.code, failure.retry_after
 
 
-@pytest.mark.parametrize("fetch", [by_requests, by_httpx, by_httpx2])
+@pytest.mark.parametrize("fetch", [by_requests, by_httpx, by_httpx2, by_urllib, by_http_client])
 async def test_a_service_that_fails_is_no_bug_of_the_tool(fetch: Fetch) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))

@@ -258,7 +258,7 @@ def test_names_that_are_not_there_and_circles_are_told_with_what_was_meant(tmp_p
         '[agents.a]\npython = "x:y"\nmodel = "z"': "line 3: `model` beside `python`",
         '[agents."a b"]\nmodel = "z"': "line 1: the agent 'a b' can not be called so",
         '[agents.a]\nmodle = "z"': "line 2: unknown field `modle`.*Did you mean `model`",
-        "[agents]\na = 7": "Expected `object`, got `int`",
+        "[agents]\na = 7": "give a table, not a whole number",
     }.items():
         with pytest.raises(UsageError, match=told), settings_in(tmp_path, text) as folder:
             read_settings(folder, {}, {})

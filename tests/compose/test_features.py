@@ -65,7 +65,7 @@ async def test_the_tools_of_a_feature_are_foreign_and_there_where_nobody_chose_o
         (BOOKMARKS.replace('name="bookmarks"', 'name="others"'), "[bookmarks]", "calls itself 'others'"),
         (BOOKMARKS.replace('name="bookmarks"', 'name="Book marks"'), "[bookmarks]", "can not be loaded: UsageError"),
         (BOOKMARKS, "[bookmarks]\nlimits = 3", "unknown field `limits`.* Did you mean `limit`"),
-        (BOOKMARKS, '[bookmarks]\nlimit = "x"', "Expected `int`, got `str`"),
+        (BOOKMARKS, '[bookmarks]\nlimit = "x"', "give a whole number, not a text"),
         (BOOKMARKS.replace("(Saved,)", "(Saved, Saved)"), "[bookmarks]", "two kinds of records called 'saved'"),
     ],
 )

@@ -72,8 +72,8 @@ def test_a_limit_that_is_none_is_told(tmp_path: Path, limits: JsonObject) -> Non
     [
         ("model = ", "can not be read"),
         ("modle = 'x'", "unknown field `modle`. The settings are: model"),
-        ("model = 7", "Expected `str`, got `int` - at `$.model`"),
-        ("tools = 'everyday'", "Expected `array`, got `str` - at `$.tools`"),
+        ("model = 7", "`model`: give a text, not a whole number"),
+        ("tools = 'everyday'", "`tools`: give a list, not a text"),
     ],
 )
 def test_a_file_that_sets_nonsense_is_told_where(tmp_path: Path, text: str, told: str) -> None:

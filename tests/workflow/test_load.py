@@ -3,12 +3,14 @@
 import json
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from actum.core.definition import TextProblem
 from actum.workflow.load import check_text, read_definition
-from actum.workflow.nodes import json_schema
+from actum.workflow.nodes import NODE_TYPES, json_schema
 from actum.workflow.text import BadWorkflow, plain_scalar
 
 FLIGHT = """\
@@ -169,3 +171,58 @@ def test_the_json_schema_of_the_format_names_every_type_of_node() -> None:
     schema = json_schema()
     assert "EachNode" in json.dumps(schema)
     assert "AgentNode" in json.dumps(schema["$defs"]["LoopNode"])  # type: ignore[index, call-overload]
+
+
+FINE = "actum: workflow/1\nname: c\ninputs: {type: object, properties: {city: {type: string}}}\nnodes:\n"
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        (  # a type that there is not
+            """  a: {type: say, text: "${inputs.city}"}
+  b: {type: sai, text: "x"}
+  c: {type: template, template: "${a.text} ${b.text}"}
+edges: [a > b, b > c]
+outputs: {x: "${c.text} ${b.text}"}
+""",
+            ["b: there is no type 'sai'"],
+        ),
+        (  # a field that is missing
+            """  a: {type: say}
+  c: {type: template, template: "${a.text}"}
+edges: [a > c]
+outputs: {x: "${a.text} ${c.text}"}
+""",
+            ["a: the field 'text' is missing"],
+        ),
+        (  # an edge that is none
+            """  a: {type: say, text: x}
+  c: {type: template, template: "${a.text}"}
+edges: [a - c]
+outputs: {x: "${c.text}"}
+""",
+            ["'a - c' is no edge"],
+        ),
+        (  # a mistake of its own is told beside the other
+            """  a: {type: sai, text: x}
+  c: {type: template, template: "${a.text}"}
+edges: [a > c]
+outputs: {x: "${c.text} ${nope.text}"}
+""",
+            ["a: there is no type 'sai'", "nope.text: there is no node 'nope'"],
+        ),
+    ],
+)
+def test_one_mistake_is_told_once_and_adds_no_others(rest: str, told: list[str]) -> None:
+    assert sorted(problem.message for problem in check_text(FINE + rest).problems) == sorted(told)
+
+
+def test_the_guide_has_each_field_of_each_node_and_what_each_node_gives() -> None:
+    guide = (Path(__file__).parents[2] / "docs/workflows.md").read_text("utf-8")
+    rows = {line.split("`")[1]: line for line in guide.splitlines() if line.startswith("| `") and line.count("|") == 5}
+    for name, kind in NODE_TYPES.items():
+        fields = {each.encode_name for each in msgspec.structs.fields(kind.settings)} - {"title", "on_error"}
+        gives = kind.gives if kind.settings.TEMPLATES else ()
+        missing = [each for each in (*fields, *gives) if f"`{each}`" not in rows[name]]
+        assert not missing, (name, missing)

@@ -1,16 +1,18 @@
 """What a failure of an ordinary HTTP client means: the client that a tool's own code uses to reach its service.
 
-The classes of `requests`, `urllib3`, `httpx`, `httpx2` and `aiohttp` are told by their names, so that none of these
-packages has to be installed, or imported to look.
+The classes of `requests`, `urllib3`, `httpx`, `httpx2`, `aiohttp` and of Python's own `urllib` and `http` are told by
+their names, so that none of these packages has to be installed, or imported to look.
 """
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Mapping
+from email.message import Message
 
 from ..core.errors import CallError, CallTimeout, RateLimited, Unavailable
 
-CLIENTS = frozenset({"requests", "urllib3", "httpx", "httpx2", "aiohttp"})
+CLIENTS = frozenset({"requests", "urllib3", "httpx", "httpx2", "aiohttp", "urllib", "http"})
 
 NOT_REACHED = frozenset(
     {
@@ -22,7 +24,13 @@ NOT_REACHED = frozenset(
 """No connection came about, so this request did not reach the service."""
 
 TIMED_OUT = frozenset({"Timeout", "TimeoutException", "TimeoutError", "ReadTimeoutError", "ServerTimeoutError"})
-LOST = frozenset({"ConnectionError", "TransportError", "HTTPError", "ClientConnectionError", "ClientPayloadError"})
+LOST = frozenset(
+    {
+        *("ConnectionError", "TransportError", "HTTPError", "ClientConnectionError", "ClientPayloadError"),
+        *("ChunkedEncodingError", "ContentDecodingError"),  # requests
+        *("URLError", "RemoteDisconnected", "BadStatusLine", "IncompleteRead"),  # urllib, http
+    }
+)
 """The connection broke, or what came back was no answer. `HTTPError` is here for `urllib3` alone."""
 
 NO_ANSWER = "The tool's service gave no answer in time; it may have happened all the same."
@@ -43,10 +51,12 @@ def http_failure(bug: BaseException, reference: str) -> CallError | None:
     status = _status(bug)
     if status is not None:
         return _of_status(status, _retry_after(bug), reference)
-    causes = {name for cause in _causes(bug) for name in _names(cause)}
-    if (names | causes) & NOT_REACHED:
+    inner = list(_causes(bug))
+    causes = {name for cause in inner for name in _names(cause)}
+    refused = any(isinstance(cause, ConnectionRefusedError | socket.gaierror) for cause in inner)
+    if (names | causes) & NOT_REACHED or (refused and "URLError" in names):
         return Unavailable("The tool's service can not be reached.", reference=reference, effect="unknown")
-    if names & TIMED_OUT:
+    if names & TIMED_OUT or ("URLError" in names and any(isinstance(cause, TimeoutError) for cause in inner)):
         return CallTimeout(
             "The tool's service gave no answer in time; it may have happened all the same.", reference=reference
         )
@@ -96,8 +106,8 @@ def _retry_after(error: BaseException) -> float | None:
     """The seconds that the service wants us to wait, where it says so as a number."""
     for holder in (getattr(error, "response", None), error):
         headers = getattr(holder, "headers", None)
-        if isinstance(headers, Mapping):
-            value = next((str(headers[name]) for name in headers if str(name).lower() == "retry-after"), "")
+        if isinstance(headers, Mapping | Message):
+            value = next((str(value) for name, value in headers.items() if str(name).lower() == "retry-after"), "")
             if value.strip().isdecimal():
                 return min(float(value), RETRY_AFTER_MAX_S)
     return None

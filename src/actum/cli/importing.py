@@ -84,11 +84,11 @@ def _importer(name: str) -> Callable[[bytes, str], ImportedApp]:
 
 
 def _tell(terminal: Terminal, report: ImportReport, path: str) -> None:
-    for line in report.lines:
-        if line.status != "same":
-            terminal.text(str(line))
+    for line in report.told:
+        terminal.text(str(line))
     counts = ", ".join(f"{report.count(status)} {status}" for status in ("same", "near", "open", "lost"))
-    terminal.text(f"{path}: {counts}")
+    editor = f" ({report.editor_only} of them only an editor uses)" if report.editor_only else ""
+    terminal.text(f"{path}: {counts}{editor}")
     settings = report.settings_for(path)
     if settings and not path.endswith(".toml"):
         terminal.text(f"For actum.toml:\n{settings}")

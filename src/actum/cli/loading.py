@@ -84,7 +84,10 @@ async def _telling(hosts: Sequence[McpHost], terminal: Terminal) -> AsyncIterato
 
 def _matters(host: McpHost) -> list[str]:
     """What a person should know of the servers: what is wrong with one, and which of its tools wait for them."""
-    found = [f"MCP server {name}: {problem}" for name, problem in host.problems.items()]
+    found = [
+        problem if problem.startswith("MCP server ") else f"MCP server {name}: {problem}"
+        for name, problem in host.problems.items()
+    ]
     for name, toolset in host.servers.items():
         if toolset.server.unjailed:
             found.append(f"MCP server {name} runs without a jail: it reaches all that you can reach")

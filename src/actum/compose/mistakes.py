@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import UnionType
-from typing import Union, get_args, get_origin
+from typing import Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -111,7 +111,53 @@ def _converted(
         msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
         inside = "".join(f".{key}" for key in (path if above is None else above))
-        yield Fault(path, str(error).replace("`$", f"`${inside}", 1))
+        yield Fault(path, _plainly(str(error).replace("`$", f"`${inside}", 1), kind, path))
+
+
+def _plainly(said: str, kind: type[Struct], path: tuple[str, ...]) -> str:
+    """What the codec says, as a sentence for a person who writes TOML.
+
+    >>> _plainly("Expected `int | null`, got `str` - at `$.limits.steps`", Struct, ("limits", "steps"))
+    '`limits.steps`: give a whole number, not a text'
+    """
+    found = _CODEC.fullmatch(said)
+    if found is None:
+        return said
+    where = found["place"].removeprefix("$").removeprefix(".")
+    where = ".".join(path) if "[...]" in where else where  # the codec does not say which of a table's values
+    if found["value"] is not None:
+        kinds = {each.encode_name: each.type for each in msgspec.structs.fields(kind)}
+        values = [each for each in _values_of(kinds.get(path[-1] if path else "")) if isinstance(each, str)]
+        among = f": give one of {', '.join(map(repr, values))}" if values else ""
+        return f"`{where}`: there is no {found['value']}{among}"
+    wanted = " or ".join(_NAMES.get(name, name) for name in found["wanted"].split(" | ") if name != "null")
+    got = f", not {_NAMES.get(found['got'], found['got'])}" if found["got"] else ""
+    return f"`{where}`: give {wanted}{found['rest']}{got}"
+
+
+def _values_of(kind: object) -> Iterator[object]:
+    """The values of a literal type, also of one inside a union."""
+    if get_origin(kind) is Literal:
+        yield from get_args(kind)
+    for each in get_args(kind) if get_origin(kind) in (Union, UnionType) else ():
+        yield from _values_of(each)
+
+
+_CODEC = re.compile(
+    r"(?:Expected `(?P<wanted>[^`]+)`(?P<rest>(?: [^,`]+)?)(?:, got `(?P<got>[^`]+)`)?"
+    r"|Invalid enum value (?P<value>.+))"
+    r" - at `(?P<place>[^`]*)`"
+)
+_NAMES = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "datetime": "a date and time",
+}
+"""What the codec calls a kind of value, and what people call it."""
 
 
 def meant(said: str, known: Mapping[str, object] | Sequence[str]) -> str:

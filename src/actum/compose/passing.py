@@ -19,7 +19,7 @@ from ..server.models.passing import PassingThrough
 from ..server.models.upstream import ModelRoute, ModelUpstream
 from ..transport.upstream_client import UpstreamClient
 from .mcp import secrets_of
-from .settings import ModelTable, Settings, UpstreamTable
+from .settings import EMBEDDED, ModelTable, Settings, UpstreamTable
 
 MODELS_SCOPE = "models"
 _SECRET = re.compile(r"\$\{(secret:)?([A-Za-z0-9_.-]+)\}")
@@ -80,6 +80,12 @@ def _route(name: str, table: ModelTable, prices: Mapping[str, Price], environmen
 
 
 def _upstream(table: UpstreamTable, prices: Mapping[str, Price], environment: Mapping[str, str]) -> ModelUpstream:
+    if table.model == EMBEDDED or table.model.startswith("local:"):
+        raise UsageError(
+            "{name!r} is at no endpoint to which requests could be passed on: make it the model of an agent, "
+            '[agents.NAME] model = "…", and write agent = "NAME" here',
+            name=table.model,
+        )
     place: ModelPlace = place_of(
         table.model, dialect=table.api, key=_key(table.key, environment), environment=environment
     )

@@ -221,6 +221,11 @@ def open_model(
         UsageError: a key or a package is missing, an address is none, the model and the dialect do not go together,
             two installed packages bring a model of this name, or it can not be constrained.
     """
+    if not isinstance(model, str | Model):
+        raise UsageError(
+            "a model is a name, such as 'embedded' or 'openai:gpt-5', or a Model; this is {given}",
+            given=f"{model!r:.60}",
+        )
     connection = Connection(timeout_s=timeout_s, headers=headers or {})
     if key or base_url or connection != Connection():
         model, environment = _placed(model, key, base_url, environment)
@@ -289,6 +294,7 @@ def _unknown(name: str, installed: Sequence[str] = ()) -> UnknownName:
         ["embedded", *installed, "http://host/v1#name", "local:path", *(f"{key}:name" for key in PROVIDERS)]
     )
     near = meant(name, PROVIDERS, ("embedded", *installed))
+    known = known.replace(f"{near}, ", "", 1) if near else known
     question = f"Did you mean {near}? There is also:" if near else "Use"
     return UnknownName(
         "there is no model called {name!r}. {question} {known}", name=name, question=question, known=known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Protocol, TypeAlias
 
@@ -24,7 +24,13 @@ Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _Ha
 
 
 def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
-    """Toolsets and bare definitions; all functions together make one toolset."""
+    """Toolsets and bare definitions; all functions together make one toolset.
+
+    Raises:
+        UsageError: what was given is no list of these.
+    """
+    if isinstance(tools, str) or not isinstance(tools, Iterable):
+        raise UsageError("tools=: give a list, as in tools=[my_function]; this is {kind}", kind=_kind(tools))
     functions: list[Callable[..., object] | FunctionTool] = []
     toolsets: list[Toolset] = []
     bare: list[Tool] = []
@@ -37,15 +43,29 @@ def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
             toolsets.append(item.as_tool())
         elif isinstance(item, Toolset):
             toolsets.append(item)
-        elif callable(item):
+        elif callable(item) and not type(item).__module__.startswith("langchain"):
             functions.append(item)
         else:
-            raise UsageError(
-                "tools=: {kind} is not a function, a Tool, a toolset or an agent", kind=type(item).__name__
-            )
+            raise _no_tool(item)
     if functions:
         toolsets.insert(0, FunctionToolset(functions))
     return toolsets, bare
+
+
+def _no_tool(item: object) -> UsageError:
+    """What a person is told of something in `tools=` that is no tool."""
+    module = type(item).__module__.partition(".")[0]
+    if module.startswith("langchain"):
+        return UsageError(
+            "tools=: {kind} of LangChain can't be called from here: give the function that it was made of, or write "
+            "one with @tool that calls its invoke()",
+            kind=_kind(item),
+        )
+    return UsageError("tools=: {kind} is not a function, a Tool, a toolset or an agent", kind=_kind(item))
+
+
+def _kind(item: object) -> str:
+    return "None" if item is None else f"the class {item.__name__}" if isinstance(item, type) else type(item).__name__
 
 
 def warn_of_undeclared(model: str, tools: Sequence[Tool]) -> None:
@@ -59,8 +79,7 @@ def warn_of_undeclared(model: str, tools: Sequence[Tool]) -> None:
 def _warn_once(model: str, tools: tuple[str, ...]) -> None:
     """The same for the same model and tools once in a process: a program may make an agent for every request."""
     log.warning(
-        "%s calls %s without asking, since no effects are declared: declare @tool(effects={'read'}) where nothing is "
-        "changed, and what it does (write, send, spend, destroy, execute) where a person is to approve each call",
+        "%s calls %s without asking, since no effects are declared: write @tool(effects={'read'}), or what it does",
         model,
         ", ".join(tools),
     )

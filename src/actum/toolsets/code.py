@@ -39,6 +39,12 @@ RUN_CODE = f"""\
 import sys
 sys.path.append(sys.path.pop(0))  # a given file called `json.py` is not imported in the place of `json`
 import ast
+def tell(kind, error, trace):
+    import traceback
+    while trace and trace.tb_frame.f_code.co_filename != {CODE!r}:
+        trace = trace.tb_next  # this file is nothing that the code's author knows
+    traceback.print_exception(kind, error, trace)
+sys.excepthook = tell
 tree = ast.parse(open({CODE!r}, encoding="utf-8").read(), {CODE!r})
 last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
 exec(compile(tree, {CODE!r}, "exec"), globals())

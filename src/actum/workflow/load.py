@@ -122,6 +122,10 @@ class _Check:
         self._left = NODES_MAX
         self._nearest = _Nearest()
         self._names: set[str] = set()
+        self._unread: set[str] = set()
+        """Nodes of which something is wrong: what names them is no further mistake."""
+        self._is_cut = False
+        """A node or an edge is missing because of a mistake: what is upstream of what can't be told."""
         self._workflows: dict[str, dict[str, Place]] = {}
 
     def checked(self) -> CheckedText:
@@ -222,7 +226,10 @@ class _Check:
                 read[name] = node
             else:
                 notes.add(name)
+                self._unread |= {name} if node is None else set()
+        told = len(self.problems)
         joined = self._edges(edges, read, notes, (*place, "edges"), nodes)
+        self._is_cut = self._is_cut or bool(self._unread) or len(self.problems) > told
         graph = Graph(read, tuple(joined))
         if self._has_cycle(graph, (*place, "edges"), joined):
             return None
@@ -458,7 +465,8 @@ class _Check:
             return None
         for at, name in _named_in(compiled, place):
             problem = known.problem_of(name)
-            if problem:
+            follows = name.root in self._unread or (self._is_cut and known.is_later(name.root))
+            if problem and not follows:
                 self.say(problem, at, known.hint_of(name, self._nearest))
         return compiled
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import tomllib
 from pathlib import Path
 
@@ -441,6 +442,31 @@ def test_several_starts_ask_for_no_input_and_a_start_of_its_own_nodes_is_lost() 
     assert together.report.exit_code == 3
     apart = import_dify(app([*nodes, node("5", "answer", answer="x")], [edge("2", "4"), edge("3", "5")]))
     assert apart.report.exit_code == 4
+
+
+def test_a_node_of_mcp_without_a_server_gets_one_of_its_own_and_a_line_names_the_id_of_its_node() -> None:
+    mcp: JsonObject = {
+        "provider_id": "junjiem/mcp_sse/mcp_sse",
+        "tool_name": "mcp_sse_call_tool",
+        "tool_parameters": {"tool_name": "route"},
+    }
+    both = [node("17001", "tool", **mcp), node("17002", "tool", **mcp)]
+    imported = import_dify(app([START, *both], [edge("1", "17001"), edge("17001", "17002")]))
+    servers = re.findall(r"server: (\w+)", imported.text)
+    assert len({*servers}) == 2, "two nodes that name no server are not taken for one server"
+    told = [str(line) for line in imported.report.told]
+    for id_, server in zip(("17001", "17002"), servers, strict=True):
+        assert any(f"({id_})" in line and f"it is called {server} here" in line for line in told), told
+
+
+def test_what_only_an_editor_uses_is_counted_and_not_listed() -> None:
+    human = node(
+        "3", "human-input", form_content="Well?", user_actions=[{"id": "ok", "title": "OK", "button_style": "x"}]
+    )
+    report = import_dify(app([START, human], [edge("1", "3")])).report
+    assert report.editor_only >= 1
+    assert not any("editor" in str(line) for line in report.told)
+    assert len(report.told) + report.editor_only + report.count("same") == len(report.lines)
 
 
 # The command ----------------------------------------------------------------------------------------------------------

@@ -236,8 +236,9 @@ def import_servers(
     """Take over servers that another client knows. Nothing is started, and no approval is taken over."""
     terminal = Terminal()
     found = _found(source)
-    if as_json:
+    if as_json and not yes:
         terminal.json([{"file": str(path), "client": title, "servers": entries} for path, title, entries in found])
+        terminal.note("Nothing was taken over. With --yes all of them are.")
         return DONE
     known, taken = _written(), dict[str, Json]()
     for path, title, entries in found:
@@ -248,6 +249,19 @@ def import_servers(
         terminal.note("No client that is known here has servers in its usual place. Name a file.")
     elif taken:
         _change(taken)
+    if as_json:
+        terminal.json(
+            [
+                {
+                    "file": str(path),
+                    "client": title,
+                    "servers": entries,
+                    "taken": [name for name in map(name_for, entries) if name in taken],
+                }
+                for path, title, entries in found
+            ]
+        )
+    if taken:
         terminal.note("{count} taken over. Approve each with `actum mcp approve NAME`.", count=len(taken))
     return DONE
 

@@ -57,6 +57,7 @@ class ImportLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __str__(self) -> str:
         node = self.name or self.title or self.id
+        node += f" ({self.id})" if self.id and self.id != node else ""
         what = f"{node}: {self.field}" if node and self.field else node or self.field
         return f"{self.status:<5} {what}{': ' + self.message if self.message else ''}"
 
@@ -99,6 +100,16 @@ class ImportReport(Struct, frozen=True, kw_only=True):
     def count(self, status: ImportStatus) -> int:
         """How many lines have this status."""
         return sum(line.status == status for line in self.lines)
+
+    @property
+    def told(self) -> tuple[ImportLine, ...]:
+        """The lines that a person reads: of what differs, without what only an editor uses."""
+        return tuple(line for line in self.lines if line.status != "same" and line.message != _EDITOR)
+
+    @property
+    def editor_only(self) -> int:
+        """How many fields are of use to an editor only."""
+        return sum(line.message == _EDITOR for line in self.lines)
 
     def of(self, name: str) -> tuple[ImportLine, ...]:
         """The lines of a node of our file."""

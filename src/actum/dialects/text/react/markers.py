@@ -40,12 +40,18 @@ _KINDS: dict[str, Kind] = {word: kind for kind, words in WORDS.items() for word 
 _PREFIXES = frozenset(word[:end] for word in _KINDS for end in range(1, len(word) + 1))
 _LONGEST_FIRST = sorted(_KINDS, key=len, reverse=True)
 
+
+def _spelled(word: str) -> str:
+    """A word of several parts, with one to four blanks between each two."""
+    return r"[ \t]{1,4}".join(map(re.escape, word.split(" ")))
+
+
 _DECORATION = (
     r"[ \t]{0,8}(?P<item>(?:[-*•+]|\d{1,3}[.)、])[ \t]{1,4})?(?:[#>]{1,6}[ \t]{0,4})?(?P<bold>[*_]{1,3})?(?P<box>【)?"
 )
 _NUMBER = r"[ \t]{0,4}(?:[\[(（#]?\d{1,3}[\])）]?)?[ \t]{0,4}"
 _MARKER = re.compile(
-    rf"{_DECORATION}(?P<word>{'|'.join(map(re.escape, _LONGEST_FIRST))}){_NUMBER}"
+    rf"{_DECORATION}(?P<word>{'|'.join(_spelled(word) for word in _LONGEST_FIRST)}){_NUMBER}"
     r"(?:(?(box)】[ \t]{0,4}[:：]?|[*_]{0,3}[ \t]{0,4}[:：])(?(bold)[*_]{0,3}))",
     re.IGNORECASE,
 )
@@ -55,6 +61,7 @@ _LEAD = re.compile(
 _TAIL = re.compile(
     r"[ \t]{0,4}[\[(（#]?\d{0,3}[\])）]?[ \t]{0,4}(?:】[ \t]{0,4}[:：]?|[*_]{0,3}[ \t]{0,4}[:：]?)[*_]{0,3}"
 )
+_BLANKS = re.compile(r"(?<=[a-z])[ \t]{1,4}")
 LENGTH_MAX = 80
 """Characters within which a marker ends."""
 
@@ -89,7 +96,7 @@ def find_marker(text: str, at: int, *, last: bool) -> Marker | Literal["wait"] |
         return "wait" if not last and _may_become_marker(text[at : at + LENGTH_MAX]) else None
     if found.end() == len(text) and not last and (found["bold"] or found["box"]):
         return "wait"
-    word = found["word"].lower()
+    word = " ".join(found["word"].lower().split())
     return Marker(_KINDS[word], word in PLAIN and found["item"] is None, found.end())
 
 
@@ -97,6 +104,7 @@ def _may_become_marker(line: str) -> bool:
     """A beginning of a line that more text may turn into a marker."""
     lead = _LEAD.match(line)
     rest = line[lead.end() :].lower() if lead is not None else line
+    rest = _BLANKS.sub(" ", rest)
     if not rest or rest in _PREFIXES:
         return len(line) < LENGTH_MAX
     return any(rest.startswith(word) and _TAIL.fullmatch(rest, len(word)) for word in _LONGEST_FIRST)

@@ -346,8 +346,14 @@ def _mcp(c: NodeConversion, tool: str, given: JsonObject) -> JsonObject:
     config = parsed(servers) if isinstance(servers, str) else servers
     config = config.get("mcpServers", config) if isinstance(config, dict) else {}
     server = next(iter(config), "") if isinstance(config, dict) else ""
-    server = _slug(server) if server else "server"
-    if servers is not None:
+    known = bool(server)
+    server = _slug(server) if known else f"{c.node.name}_server"
+    if not known:
+        c.data.open(
+            "tool_configurations.servers_config",
+            f"the file names no MCP server: it is called {server} here; add one of this name to the settings",
+        )
+    else:
         c.data.open(
             "tool_configurations.servers_config",
             f"name the MCP server {server} in the settings with its address, and its key as a secret",
