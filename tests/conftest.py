@@ -94,6 +94,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def _no_folder_is_left_behind() -> Iterator[None]:
+    """Where modules are looked for is what it was: a command that runs in this process adds its folder for good, and
+    the next test's `tools` would be found in the folder of the last."""
+    before = [*sys.path]
+    yield
+    sys.path[:] = before
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server for all tests that share one; each makes a database of its own."""
