@@ -29,8 +29,9 @@ from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import ServeSettings, Settings
 from actum.core.event import Delta, TextDelta
 from actum.core.identity import Identity
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Journal
 from actum.core.message import Reply
+from actum.core.model import Request
 from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
 from actum.server.api.api import GivenAgents

@@ -20,7 +20,7 @@ from actum import tool
 from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import ServeSettings, Settings
 from actum.core.identity import Identity
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
 from actum.server.api.api import GivenAgents

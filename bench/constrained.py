@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from actum.core.interfaces import Request
 from actum.core.json import JsonObject
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects.catalog import text_dialect
 from actum.dialects.grammar.grammar import grammar_of

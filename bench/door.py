@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message
 
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.runs.administration import put_on_record
 from actum.server.access import Access
 from actum.server.attempts import Attempts

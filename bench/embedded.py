@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from actum.core.call import ToolCall
-from actum.core.interfaces import Request
 from actum.core.message import Message, Transcript, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum_embedded import Embedded
 

@@ -39,9 +39,9 @@ from actum.compose.serving import Serving, run_server
 from actum.compose.settings import ModelTable, ServeLimits, ServeSettings, Settings, UpstreamTable
 from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
-from actum.core.interfaces import Request as ModelRequest
-from actum.core.key import new_key
 from actum.core.message import Reply, ToolMessage
+from actum.core.model import Request as ModelRequest
+from actum.core.stored.key import new_key
 from actum.runs.runner import Runner
 from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents

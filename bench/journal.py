@@ -21,7 +21,7 @@ from typing import NamedTuple
 import psycopg
 
 from actum.core.interfaces import Journal
-from actum.core.record import Intended, Started
+from actum.core.run.record import Intended, Started
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from tests.postgres import PostgresServer, postgres_server

@@ -36,9 +36,11 @@ from actum import Agent, Context, ToolCall, tool
 from actum.compose.journals import open_journal
 from actum.compose.settings import Settings
 from actum.core.event import RunResult
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Journal
 from actum.core.message import Reply, ToolMessage, UserMessage
-from actum.core.record import CallCompleted, Ended, InputRequested, Intended, verify
+from actum.core.model import Request
+from actum.core.run.chain import verify
+from actum.core.run.record import CallCompleted, Ended, InputRequested, Intended
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
 from tests.postgres import postgres_server

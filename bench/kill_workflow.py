@@ -12,7 +12,8 @@ from functools import partial
 
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
-from actum.core.record import Ended, InputRequested, Intended, NodeBegan, NodeLeft
+from actum.core.run.node_records import NodeBegan, NodeLeft
+from actum.core.run.record import Ended, InputRequested, Intended
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from actum.call.asking.inbox import page_of_waiting
 from actum.core.interfaces import Journal
 from actum.core.message import UserMessage
-from actum.core.pending import Pending
-from actum.core.record import InputRequested, Started
+from actum.core.run.pending import Pending
+from actum.core.run.record import InputRequested, Started
 from actum.journal.lists import page_of_conversations, page_of_runs, write_cursor
 from actum.storage.database import Database
 from actum.storage.journal import DatabaseJournal

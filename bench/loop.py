@@ -18,8 +18,8 @@ from functools import partial
 import jsonschema_rs
 
 from actum import Agent, Limits, ToolCall, tool
-from actum.core.interfaces import Request
 from actum.core.message import Reply
+from actum.core.model import Request
 from actum.testing import ScriptedModel
 
 from .peers import SCHEMA, add, agno_agent, bare_run, lean_run, spare_tools

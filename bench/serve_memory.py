@@ -33,9 +33,9 @@ from actum import Agent, tool
 from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import ServeSettings, Settings
 from actum.core.call import ToolCall
-from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage
+from actum.core.model import Request
 from actum.server import Access, Identity, make_key
 from actum.server.api.api import GivenAgents
 from actum.server.keys import with_stored_keys

@@ -34,8 +34,8 @@ from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
 from actum.core.errors import ActumError
 from actum.core.interfaces import Journal
-from actum.core.record import CallsRequested, Started
-from actum.core.task import Backoff, TaskOptions, TaskState
+from actum.core.run.record import CallsRequested, Started
+from actum.core.run.task import Backoff, TaskOptions, TaskState
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.storage.sqlite import SQLiteJournal

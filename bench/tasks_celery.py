@@ -22,7 +22,7 @@ from actum.compose.task_worker import celery_dispatcher
 from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
 from actum.core.json import JsonObject
-from actum.core.task import TaskOptions
+from actum.core.run.task import TaskOptions
 from actum.tasks.queue import TaskQueue
 from tests.broker import broker_server
 

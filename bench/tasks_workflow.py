@@ -15,9 +15,10 @@ from actum.call.asking.inbox import answer_in_run
 from actum.compose.settings import Settings
 from actum.compose.workflows import Workflows
 from actum.core.errors import Busy, UnknownName
-from actum.core.interfaces import Answer, Journal
-from actum.core.record import InputRequested
-from actum.core.task import TaskOptions
+from actum.core.interfaces import Journal
+from actum.core.policy import Answer
+from actum.core.run.record import InputRequested
+from actum.core.run.task import TaskOptions
 from actum.runs.options import ConversationOptions
 from actum.tasks.queue import TaskQueue
 

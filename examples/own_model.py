@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from actum.core.interfaces import Model
+from actum.core.model import Model
 from actum.messages import Request
 from actum.testing import Said, ScriptedModel
 

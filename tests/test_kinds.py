@@ -11,8 +11,9 @@ from typing import Annotated
 import pytest
 
 from actum import Agent, Rule, Rules, Tool, ToolCall, ToolResult, kinds, tool
-from actum.core.interfaces import Context, Decision, Facts
+from actum.core.interfaces import Context
 from actum.core.json import JsonObject
+from actum.core.policy import Decision, Facts
 from actum.kinds import open_under
 from actum.testing import ScriptedModel
 

@@ -74,10 +74,10 @@ DOORS: dict[str, set[str]] = {
         "actum.cli.show.terminal",
         "actum.cli.versions",
         "actum.core.errors",
-        "actum.core.redacted_log",
+        "actum.core.secrets.redacted_log",
     },
     "actum.cli.feature_commands": {"actum.cli.definitions"},
-    "actum.cli.feature_names": {"actum.core.installed"},
+    "actum.cli.feature_names": {"actum.core.process.installed"},
     "actum.cli.operated": {"actum.cli.loading"},
     "actum.cli.chat": {"actum.cli.line_editor"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
@@ -86,7 +86,7 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.trigger": {"actum.compose.triggers", "actum.triggers.desk"},
     "actum.compose.features": {"actum.server.api.definitions.operations", "actum.server.api.operations"},
     "actum.compose.serving": {"actum.compose.a2a"},
-    "actum.compose.settings": {"actum.core.installed"},
+    "actum.compose.settings": {"actum.core.process.installed"},
     "actum.compose.task_worker": {"actum.tasks.celery"},
     "actum.dialects.api.rows": {
         "actum.dialects.api.anthropic.dialect",
@@ -96,7 +96,7 @@ DOORS: dict[str, set[str]] = {
         "actum.dialects.api.openai_completions",
         "actum.dialects.api.openai_responses.dialect",
     },
-    "actum.dialects.catalog": {"actum.core.installed", "actum.dialects.text.rows"},
+    "actum.dialects.catalog": {"actum.core.process.installed", "actum.dialects.text.rows"},
     "actum.dialects.text.rows": {
         "actum.dialects.text.harmony",
         "actum.dialects.text.prompt_json",
@@ -123,7 +123,7 @@ DOORS: dict[str, set[str]] = {
     "actum.storage.secret_file": {"cryptography.hazmat.primitives.ciphers.aead"},
     "actum.storage.secret_key": {"keyring"},
     "actum.toolsets.a2a.toolset": {"actum.toolsets.a2a.signing"},
-    "actum.workflow.text": {"ruamel.yaml", "ruamel.yaml.error"},
+    "actum.workflow.definition.text": {"ruamel.yaml", "ruamel.yaml.error"},
     "actum.workflow.template": {"jinja2"},
 }
 """Which file imports which modules late, inside a function, because they are heavy, optional, or change the process.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from actum import ToolCall, tool
-from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
+from actum.core.model import Request
 from actum.testing import Said
 
 

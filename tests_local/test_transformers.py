@@ -16,8 +16,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from actum import Agent, Limits, tool
 from actum.core.errors import UsageError
-from actum.core.interfaces import Request
 from actum.core.message import SystemMessage, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.models import open_model
 from actum.models.local import Local

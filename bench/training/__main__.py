@@ -20,8 +20,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from actum.core.interfaces import Request
 from actum.core.message import Transcript, UserMessage
+from actum.core.model import Request
 from actum.learn import Promotion
 from actum_embedded import Embedded
 from actum_embedded.weights import (

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from actum.core.json import dumps
-from actum.core.record import CallCompleted, ModelReplied
+from actum.core.run.record import CallCompleted, ModelReplied
 from actum.storage.sqlite import SQLiteJournal
 
 JOURNAL = "runs.db"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from actum import Agent
 from actum.core.json import Json
-from actum.core.record import Intended
+from actum.core.run.record import Intended
 from actum.events import RunResult
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file

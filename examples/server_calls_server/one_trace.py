@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from actum.core.record import Intended, Started
+from actum.core.run.record import Intended, Started
 from actum.core.trace import span_id, span_in, trace_id
 from actum.storage.sqlite import SQLiteJournal
 

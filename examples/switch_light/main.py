@@ -19,7 +19,7 @@ from pathlib import Path
 import httpx2
 
 from actum.core.json import JsonObject
-from actum.core.webhook import signature
+from actum.core.stored.webhook import signature
 from actum.storage.sqlite import SQLiteJournal
 
 HERE = Path(__file__).parent

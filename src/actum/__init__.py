@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from .core.budget import Price
     from .core.call import ToolCall, ToolResult
     from .core.errors import ActumError, ToolError
-    from .core.interfaces import Answer, Context, Toolset
+    from .core.interfaces import Context, Toolset
     from .core.model_settings import ModelSettings
-    from .core.redacted_log import redact_logs
+    from .core.policy import Answer
+    from .core.secrets.redacted_log import redact_logs
     from .core.tool import Tool
     from .dialects.transcode.messages import read_messages
     from .dialects.transcode.transcode import Transcoder, transcode
@@ -68,7 +69,7 @@ __all__ = [
 _PLACES = {
     "ActumError": "core.errors",
     "Agent": "agents.agent",
-    "Answer": "core.interfaces",
+    "Answer": "core.policy",
     "Audio": "core.attachment",
     "Context": "core.interfaces",
     "File": "core.attachment",
@@ -91,7 +92,7 @@ _PLACES = {
     "Video": "core.attachment",
     "open_model": "models.catalog",
     "read_messages": "dialects.transcode.messages",
-    "redact_logs": "core.redacted_log",
+    "redact_logs": "core.secrets.redacted_log",
     "tool": "toolsets.function.function",
     "transcode": "dialects.transcode.transcode",
 }

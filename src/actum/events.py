@@ -9,7 +9,7 @@
             case RunFinished(result=result):
                 print(result.usage)
 
-The classes are made in `actum.core.event` and `actum.core.pending`. Programs import them from here.
+The classes are made in `actum.core.event` and `actum.core.run.pending`. Programs import them from here.
 """
 
 from .core.event import (
@@ -27,7 +27,7 @@ from .core.event import (
     TextDelta,
     ThoughtEnded,
 )
-from .core.pending import Pending
+from .core.run.pending import Pending
 
 __all__ = [
     "CallDelta",

@@ -7,8 +7,8 @@ and to write a model of its own. The classes are made in `actum.core`. Programs 
 """
 
 from .core.call import MediaPart, TextPart
-from .core.interfaces import Request
 from .core.message import Message, ReasoningPart, RefusalPart, Reply, SystemMessage, ToolMessage, Usage, UserMessage
+from .core.model import Request
 
 __all__ = [
     "MediaPart",

@@ -11,7 +11,7 @@ A store of your own is a `SecretStore`; what only answers which secrets a user m
 """
 
 from .compose.secrets import open_secrets
-from .core.secret_store import SecretEntry, SecretSource, SecretStore, SecretValue, UserSecrets
+from .core.secrets.store import SecretEntry, SecretSource, SecretStore, SecretValue, UserSecrets
 from .core.user import User
 from .storage.secret_file import SecretFile
 from .storage.secret_key import GivenKey, KeyProvider, SecretKey

@@ -15,10 +15,12 @@ import msgspec
 from .core.call import ToolCall, ToolResult
 from .core.errors import CallError, ScriptExhausted
 from .core.event import CallSaid, Delta, TextDelta
-from .core.interfaces import Answer, Context, Request
+from .core.interfaces import Context
 from .core.json import Json
 from .core.message import Reply
-from .core.pending import Pending
+from .core.model import Request
+from .core.policy import Answer
+from .core.run.pending import Pending
 from .core.tool import Tool
 
 Said = str | ToolCall | Sequence[ToolCall] | Reply | Exception

@@ -23,9 +23,9 @@ from actum.core.event import (
     Delta,
     TextDelta,
 )
-from actum.core.interfaces import AllowedTools, NamedTool, Request
 from actum.core.json import JsonObject, dumps
 from actum.core.message import Message, Reply, ToolMessage
+from actum.core.model import AllowedTools, NamedTool, Request
 from actum.core.tool import Tool
 
 from .answer import ToldResult, tell

@@ -18,10 +18,11 @@ from actum import Agent, Context, ToolCall, tool
 from actum.core.call import MediaPart, TextPart
 from actum.core.errors import PermissionDenied
 from actum.core.event import Delta, RunResult, TextDelta
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage, UserMessage
-from actum.core.record import Started
+from actum.core.model import Request
+from actum.core.run.record import Started
 
 RESUBSCRIBE_S = 5.0
 """The kit wants a task that it can subscribe to again for at least 4 seconds."""

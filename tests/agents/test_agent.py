@@ -12,11 +12,13 @@ from actum import Agent, Answer, Context, Limits, Rule, Rules, Tool, ToolCall, T
 from actum.core.call import MediaPart
 from actum.core.errors import BadTool, ModelUnavailable, ScriptExhausted, UsageError
 from actum.core.event import CallFinished, CallStarted, Event, RunFinished, RunStarted, TextDelta
-from actum.core.interfaces import Decision, Facts, Request
 from actum.core.json import Json
 from actum.core.message import Reply, SystemMessage, ToolMessage, Usage, UserMessage
-from actum.core.pending import Pending
-from actum.core.record import Ended, verify
+from actum.core.model import Request
+from actum.core.policy import Decision, Facts
+from actum.core.run.chain import verify
+from actum.core.run.pending import Pending
+from actum.core.run.record import Ended
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
 from tests.till import Till

@@ -10,9 +10,11 @@ import pytest
 from actum import Agent, ToolCall, tool
 from actum.core.errors import UsageError
 from actum.core.event import RunResult
-from actum.core.interfaces import Context, Journal, Request
+from actum.core.interfaces import Context, Journal
 from actum.core.message import Reply, ToolMessage
-from actum.core.record import Started, child_id
+from actum.core.model import Request
+from actum.core.run.ids import child_id
+from actum.core.run.record import Started
 from actum.journal.conversations import family
 from actum.journal.memory import MemoryJournal
 from actum.server.mcp.service import McpService

@@ -12,9 +12,10 @@ from actum import Agent, Answer, Require, Rule, Rules, ToolCall, tool
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import UsageError
 from actum.core.event import RunResult
-from actum.core.interfaces import Approver, Facts, Policy, Request
 from actum.core.message import ToolMessage
-from actum.core.record import CallRefused, Intended, PrecheckDone, Started
+from actum.core.model import Request
+from actum.core.policy import Approver, Facts, Policy
+from actum.core.run.record import CallRefused, Intended, PrecheckDone, Started
 from actum.journal.memory import MemoryJournal
 from actum.policy.file import read_rules
 from actum.testing import Said, ScriptedApprover, ScriptedModel

@@ -9,9 +9,10 @@ from actum.call.asking.inbox import inbox
 from actum.core.call import MediaPart, TextPart
 from actum.core.errors import UnknownName, UsageError
 from actum.core.event import RunResult
-from actum.core.interfaces import Request
 from actum.core.message import ToolMessage, UserMessage
-from actum.core.record import CallCompleted, Ended, InputGiven, InputRequested, Intended, ModelReplied, Started, verify
+from actum.core.model import Request
+from actum.core.run.chain import verify
+from actum.core.run.record import CallCompleted, Ended, InputGiven, InputRequested, Intended, ModelReplied, Started
 from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool

@@ -10,7 +10,7 @@ from actum import Agent
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply
-from actum.core.record import Started
+from actum.core.run.record import Started
 from actum.core.tool import Tool, brought_by_client
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel

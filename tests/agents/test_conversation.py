@@ -12,11 +12,12 @@ import pytest
 
 from actum import Agent, Limits, ToolCall, tool
 from actum.core.call import MediaPart
-from actum.core.claim import Claims, claim_of_conversation
 from actum.core.errors import Busy, ModelError, ModelUnavailable, UnknownName, UsageError
-from actum.core.interfaces import Context, Journal, Request
+from actum.core.interfaces import Context, Journal
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from actum.core.record import Ended, ModelReplied, Started
+from actum.core.model import Request
+from actum.core.process.claim import Claims, claim_of_conversation
+from actum.core.run.record import Ended, ModelReplied, Started
 from actum.journal.conversations import conversations
 from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel

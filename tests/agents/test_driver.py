@@ -10,9 +10,9 @@ from actum import Agent, Limits, ToolCall, tool
 from actum.core.call import TextPart
 from actum.core.errors import ModelUnavailable, ReplayDiverged
 from actum.core.event import Event, ReplyFinished, RunFinished
-from actum.core.interfaces import Request
 from actum.core.message import Reply, ToolMessage, Usage
-from actum.core.record import Ended, ModelReplied, Record
+from actum.core.model import Request
+from actum.core.run.record import Ended, ModelReplied, Record
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, Said, ScriptedModel
 

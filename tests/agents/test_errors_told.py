@@ -11,9 +11,9 @@ import pytest
 from actum import Agent, Answer, Limits, Tool, ToolCall, ToolError, ToolLimits, tool
 from actum.core.error_words import told
 from actum.core.errors import CODES
-from actum.core.interfaces import Approver, Decision, Facts, Policy
 from actum.core.message import Message, ToolMessage
-from actum.core.record import CallCompleted
+from actum.core.policy import Approver, Decision, Facts, Policy
+from actum.core.run.record import CallCompleted
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import DEFAULT
 from actum.testing import FakeClock, RecordingToolset, ScriptedApprover, ScriptedModel

@@ -13,11 +13,11 @@ from actum import Agent, ToolCall, ToolResult, read_messages, tool
 from actum.core.call import MediaPart, TextPart
 from actum.core.errors import ContextOverflow, UsageError
 from actum.core.event import RunFinished
-from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from actum.core.model import Request
 from actum.core.provenance import Origin
-from actum.core.record import Started
+from actum.core.run.record import Started
 from actum.dialects.catalog import text_dialect
 from actum.journal.memory import MemoryJournal
 from actum.models.prompted import Prompted

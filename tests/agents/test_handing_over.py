@@ -10,9 +10,10 @@ from pydantic import BaseModel
 
 from actum import Agent, Limits, Rule, Rules, ToolCall, tool
 from actum.core.event import Event, TextDelta
-from actum.core.interfaces import Answer, Request
 from actum.core.message import ToolMessage
-from actum.core.record import ModelReplied
+from actum.core.model import Request
+from actum.core.policy import Answer
+from actum.core.run.record import ModelReplied
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedModel

@@ -17,9 +17,10 @@ from actum.core.attachment import Image
 from actum.core.call import MediaPart
 from actum.core.errors import ModelUnavailable, RateLimited, UsageError
 from actum.core.event import CallFinished, CallProgress, Event, RunFinished
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Journal
 from actum.core.message import Reply, ToolMessage, UserMessage
-from actum.core.record import Ended, Started
+from actum.core.model import Request
+from actum.core.run.record import Ended, Started
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedModel

@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from actum import Agent, Context, Limits, ToolCall, tool
 from actum.core.errors import Unavailable
 from actum.core.event import RunResult
-from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
-from actum.core.record import Intended, Record, verify
+from actum.core.model import Request
+from actum.core.run.chain import verify
+from actum.core.run.record import Intended, Record
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool

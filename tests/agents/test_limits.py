@@ -13,11 +13,12 @@ import pytest
 from actum import Agent, Answer, Context, Limits, Price, Tool, ToolCall, ToolLimits, ToolResult, UserLimits, tool
 from actum.core.call import Failure, MediaPart
 from actum.core.errors import BudgetExceeded, CallError, ModelUnavailable, RateLimited, UsageError
-from actum.core.interfaces import Approver, Decision, Facts, Request
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, Usage, UserMessage
-from actum.core.pending import Pending
-from actum.core.record import CallCompleted, Ended, InputGiven, ModelReplied, ToolsChanged
+from actum.core.model import Request
+from actum.core.policy import Approver, Decision, Facts
+from actum.core.run.pending import Pending
+from actum.core.run.record import CallCompleted, Ended, InputGiven, ModelReplied, ToolsChanged
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel

@@ -11,7 +11,7 @@ from actum.agents.conversation import said_in
 from actum.core.call import ToolCall
 from actum.core.json import Json, JsonObject, dumps
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Ended, ModelReplied
+from actum.core.run.record import Ended, ModelReplied
 from actum.dialects import dialect
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState

@@ -7,9 +7,10 @@ import json
 
 from actum import Agent, Image, Tool, ToolCall, ToolResult, tool
 from actum.core.call import MediaPart, TextPart
-from actum.core.interfaces import Answer, Request
 from actum.core.json import Json
 from actum.core.message import Message, Reply, ToolMessage, UserMessage
+from actum.core.model import Request
+from actum.core.policy import Answer
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT
 from actum.dialects.catalog import text_dialect
 from actum.journal.memory import MemoryJournal

@@ -12,9 +12,11 @@ from actum import Agent, ToolCall, tool
 from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged
 from actum.core.event import RunResult
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Journal
 from actum.core.message import ToolMessage
-from actum.core.record import Entry, InputGiven, Intended, verify
+from actum.core.model import Request
+from actum.core.run.chain import verify
+from actum.core.run.record import Entry, InputGiven, Intended
 from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
 

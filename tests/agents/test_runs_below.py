@@ -19,10 +19,12 @@ from msgspec.structs import replace
 from actum import Agent, Answer, Limits, Price, Require, Rule, Rules, ToolCall, tool
 from actum.core.errors import Unavailable, UsageError
 from actum.core.event import RunFinished, RunResult
-from actum.core.interfaces import Clock, Context, Journal, Policy, Request
+from actum.core.interfaces import Clock, Context, Journal
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, Usage, UserMessage
-from actum.core.record import Started
+from actum.core.model import Request
+from actum.core.policy import Policy
+from actum.core.run.record import Started
 from actum.core.trace import trace_id
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from actum import Agent, Context, ModelSettings, ToolCall, tool
 from actum.core.errors import UsageError
-from actum.core.interfaces import Request
 from actum.core.message import Reply, Usage, UserMessage
-from actum.core.record import Started
+from actum.core.model import Request
+from actum.core.run.record import Started
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel
 

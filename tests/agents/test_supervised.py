@@ -10,8 +10,9 @@ import pytest
 from actum import Agent, Rule, Rules, tool
 from actum.core.call import ToolCall
 from actum.core.event import Delta
-from actum.core.interfaces import Answer, Request, is_supervised
 from actum.core.message import Reply
+from actum.core.model import Request, is_supervised
+from actum.core.policy import Answer
 from actum.core.tool import Effects
 from actum.dialects.base import TextDialect
 from actum.dialects.catalog import text_dialect

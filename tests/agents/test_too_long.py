@@ -13,9 +13,9 @@ from actum.agents.shortening import WHOLE, Shortening, halves
 from actum.core.call import MediaPart, TextPart, ToolResult
 from actum.core.errors import ContextOverflow, ModelGarbled
 from actum.core.event import Event, ReplyFinished, TextDelta
-from actum.core.interfaces import Request
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from actum.core.record import Ended, ModelReplied
+from actum.core.model import Request
+from actum.core.run.record import Ended, ModelReplied
 from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
 

@@ -21,7 +21,7 @@ from actum.core.call import Failure, Problem, ToolCall, ToolResult
 from actum.core.errors import InvalidArguments
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, Transcript, Usage, UserMessage
-from actum.core.pending import Pending
+from actum.core.run.pending import Pending
 from actum.runs.run import Finish
 from actum.runs.wording import Phrases
 

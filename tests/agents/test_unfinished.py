@@ -11,9 +11,10 @@ from actum.agents.unfinished import FOLLOWED_MAX
 from actum.call.asking.inbox import answer_pending
 from actum.core.errors import ModelUnavailable
 from actum.core.event import RunResult
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Journal
 from actum.core.message import Message, Reply, ToolMessage, UserMessage
-from actum.core.record import Record, Started, Unfinished
+from actum.core.model import Request
+from actum.core.run.record import Record, Started, Unfinished
 from actum.journal.memory import MemoryJournal
 from actum.policy.origins import OriginIndex
 from actum.testing import FakeClock, Said, ScriptedModel

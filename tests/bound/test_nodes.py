@@ -12,7 +12,7 @@ from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import WorkflowFailed
 from actum.core.interfaces import Context
 from actum.core.json import Json, JsonObject
-from actum.core.record import NodeBegan
+from actum.core.run.node_records import NodeBegan
 from actum.core.tool import Tool
 from actum.policy.rules import Rule, Rules
 from actum.storage.place import open_journal

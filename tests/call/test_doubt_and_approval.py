@@ -12,10 +12,10 @@ from actum.call.asking.inbox import answer_pending
 from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged, UsageError
 from actum.core.event import RunResult
-from actum.core.interfaces import Decision, Facts
 from actum.core.message import ToolMessage
-from actum.core.pending import Pending, Quorum
-from actum.core.record import CallRefused, InputGiven, InputRequested, Intended
+from actum.core.policy import Decision, Facts
+from actum.core.run.pending import Pending, Quorum
+from actum.core.run.record import CallRefused, InputGiven, InputRequested, Intended
 from actum.journal.grant import Grant
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, RecordingToolset, ScriptedApprover, ScriptedModel

@@ -18,8 +18,8 @@ from actum.core.event import CallProgress, RunResult
 from actum.core.interfaces import Context, Toolset
 from actum.core.json import Json, JsonObject, dumps
 from actum.core.message import Reply
-from actum.core.record import CallCompleted, Intended
-from actum.core.redaction import RedactedStream, Redaction
+from actum.core.run.record import CallCompleted, Intended
+from actum.core.secrets.redaction import RedactedStream, Redaction
 from actum.core.tool import Tool
 from actum.policy.rules import Rule, Rules
 from actum.testing import ScriptedModel

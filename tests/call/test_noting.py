@@ -16,8 +16,9 @@ from actum.cli.show.page import page_of
 from actum.cli.show.tree import tree_of
 from actum.core.errors import FeatureMissing, UsageError
 from actum.core.interfaces import Journal
-from actum.core.noted import RecordKind, RecordKinds
-from actum.core.record import CallCompleted, CallsRequested, Ended, Intended, Noted, Started, verify
+from actum.core.run.chain import verify
+from actum.core.run.noted import RecordKind, RecordKinds
+from actum.core.run.record import CallCompleted, CallsRequested, Ended, Intended, Noted, Started
 from actum.journal.audit import audit_lines
 from actum.journal.conversations import family
 from actum.journal.export import check_journal

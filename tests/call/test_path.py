@@ -16,10 +16,11 @@ from actum.call.scope import RunContext
 from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import CallError, LoopDetected, RateLimited, ToolError, Unavailable
 from actum.core.event import CallFinished, CallProgress, CallStarted, Event
-from actum.core.interfaces import Clock, Context, Facts, Policy, Toolset
+from actum.core.interfaces import Clock, Context, Toolset
 from actum.core.json import Json, JsonObject
-from actum.core.pending import Pending
-from actum.core.record import InputGiven, Record, Started
+from actum.core.policy import Facts, Policy
+from actum.core.run.pending import Pending
+from actum.core.run.record import InputGiven, Record, Started
 from actum.core.tool import Effects, Tool
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import CallRef, RunState

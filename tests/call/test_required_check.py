@@ -13,10 +13,12 @@ from actum.cli.runs import show_recorded
 from actum.cli.show.page import page_of
 from actum.cli.show.terminal import Terminal
 from actum.core.event import RunResult
-from actum.core.interfaces import Journal, Policy, Request
+from actum.core.interfaces import Journal
 from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
-from actum.core.record import CallCompleted, CallRefused, InputRequested, PrecheckDone, Record
+from actum.core.model import Request
+from actum.core.policy import Policy
+from actum.core.run.record import CallCompleted, CallRefused, InputRequested, PrecheckDone, Record
 from actum.journal.audit import audit
 from actum.journal.conversations import family
 from actum.journal.memory import MemoryJournal

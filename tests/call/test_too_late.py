@@ -11,8 +11,9 @@ from actum import Agent, Limits, Tool, ToolCall
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import TooLate, UnknownName
 from actum.core.identity import Identity
-from actum.core.interfaces import Answer, Journal
-from actum.core.record import InputGiven, InputRequested
+from actum.core.interfaces import Journal
+from actum.core.policy import Answer
+from actum.core.run.record import InputGiven, InputRequested
 from actum.journal.memory import MemoryJournal
 from actum.server.api.approvals.bodies import ApprovalsQuery
 from actum.server.api.approvals.operations import waiting

@@ -14,7 +14,7 @@ from typer.testing import Result
 from actum import ToolCall
 from actum.cli.show.terminal import who
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Intended, ModelReplied, Started
+from actum.core.run.record import Intended, ModelReplied, Started
 from actum.storage.sqlite import SQLiteJournal
 
 from .person import Person

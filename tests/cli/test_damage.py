@@ -24,7 +24,8 @@ from actum import Agent, ToolCall, tool
 from actum.call.asking.inbox import read_inbox
 from actum.core.errors import JournalError
 from actum.core.interfaces import Journal
-from actum.core.record import GENESIS, Entry
+from actum.core.run.chain import GENESIS
+from actum.core.run.record import Entry
 from actum.journal.audit import audit
 from actum.journal.conversations import conversations
 from actum.journal.export import check_journal, entry_line, head_lines

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import Result
 
 from actum.cli.doctor import PROXY_VARIABLES
-from actum.core.task import TaskOptions
+from actum.core.run.task import TaskOptions
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock
 from tests.broker import broker_server

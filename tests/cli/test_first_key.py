@@ -101,7 +101,7 @@ async def test_a_server_wants_keys_from_the_moment_that_another_process_made_the
 
 KILLED = """\
 import asyncio, os, signal, sys
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.storage.place import open_journal
 
 async def main():

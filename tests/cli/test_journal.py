@@ -13,8 +13,8 @@ from msgspec import Struct
 from typer.testing import Result
 
 from actum.cli.show.terminal import who
-from actum.core.kept_object import KeptObject
-from actum.core.record import Ended, Started, ToolsChanged
+from actum.core.run.record import Ended, Started, ToolsChanged
+from actum.core.stored.kept_object import KeptObject
 from actum.core.stores import AddTable, Table
 from actum.journal.follow import follow, follow_all
 from actum.journal.memory import MemoryJournal

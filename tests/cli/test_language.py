@@ -19,7 +19,7 @@ from actum.cli.show.coverage import covered
 from actum.cli.show.help import fill
 from actum.core.call import ToolCall
 from actum.core.errors import JournalError
-from actum.core.pending import Pending
+from actum.core.run.pending import Pending
 from actum.core.sentence import Sentence
 from actum.core.translation import catalogue
 from actum.journal.grant import told

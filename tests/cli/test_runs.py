@@ -14,8 +14,8 @@ from typer.testing import Result
 from actum import ToolCall
 from actum.cli.show.terminal import who
 from actum.core.message import Reply, UserMessage
-from actum.core.pending import Pending
-from actum.core.record import InputRequested, Intended, ModelReplied, Started
+from actum.core.run.pending import Pending
+from actum.core.run.record import InputRequested, Intended, ModelReplied, Started
 from actum.storage.sqlite import SQLiteJournal
 
 from .person import Person

@@ -12,8 +12,8 @@ from typer.testing import Result
 from actum import ToolCall, tool
 from actum.core.clock import SystemClock
 from actum.core.errors import ToolError
-from actum.core.record import Started
-from actum.core.task import TaskOptions
+from actum.core.run.record import Started
+from actum.core.run.task import TaskOptions
 from actum.runs.runner import Runner
 from actum.storage.place import open_journal
 from actum.tasks.attempt import attempt

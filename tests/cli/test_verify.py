@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from typer.testing import Result
 
-from actum.core.record import GENESIS, Entry, seal
+from actum.core.run.chain import GENESIS, seal
+from actum.core.run.record import Entry
 
 pytestmark = pytest.mark.row("C8")
 

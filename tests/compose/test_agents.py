@@ -19,7 +19,7 @@ from actum.agents.identity import AgentRef, digest_of
 from actum.compose.agents import Agents
 from actum.compose.settings import choose_agent, read_settings
 from actum.core.errors import ReplayDiverged, UnknownName, UsageError
-from actum.core.record import AgentChanged, Started
+from actum.core.run.record import AgentChanged, Started
 from actum.journal.audit import audit
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel

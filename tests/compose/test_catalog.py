@@ -13,7 +13,7 @@ from actum import tool
 from actum.compose.catalog import CatalogKeeper, catalog_files
 from actum.core.errors import CallError, UsageError
 from actum.core.json import JsonObject
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.protocols.catalog import CatalogEntry, ai_catalog, search_answer
 from actum.server import McpService
 from actum.server.access import Access

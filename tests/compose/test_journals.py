@@ -9,7 +9,8 @@ import pytest
 from actum.compose.journals import journal_path, open_journal
 from actum.compose.settings import Settings, read_settings
 from actum.core.errors import JournalError, UsageError
-from actum.core.record import Ended, Started, verify_ledger
+from actum.core.run.chain import verify_ledger
+from actum.core.run.record import Ended, Started
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 

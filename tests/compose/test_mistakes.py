@@ -24,8 +24,8 @@ from actum.compose.settings import (
 )
 from actum.compose.template import TEMPLATE
 from actum.core.errors import UsageError
-from actum.core.task import Backoff
-from actum.core.task_request import TaskDefaults
+from actum.core.run.task import Backoff
+from actum.core.run.task_request import TaskDefaults
 from actum.toolsets.wrappers import ToolLabels
 
 FILE = '''modle = "x"

@@ -15,8 +15,8 @@ from actum.compose.agents import open_agents
 from actum.compose.settings import read_settings
 from actum.compose.task_child import COMMAND, SettingsBuilder, Setup, open_builder
 from actum.core.clock import SystemClock
-from actum.core.record import Started
-from actum.core.task import TaskOptions
+from actum.core.run.record import Started
+from actum.core.run.task import TaskOptions
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.attempt import LeftTask, attempt
 from actum.tasks.builder import Unfit

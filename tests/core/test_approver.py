@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.approver import claimed_voter, is_approver, voter
-from actum.core.pending import Pending, Quorum
+from actum.core.run.pending import Pending, Quorum
 
 NAMES = ["boss", "eva", "role:boss", "user:boss", "boss@north", "boss@south", "@", "boss@", "@north", ""]
 TENANTS = ["", "north", "south", "north@south"]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from actum.core.errors import UsageError
-from actum.core.interfaces import Request
+from actum.core.model import Request
 from actum.core.model_settings import UNSET, ModelSettings
 
 

@@ -7,8 +7,8 @@ import pytest
 from msgspec import Struct
 
 from actum.core.errors import UsageError
-from actum.core.noted import BODY_BYTES_MAX, RecordKind, RecordKinds
-from actum.core.record import Noted
+from actum.core.run.noted import BODY_BYTES_MAX, RecordKind, RecordKinds
+from actum.core.run.record import Noted
 
 
 class Saved(Struct, frozen=True, tag="saved"):

@@ -9,18 +9,8 @@ import msgspec
 import pytest
 
 from actum.core.message import Reply, UserMessage
-from actum.core.record import (
-    GENESIS,
-    Entry,
-    ModelReplied,
-    SignedHead,
-    Started,
-    against_head,
-    seal,
-    sign,
-    verify,
-    verify_ledger,
-)
+from actum.core.run.chain import GENESIS, SignedHead, against_head, seal, sign, verify, verify_ledger
+from actum.core.run.record import Entry, ModelReplied, Started
 from actum.journal.memory import MemoryJournal
 
 pytestmark = pytest.mark.row("C7")
@@ -91,7 +81,7 @@ def test_the_ledger_finds_a_line_that_was_changed_moved_or_taken_out() -> None:
 
 def test_a_process_that_was_forked_off_draws_ids_of_its_own() -> None:
     code = (
-        "import os\nfrom actum.core.record import new_id\nnew_id('a')\nchild = os.fork()\n"
+        "import os\nfrom actum.core.run.ids import new_id\nnew_id('a')\nchild = os.fork()\n"
         "os.write(1, new_id('a ').encode())\nif child: os.waitpid(child, 0)"
     )
     printed = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)

@@ -22,7 +22,7 @@ import msgspec
 import pytest
 
 from actum import Agent, Context, ToolCall, redact_logs, tool
-from actum.core.given_secrets import GIVEN, KEPT_MAX, GivenSecrets
+from actum.core.secrets.given import GIVEN, KEPT_MAX, GivenSecrets
 from actum.testing import ScriptedModel
 from tests import warm
 from tests.cli.test_serve import HEADERS, META

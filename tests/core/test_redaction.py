@@ -15,7 +15,7 @@ from actum.core.call import TextPart, ToolResult
 from actum.core.errors import ToolError
 from actum.core.event import CallProgress, RunFinished
 from actum.core.json import Json, dumps
-from actum.core.redaction import DEFAULT_REDACTION, LOOKING, NAMED, NO_REDACTION
+from actum.core.secrets.redaction import DEFAULT_REDACTION, LOOKING, NAMED, NO_REDACTION
 from actum.testing import ScriptedModel
 
 pytestmark = pytest.mark.row("C7")

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from actum.core.call import TextPart, ToolResult
 from actum.core.json import Json
-from actum.core.redaction import NO_REDACTION, RedactedStream
-from actum.core.secret_matcher import ENCODED_LENGTH_MIN, SecretMatcher
+from actum.core.secrets.matcher import ENCODED_LENGTH_MIN, SecretMatcher
+from actum.core.secrets.redaction import NO_REDACTION, RedactedStream
 from tests.endurance import some
 
 pytestmark = pytest.mark.row("C7")

@@ -10,8 +10,7 @@ from actum.core.call import Problem, TextPart, ToolCall
 from actum.core.errors import JournalError
 from actum.core.json import JsonObject
 from actum.core.message import ReasoningPart, Reply
-from actum.core.record import CallsRequested, InputGiven, ModelReplied
-from actum.core.sealed import open_words, seal_words
+from actum.core.run.record import CallsRequested, InputGiven, ModelReplied
 from actum.core.secret_values import (
     SECRET,
     Path,
@@ -26,6 +25,7 @@ from actum.core.secret_values import (
     split_calls,
     split_reply,
 )
+from actum.core.secrets.sealed import open_words, seal_words
 
 TEXT: JsonObject = {"type": "string"}
 

@@ -9,9 +9,9 @@ import pytest
 
 from actum import Agent, Tool, ToolCall, tool
 from actum.core.call import Failure, MediaPart, TextPart, ToolResult
-from actum.core.interfaces import Request
 from actum.core.json import Json
 from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
+from actum.core.model import Request
 from actum.core.told_result import told_result, told_text
 from actum.core.visible import on_one_line, visible
 from actum.dialects.catalog import listing_of, names, text_dialect

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum import Agent, Context, ToolCall, tool
-from actum.core.record import Started
+from actum.core.run.record import Started
 from actum.core.trace import Way, checked_traceparent, span_id, span_in, trace_id, traceparent_of, way_in
 from actum.testing import ScriptedModel
 

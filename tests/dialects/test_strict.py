@@ -19,9 +19,9 @@ from openai.types.responses import FunctionToolParam
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
 from actum.core.event import CallSaid
-from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects.api.anthropic.dialect import AnthropicMessages
 from actum.dialects.api.gemini.dialect import GeminiContent

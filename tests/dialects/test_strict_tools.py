@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.message import UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects import dialect
 from actum.dialects.base import ApiDialect

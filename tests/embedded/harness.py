@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from actum.core.call import Failure, ToolCall, ToolResult
-from actum.core.interfaces import Request, ToolChoice
 from actum.core.json import Json, JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, Transcript, UserMessage
+from actum.core.model import Request, ToolChoice
 from actum.core.tool import Tool
 from actum.toolsets.everyday import everyday_tools
 from actum_embedded import Embedded

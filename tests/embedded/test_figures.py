@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.message import Transcript, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum_embedded.figures import find_figures
 from tests.embedded.harness import model

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from actum.core.call import MediaPart, TextPart, ToolCall
 from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
-from actum.core.interfaces import AllowedTools, Model, NamedTool, Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply, SystemMessage, Transcript, UserMessage
+from actum.core.model import AllowedTools, Model, NamedTool, Request
 from actum.core.tool import Tool
 from actum_embedded import Embedded
 from tests.effort import effort

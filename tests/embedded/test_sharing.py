@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Transcript, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from tests.embedded.harness import model
 

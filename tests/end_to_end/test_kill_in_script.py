@@ -11,9 +11,9 @@ import pytest
 
 from actum import Agent, ToolCall
 from actum.core.event import RunResult
-from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
-from actum.core.record import Intended
+from actum.core.model import Request
+from actum.core.run.record import Intended
 from actum.journal.audit import audit
 from actum.sandbox.jail import Jail
 from actum.sandbox.linux import landlock_abi

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.storage.sqlite import SQLiteJournal
 from tests.cli.test_serve import served, until
 from tests.lying_upstream import HONEST, KINDS, LIES, Lie, LyingUpstream, lying_upstream

@@ -14,8 +14,9 @@ import pytest
 
 from actum import Agent, ToolCall
 from actum.core.event import RunResult
-from actum.core.interfaces import Answer, Journal
+from actum.core.interfaces import Journal
 from actum.core.json import Json
+from actum.core.policy import Answer
 from actum.protocols.mcp.config import McpServer
 from actum.server.mcp.service import McpService
 from actum.storage.sqlite import SQLiteJournal

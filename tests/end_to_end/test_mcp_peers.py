@@ -14,10 +14,11 @@ import pytest
 from actum import Agent, ToolCall, ToolResult
 from actum.core.call import MediaPart
 from actum.core.event import CallProgress, Event
-from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage, UserMessage
-from actum.core.pending import Pending
+from actum.core.model import Request
+from actum.core.policy import Answer
+from actum.core.run.pending import Pending
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp import McpToolset

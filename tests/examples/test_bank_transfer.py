@@ -5,9 +5,9 @@ import pytest
 from actum import PolicyFile
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.event import RunResult
-from actum.core.interfaces import Facts
 from actum.core.message import ToolMessage, UserMessage
-from actum.core.record import CallRefused, InputGiven, Intended, PrecheckDone
+from actum.core.policy import Facts
+from actum.core.run.record import CallRefused, InputGiven, Intended, PrecheckDone
 from actum.policy.file import lint
 from actum.policy.origins import OriginIndex
 from examples.bank_transfer import main as example

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.core.record import NodeLeft
+from actum.core.run.node_records import NodeLeft
 from actum.storage.sqlite import SQLiteJournal
 from examples.flight_workflow import main as example
 from examples.local_services.flights import FlightDesk

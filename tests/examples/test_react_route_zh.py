@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from actum.core.record import Intended
+from actum.core.run.record import Intended
 from examples.local_services.chat import ChatService
 from examples.react_route_zh import main as example
 

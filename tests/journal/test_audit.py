@@ -7,10 +7,10 @@ from msgspec import structs
 
 from actum import Agent, Limits, Rule, Rules, ToolCall, tool
 from actum.core.errors import RateLimited
-from actum.core.interfaces import Answer
 from actum.core.message import Reply, UserMessage
-from actum.core.pending import Pending
-from actum.core.record import InputRequested, Intended, ModelReplied, Started
+from actum.core.policy import Answer
+from actum.core.run.pending import Pending
+from actum.core.run.record import InputRequested, Intended, ModelReplied, Started
 from actum.journal.audit import AuditLine, Wanted, audit
 from actum.journal.memory import MemoryJournal
 from actum.runs.given_tools import Toolish

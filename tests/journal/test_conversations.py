@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actum import Agent, ToolCall
-from actum.core.record import Started
+from actum.core.run.record import Started
 from actum.journal.conversations import as_they_stand, conversations, family
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel

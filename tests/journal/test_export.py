@@ -7,7 +7,8 @@ import pytest
 
 from actum import Agent, ToolCall, tool
 from actum.core.errors import UsageError
-from actum.core.record import GENESIS, Ended, Entry, SignedHead, Started, seal, sign
+from actum.core.run.chain import GENESIS, SignedHead, seal, sign
+from actum.core.run.record import Ended, Entry, Started
 from actum.journal.export import (
     Evidence,
     HeadLine,

@@ -13,7 +13,7 @@ import pytest
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Journal
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Ended, Entry, ModelReplied, Record, Started
+from actum.core.run.record import Ended, Entry, ModelReplied, Record, Started
 from actum.journal.follow import POLL_S, follow, follow_all
 from actum.journal.memory import MemoryJournal
 from actum.storage.postgres import PostgresJournal
@@ -36,7 +36,7 @@ RECORDS: list[Record] = [
 WRITES = """
 import asyncio, sys
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Ended, ModelReplied, Started
+from actum.core.run.record import Ended, ModelReplied, Started
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 place = sys.argv[1]

@@ -11,10 +11,11 @@ from actum import Agent, Answer, Rule, Rules, Tool, ToolCall, tool
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.call import ToolResult
 from actum.core.errors import UsageError
-from actum.core.interfaces import Decision, Facts, Policy, Request
 from actum.core.json import JsonObject
 from actum.core.message import ToolMessage
-from actum.core.record import InputGiven
+from actum.core.model import Request
+from actum.core.policy import Decision, Facts, Policy
+from actum.core.run.record import InputGiven
 from actum.journal.grant import told
 from actum.testing import RecordingToolset, Said, ScriptedModel
 

@@ -8,7 +8,8 @@ from msgspec import structs
 from actum import Agent
 from actum.core.errors import UnknownName
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Ended, Entry, ModelReplied, RunSummary, Started
+from actum.core.run.record import Ended, Entry, ModelReplied, Started
+from actum.core.run.summary import RunSummary
 from actum.journal.export import check_journal
 from actum.journal.memory import MemoryJournal
 from actum.journal.mismatch import UNREADABLE, mismatch, summary

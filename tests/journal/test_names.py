@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from actum.core.interfaces import Journal
-from actum.core.record import Ended, Started
+from actum.core.run.record import Ended, Started
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
 

@@ -12,8 +12,8 @@ from actum.core.call import Effect, Failure, TextPart, ToolCall, ToolResult
 from actum.core.errors import JournalError
 from actum.core.json import JsonObject
 from actum.core.message import Reply, Usage, UserMessage
-from actum.core.pending import Pending
-from actum.core.record import (
+from actum.core.run.pending import Pending
+from actum.core.run.record import (
     CallCompleted,
     CallParked,
     CallRefused,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.errors import CallCancelled, RateLimited
 from actum.core.message import Reply
-from actum.core.pending import Pending
-from actum.core.record import (
-    GENESIS,
+from actum.core.run.chain import GENESIS, seal
+from actum.core.run.pending import Pending
+from actum.core.run.record import (
     CallCompleted,
     CallRefused,
     Ended,
@@ -24,7 +24,6 @@ from actum.core.record import (
     ModelReplied,
     Record,
     Started,
-    seal,
 )
 from actum.journal.timeline import (
     CallSpan,

@@ -9,9 +9,9 @@ import pytest
 
 from actum import Agent, tool
 from actum.core.errors import ModelRejected
-from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, UserMessage
+from actum.core.model import Request
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT
 from actum.models import open_model
 from actum.models.endpoint import Endpoint

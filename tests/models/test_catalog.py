@@ -12,9 +12,9 @@ import pytest
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelRejected, ModelUnavailable, UnknownName, UsageError
 from actum.core.event import Delta
-from actum.core.interfaces import Model, Request, default_max_tokens
 from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage, UserMessage
+from actum.core.model import Model, Request, default_max_tokens
 from actum.core.tool import Tool
 from actum.dialects.api.openai_chat.dialect import OpenAiChat
 from actum.models import open_model

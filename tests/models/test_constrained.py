@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from actum.core.errors import UsageError
-from actum.core.interfaces import Request
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects.catalog import text_dialect
 from actum.dialects.grammar.grammar import Grammar, grammar_of

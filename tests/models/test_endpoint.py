@@ -16,9 +16,9 @@ from actum import Agent, tool
 from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
-from actum.core.interfaces import Model, Request
 from actum.core.json import JsonObject
 from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
+from actum.core.model import Model, Request
 from actum.core.tool import Tool
 from actum.dialects.api.anthropic.dialect import ANTHROPIC
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 from actum import Agent, Limits, tool
 from actum.core.errors import UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
-from actum.core.interfaces import Model, Request
 from actum.core.message import UserMessage
+from actum.core.model import Model, Request
 from actum.core.tool import Tool
 from actum.models import open_model
 from actum.models.local import Local

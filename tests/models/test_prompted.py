@@ -10,8 +10,8 @@ from msgspec import structs
 from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelRejected
 from actum.core.event import CallSaid, Delta, ReasoningDelta, TextDelta, ThoughtEnded
-from actum.core.interfaces import Model, Request
 from actum.core.message import Message, ReasoningPart, RefusalPart, Reply, ToolMessage, Transcript, Usage, UserMessage
+from actum.core.model import Model, Request
 from actum.core.tool import Tool
 from actum.dialects.base import TextDialect
 from actum.dialects.catalog import text_dialect

@@ -7,8 +7,8 @@ import pytest
 from actum import Agent, tool
 from actum.core.errors import UsageError
 from actum.core.event import CallSaid, Delta
-from actum.core.interfaces import Request
 from actum.core.message import UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.models import open_model
 from tests.chat_server import ChatServer

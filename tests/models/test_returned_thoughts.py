@@ -11,9 +11,9 @@ import pytest
 
 from actum import Agent, tool
 from actum.core.call import ToolResult
-from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject, dumps
 from actum.core.message import Message, Reply, ToolMessage, UserMessage
+from actum.core.model import Request
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT
 from actum.dialects.transcode.transcode import transcode
 from actum.models import open_model

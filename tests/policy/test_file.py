@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.errors import UsageError
-from actum.core.interfaces import Decision, Facts
 from actum.core.json import Json, JsonObject, parse
 from actum.core.message import Message, ToolMessage, UserMessage
+from actum.core.policy import Decision, Facts
 from actum.core.tool import Tool
 from actum.policy.condition import FUNCTIONS, VARIABLES
 from actum.policy.file import (

@@ -13,11 +13,11 @@ from pydantic import BaseModel
 from actum import Agent, Rule, Rules, ToolCall, ToolError, tool
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import BadTool
-from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from actum.core.model import Request
 from actum.core.provenance import Origin
-from actum.core.record import CallsRequested, HandedOver, InputRequested, Intended
+from actum.core.run.record import CallsRequested, HandedOver, InputRequested, Intended
 from actum.journal.memory import MemoryJournal
 from actum.policy.border import lower, spaced
 from actum.policy.common_words import is_common

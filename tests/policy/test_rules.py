@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
-from actum.core.interfaces import Decision, Facts
 from actum.core.json import Json, JsonObject
 from actum.core.message import UserMessage
+from actum.core.policy import Decision, Facts
 from actum.core.provenance import Origin, Origins
 from actum.core.tool import Effects, Tool
 from actum.policy.condition import VALUES_MAX

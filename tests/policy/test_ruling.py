@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from actum import Tool, ToolCall
 from actum.core.approver import voter
 from actum.core.call import ToolResult
-from actum.core.interfaces import Ancestor, Decision, Facts, Requirement
 from actum.core.json import JsonObject
-from actum.core.pending import Pending, Quorum
+from actum.core.policy import Ancestor, Decision, Facts, Requirement
 from actum.core.provenance import Origin, Origins
+from actum.core.run.pending import Pending, Quorum
 from actum.policy.ruling import Ruling, rule_on
 
 pytestmark = pytest.mark.row("C4")

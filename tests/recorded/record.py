@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psycopg
 
-from actum.core.record import Record
+from actum.core.run.record import Record
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from tests.postgres import pg_dump, postgres_server

@@ -20,11 +20,13 @@ from pathlib import Path
 from actum import Agent, Answer, Context, Require, Rule, Rules, ToolCall, tool
 from actum.core.clock import SystemClock
 from actum.core.event import RunResult
-from actum.core.interfaces import Journal, Policy, Request
+from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.message import Reply
-from actum.core.record import Started
-from actum.core.task import TaskOptions
+from actum.core.model import Request
+from actum.core.policy import Policy
+from actum.core.run.record import Started
+from actum.core.run.task import TaskOptions
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.tasks.attempt import attempt, settle

@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from actum.core.interfaces import Journal
-from actum.core.record import InputRequested, Intended, verify
+from actum.core.run.chain import verify
+from actum.core.run.record import InputRequested, Intended
 from actum.storage.place import open_journal
 from tests.postgres import PostgresServer
 

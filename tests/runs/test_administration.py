@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actum.core.record import verify
+from actum.core.run.chain import verify
 from actum.journal.audit import Wanted, audit
 from actum.journal.memory import MemoryJournal
 from actum.runs.administration import put_on_record

@@ -14,11 +14,12 @@ from actum.agents.identity import Naming
 from actum.call.asking.inbox import answer_pending
 from actum.core.call import ToolCall
 from actum.core.event import RunResult
-from actum.core.interfaces import Answer, Request
-from actum.core.key import new_key
 from actum.core.message import Reply, ToolMessage
-from actum.core.record import CallCompleted, CallsRequested, Ended, Intended, ModelReplied, TaskEnded, TaskQueued
-from actum.core.task import TaskOptions
+from actum.core.model import Request
+from actum.core.policy import Answer
+from actum.core.run.record import CallCompleted, CallsRequested, Ended, Intended, ModelReplied, TaskEnded, TaskQueued
+from actum.core.run.task import TaskOptions
+from actum.core.stored.key import new_key
 from actum.journal.memory import MemoryJournal
 from actum.runs.caller_access import ACCESS_REVOKED
 from actum.runs.given_tools import Toolish

@@ -8,8 +8,8 @@ import pytest
 
 from actum import Agent, tool
 from actum.core.call import ToolCall
-from actum.core.claim import claim_of_cancel
 from actum.core.event import RunResult
+from actum.core.process.claim import claim_of_cancel
 from actum.journal.memory import MemoryJournal
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner

@@ -13,10 +13,11 @@ from actum.call.asking.inbox import answer_pending, inbox
 from actum.call.limits.limits import Limits, ToolLimits
 from actum.core.errors import PermissionDenied, UnknownName, UsageError
 from actum.core.event import CallFinished, CallStarted, Event, RunFinished, RunResult, RunStarted
-from actum.core.interfaces import Answer, Request
 from actum.core.json import JsonObject
 from actum.core.message import Message, UserMessage
-from actum.core.record import CallCompleted, CallsRequested, Ended, Entry, Intended, Requester, Started
+from actum.core.model import Request
+from actum.core.policy import Answer
+from actum.core.run.record import CallCompleted, CallsRequested, Ended, Entry, Intended, Requester, Started
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.policy.rules import Require, Rule, Rules

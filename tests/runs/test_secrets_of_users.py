@@ -9,7 +9,7 @@ import pytest
 
 from actum import Agent, Context, tool
 from actum.core.call import ToolCall
-from actum.core.secret_store import SecretValue
+from actum.core.secrets.store import SecretValue
 from actum.core.user import User
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner

@@ -13,10 +13,12 @@ import pytest
 from actum import Agent, Answer, Limits, ToolCall, tool
 from actum.core.cancellation import GRACE_S
 from actum.core.event import RunResult
-from actum.core.interfaces import Approver, Context, Request
+from actum.core.interfaces import Context
 from actum.core.message import Reply
-from actum.core.pending import Pending
-from actum.core.record import Ended
+from actum.core.model import Request
+from actum.core.policy import Approver
+from actum.core.run.pending import Pending
+from actum.core.run.record import Ended
 from actum.core.tool import Tool
 from actum.runs.runner import Runner
 from actum.testing import FakeClock

@@ -17,12 +17,12 @@ import pytest
 
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.errors import ActumError, BadTool
-from actum.core.interfaces import Facts
 from actum.core.json import Json, JsonObject, JsonProblem, is_too_deep, parse
 from actum.core.message import ToolMessage, UserMessage
-from actum.core.redaction import DEFAULT_REDACTION
+from actum.core.policy import Facts
+from actum.core.process.worker_thread import LARGE, off_loop
+from actum.core.secrets.redaction import DEFAULT_REDACTION
 from actum.core.tool import Tool
-from actum.core.worker_thread import LARGE, off_loop
 from actum.dialects.api.model_errors import read_json
 from actum.dialects.catalog import names, text_dialect
 from actum.dialects.json_mend import STEPS_MAX, mend

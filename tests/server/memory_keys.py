@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actum.storage.keys import DatabaseKeys
 from actum.storage.memory import MemoryDatabase
+from actum.storage.tables.keys import DatabaseKeys
 from actum.storage.writer import Writer
 
 

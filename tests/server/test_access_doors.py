@@ -11,7 +11,7 @@ import pytest
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply
-from actum.core.record import Ended, TaskEnded
+from actum.core.run.record import Ended, TaskEnded
 from actum.runs.caller_access import ACCESS_REVOKED
 from actum.server.keys import make_key, revoke_key
 from actum.storage.sqlite import SQLiteJournal

@@ -16,8 +16,8 @@ from actum.compose.settings import ServeSettings, Settings, WorkflowTable
 from actum.compose.workflows import Workflows
 from actum.core.clock import SystemClock
 from actum.core.json import JsonObject
-from actum.core.key import new_key
-from actum.core.pending import Pending
+from actum.core.run.pending import Pending
+from actum.core.stored.key import new_key
 from actum.journal.memory import MemoryJournal
 from actum.policy.file import PolicyFile
 from actum.protocols.mcp.config import McpEra, McpServer

@@ -7,7 +7,7 @@ import pytest
 from actum.core.errors import JournalError
 from actum.core.identity import Identity
 from actum.core.json import JsonObject
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.journal.audit import audit
 from actum.journal.memory import MemoryJournal
 from actum.server.attempts import FREE_PER_ADDRESS, FREE_PER_KEY, Attempts, TooManyAttempts, recorded_in

@@ -21,7 +21,7 @@ from starlette.types import Scope
 
 from actum.core.errors import UsageError
 from actum.core.identity import Identity
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.server.access import Access
 from actum.server.door import Worded, identity_of
 from actum.server.house import House, HouseSettings

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from actum.core.errors import UsageError
 from actum.core.identity import Identity
 from actum.core.json import Json, JsonObject
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.server.issuer import KEYS_ANEW_S, AskedTokens, Issuer, SignedTokens
 from actum.server.verifier import Authenticator, Keys
 from actum.testing import FakeClock

@@ -9,7 +9,7 @@ import pytest
 
 from actum.core.errors import UsageError
 from actum.core.identity import Identity
-from actum.core.key import hash_of, new_key
+from actum.core.stored.key import hash_of, new_key
 from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
 from actum.server.keys import Entrance, make_key, revoke_key, with_stored_keys

@@ -17,7 +17,7 @@ from actum import Agent
 from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import ServeSettings, Settings, WorkflowTable
 from actum.compose.workflows import Workflows
-from actum.core.key import Key, new_key
+from actum.core.stored.key import Key, new_key
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents

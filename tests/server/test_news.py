@@ -22,7 +22,7 @@ from actum.compose.settings import ServeSettings, Settings
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Clock
 from actum.core.json import Json, JsonObject
-from actum.core.record import Ended, InputGiven
+from actum.core.run.record import Ended, InputGiven
 from actum.protocols.a2a.news import KIND, OWNER, PATH
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.server import Access, Identity

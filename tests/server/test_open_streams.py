@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from actum.core.errors import JournalError
 from actum.core.identity import Identity
-from actum.core.key import Key, new_key
+from actum.core.stored.key import Key, new_key
 from actum.server.open_streams import ENDS_WITH_KEY, OpenStreams
 from actum.server.stored_keys import StoredKeys
 from tests.patience import HANGS_S

@@ -28,8 +28,9 @@ from actum.compose.settings import ModelTable, ServeSettings, Settings, Workflow
 from actum.compose.tools import load_tools
 from actum.compose.workflows import open_workflows
 from actum.core.interfaces import Journal
-from actum.core.key import new_key
-from actum.core.record import Entry, RunSummary, Started
+from actum.core.run.record import Entry, Started
+from actum.core.run.summary import RunSummary
+from actum.core.stored.key import new_key
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents

@@ -16,7 +16,7 @@ from actum import tool
 from actum.core.errors import JournalError
 from actum.core.identity import Identity
 from actum.core.interfaces import Journal
-from actum.core.key import Key, KeyStore, new_key
+from actum.core.stored.key import Key, KeyStore, new_key
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rules
 from actum.protocols.mcp.config import McpEra, McpServer

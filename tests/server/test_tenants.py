@@ -13,12 +13,13 @@ import pytest
 
 from actum import Agent, Limits, Rule, Rules, ToolCall, UserLimits, tool
 from actum.agents.conversation import before
-from actum.core.claim import claim_of_conversation
 from actum.core.errors import RateLimited, UnknownName
 from actum.core.identity import Identity
-from actum.core.interfaces import Context, Request
+from actum.core.interfaces import Context
 from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage
+from actum.core.model import Request
+from actum.core.process.claim import claim_of_conversation
 from actum.core.user import User
 from actum.journal.memory import MemoryJournal
 from actum.protocols.mcp.config import McpServer

@@ -9,7 +9,7 @@ import pytest
 
 from actum.core.errors import UsageError
 from actum.core.identity import Identity
-from actum.core.key import Key, new_key
+from actum.core.stored.key import Key, new_key
 from actum.server.verifier import Authenticator, Keys, SharedKey
 from actum.testing import FakeClock
 
@@ -70,7 +70,7 @@ for name in ("mcp", "mcp_types", "starlette", "uvicorn", "jwt"):
     sys.modules[name] = None  # whoever imports this module gets an ImportError
 
 from actum.server import Access, Authenticator, Identity, SharedKey
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.server.verifier import Keys
 
 text, key = new_key("ci", scopes=["read"])

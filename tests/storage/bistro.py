@@ -12,9 +12,10 @@ import sqlite3
 from pathlib import Path
 
 from actum import Agent, Context, Require, Rule, Rules, ToolCall, tool
-from actum.core.interfaces import Clock, Journal, Request
+from actum.core.interfaces import Clock, Journal
 from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage
+from actum.core.model import Request
 from actum.runs.given_tools import Toolish
 from actum.testing import Said, ScriptedModel
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Ended, ModelReplied, Started
+from actum.core.run.record import Ended, ModelReplied, Started
 
 
 def started(question: str = "hi", conversation: str = "", principal: str = "") -> Started:

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from actum import Agent, Limits, ToolCall, UserLimits, tool
-from actum.core.counts import Rate
 from actum.core.interfaces import Journal
 from actum.core.message import Reply, Usage
+from actum.core.stored.counts import Rate
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.storage.database import Row

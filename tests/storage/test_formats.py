@@ -17,8 +17,9 @@ from actum import Agent, Answer
 from actum.core.errors import JournalError
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
-from actum.core.pending import Pending
-from actum.core.record import FORMAT, WRITERS, Entry, Forgotten, Record, records_of
+from actum.core.run.pending import Pending
+from actum.core.run.record import FORMAT, WRITERS, Entry, Forgotten, Record
+from actum.core.run.summary import records_of
 from actum.journal.export import check_export, check_journal, entry_line, head_lines, read_lines, run_ids
 from actum.journal.memory import MemoryJournal
 from actum.storage.schema import HAS_MIGRATIONS, POSTGRES, SQLITE

@@ -17,8 +17,9 @@ from actum.core.call import ToolResult
 from actum.core.errors import ActumError, Busy, JournalError, UnknownName, UsageError
 from actum.core.interfaces import Journal, RunFilter
 from actum.core.message import Reply
-from actum.core.pending import Pending
-from actum.core.record import (
+from actum.core.run.chain import against_head, verify, verify_ledger
+from actum.core.run.pending import Pending
+from actum.core.run.record import (
     CallCompleted,
     CallsRequested,
     Compacted,
@@ -29,9 +30,6 @@ from actum.core.record import (
     Intended,
     ModelReplied,
     Record,
-    against_head,
-    verify,
-    verify_ledger,
 )
 from actum.journal.lists import page_of_conversations, page_of_runs, write_cursor
 from actum.testing import FakeClock, ScriptedModel

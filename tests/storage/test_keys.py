@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from actum.core.errors import UnknownName, UsageError
-from actum.core.key import KeyStore, new_key
+from actum.core.stored.key import KeyStore, new_key
 from actum.runs.administration import put_on_record
 from tests.postgres import PostgresServer
 

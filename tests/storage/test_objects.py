@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from actum.core.kept_object import OBJECTS_BYTES_MAX, KeptObject, ObjectsFull, ObjectStore
-from actum.core.record import Started
+from actum.core.run.record import Started
+from actum.core.stored.kept_object import OBJECTS_BYTES_MAX, KeptObject, ObjectsFull, ObjectStore
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
 from actum.storage.sqlite import SQLiteJournal

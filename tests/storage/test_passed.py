@@ -10,7 +10,7 @@ import pytest
 
 from actum.core.errors import JournalError
 from actum.core.interfaces import Journal
-from actum.core.passed import PassedEnd, PassedRequest, PassedRequests
+from actum.core.stored.passed import PassedEnd, PassedRequest, PassedRequests
 from tests.storage.conftest import Store
 
 

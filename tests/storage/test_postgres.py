@@ -17,7 +17,8 @@ import pytest
 
 from actum import Agent, tool
 from actum.core.errors import Busy, JournalError
-from actum.core.record import Intended, verify
+from actum.core.run.chain import verify
+from actum.core.run.record import Intended
 from actum.storage.postgres import LOCK, PostgresJournal, address
 from actum.testing import ScriptedModel
 from tests.postgres import PostgresServer
@@ -129,7 +130,7 @@ async def test_a_record_that_was_lost_leaves_no_gap(database: Store) -> None:
 COMMITS_SLOWLY_AND_IS_KILLED = """
 import asyncio, os, signal, sys, threading
 from actum.core.message import UserMessage
-from actum.core.record import Started
+from actum.core.run.record import Started
 from actum.storage.postgres import PostgresJournal
 journal = PostgresJournal(sys.argv[1])
 async def main():

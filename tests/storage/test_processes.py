@@ -16,9 +16,11 @@ import pytest
 
 from actum import Agent, ToolCall
 from actum.core.errors import Busy, JournalError
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Journal
 from actum.core.message import Reply, ToolMessage
-from actum.core.record import Entry, verify, verify_ledger
+from actum.core.model import Request
+from actum.core.run.chain import verify, verify_ledger
+from actum.core.run.record import Entry
 from actum.journal.recording import RunState
 from actum.testing import Said, ScriptedModel
 from tests.patience import HANGS_S
@@ -32,7 +34,7 @@ pytestmark = pytest.mark.row("C7")
 OPENS = """
 import asyncio, os, signal, sys
 from actum.core.message import Reply, UserMessage
-from actum.core.record import ModelReplied, Started
+from actum.core.run.record import ModelReplied, Started
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 place = sys.argv[1]

@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from actum.core.record import verify
+from actum.core.run.chain import verify
 from actum.storage.schema import POSTGRES, SQLITE
 from tests.recorded.record import DATABASES
 

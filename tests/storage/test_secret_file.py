@@ -19,7 +19,7 @@ import pytest
 from msgspec.structs import replace
 
 from actum.core.errors import UsageError
-from actum.core.secret_store import SecretEntry, SecretValue, UserSecrets, checked_value
+from actum.core.secrets.store import SecretEntry, SecretValue, UserSecrets, checked_value
 from actum.core.user import User
 from actum.storage.secret_file import SecretFile
 from actum.storage.secret_key import EnvironmentKey, GivenKey, SecretKey
@@ -227,7 +227,7 @@ def test_while_a_rekey_goes_on_both_keys_are_valid_and_then_only_the_new_one(sto
 
 def test_processes_that_write_at_once_lose_nothing(store: SecretFile) -> None:
     program = (
-        "import sys, pathlib; from actum.core.user import User; from actum.core.secret_store import SecretValue\n"
+        "import sys, pathlib; from actum.core.user import User; from actum.core.secrets.store import SecretValue\n"
         "from actum.storage.secret_file import SecretFile\n"
         "from actum.storage.secret_key import GivenKey, SecretKey\n"
         "store = SecretFile(pathlib.Path(sys.argv[1]), GivenKey(SecretKey(sys.argv[3].encode(), 'k')))\n"

@@ -9,7 +9,7 @@ import pytest
 
 from actum.compose.secrets import begin_rekey
 from actum.core.errors import UsageError
-from actum.core.secret_store import SecretValue
+from actum.core.secrets.store import SecretValue
 from actum.core.user import User
 from actum.storage.secret_file import SecretFile
 from actum.storage.secret_key import EnvironmentKey, FirstKey, Keyring, KeyringKey, system_keyring

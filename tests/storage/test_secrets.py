@@ -14,10 +14,11 @@ from actum import Agent, Answer, Context, ToolCall, tool
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import JournalError
 from actum.core.event import Event, RunResult
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage
-from actum.core.record import CallRefused, Ended, Intended, ModelReplied, Record, Started
+from actum.core.model import Request
+from actum.core.run.record import CallRefused, Ended, Intended, ModelReplied, Record, Started
 from actum.journal.audit import audit
 from actum.journal.export import check_journal, entry_line
 from actum.journal.memory import MemoryJournal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actum.core.session import SESSIONS_PER_USER_MAX, KnownSession, LoginSession
+from actum.core.stored.session import SESSIONS_PER_USER_MAX, KnownSession, LoginSession
 
 from .conftest import Store
 

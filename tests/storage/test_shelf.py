@@ -14,10 +14,10 @@ from msgspec import structs
 
 from actum import Agent
 from actum.compose.settings import AgentTable
-from actum.core import shelf as core_shelf
 from actum.core.errors import JournalError, UnknownName, UsageError
-from actum.core.record import Started
-from actum.core.shelf import (
+from actum.core.run.record import Started
+from actum.core.stored import shelf as core_shelf
+from actum.core.stored.shelf import (
     SHELF_BYTES_MAX,
     TEXT_BYTES_MAX,
     ShelfDraft,
@@ -239,7 +239,7 @@ def structs_like(draft: ShelfDraft, current: ShelfDraft | None) -> ShelfDraft:
 
 _RACE = """
 import asyncio, sys
-from actum.core.shelf import StaleDraft
+from actum.core.stored.shelf import StaleDraft
 from actum.storage.place import open_journal
 async def main():
     journal, mine, wins = open_journal(sys.argv[1]), sys.argv[2], 0

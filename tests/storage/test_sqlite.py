@@ -18,7 +18,7 @@ from actum import Agent
 from actum.call.asking.inbox import inbox
 from actum.core.errors import Busy, JournalError, UsageError
 from actum.core.message import Reply
-from actum.core.record import ModelReplied
+from actum.core.run.record import ModelReplied
 from actum.journal.export import check_journal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
@@ -150,7 +150,8 @@ import asyncio, json, resource, sys
 from pathlib import Path
 from actum.core.errors import Busy, JournalError, UsageError
 from actum.core.message import Reply, UserMessage
-from actum.core.record import ModelReplied, Started, verify
+from actum.core.run.record import ModelReplied, Started
+from actum.core.run.chain import verify
 from actum.storage.sqlite import SQLiteJournal
 async def main():
     journal, synced, told = SQLiteJournal(sys.argv[1]), 0, []

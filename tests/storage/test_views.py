@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from actum.core.errors import UsageError
 from actum.core.interfaces import Journal
-from actum.core.noted import RecordKind, RecordKinds
-from actum.core.record import verify
+from actum.core.run.chain import verify
+from actum.core.run.noted import RecordKind, RecordKinds
 from actum.core.stores import AddTable, Migrations, RecordPlace, RecordView, Table
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal

@@ -11,8 +11,8 @@ from actum.core.call import ToolCall
 from actum.core.errors import ModelUnavailable
 from actum.core.event import Event, RunResult
 from actum.core.interfaces import Clock, Journal
-from actum.core.record import Started
-from actum.core.task import TaskLine, TaskOptions
+from actum.core.run.record import Started
+from actum.core.run.task import TaskLine, TaskOptions
 from actum.journal.recording import RunState
 from actum.policy.rules import Rule, Rules
 from actum.runs.options import RunOptions

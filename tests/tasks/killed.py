@@ -17,8 +17,8 @@ import msgspec
 
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Journal
-from actum.core.record import Started
-from actum.core.task import TaskLine, TaskOptions
+from actum.core.run.record import Started
+from actum.core.run.task import TaskLine, TaskOptions
 from actum.runs.options import ConversationOptions
 from actum.storage.place import open_journal
 from actum.tasks.attempt import attempt, settle

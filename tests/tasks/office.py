@@ -16,7 +16,7 @@ from actum.compose.tools import load_tools
 from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Journal
-from actum.core.task import Backoff, TaskLine, TaskOptions
+from actum.core.run.task import Backoff, TaskLine, TaskOptions
 from actum.runs.options import RunOptions
 from actum.tasks.dispatcher import Dispatcher
 from actum.tasks.queue import TaskQueue, TaskView

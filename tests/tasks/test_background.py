@@ -9,9 +9,9 @@ import pytest
 
 from actum import Agent, Rule, Rules, tool
 from actum.core.clock import SystemClock
-from actum.core.interfaces import Answer
-from actum.core.record import Intended, Started
-from actum.core.task import TaskLine
+from actum.core.policy import Answer
+from actum.core.run.record import Intended, Started
+from actum.core.run.task import TaskLine
 from actum.runs.runner import Runner
 from actum.storage.place import open_journal
 from actum.tasks.attempt import attempt

@@ -23,7 +23,7 @@ from actum.compose.task_worker import broker_depth, celery_dispatcher, check_wor
 from actum.core.clock import SystemClock
 from actum.core.errors import JournalError, UsageError
 from actum.core.json import Json, JsonObject
-from actum.core.task import Backoff, TaskLine, TaskOptions
+from actum.core.run.task import Backoff, TaskLine, TaskOptions
 from actum.server.access import Access
 from actum.server.metrics import Metrics
 from actum.tasks.celery import BROKER_S, Broker, CeleryDispatcher, celery_app

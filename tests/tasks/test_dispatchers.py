@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.core.task import TaskOptions
+from actum.core.run.task import TaskOptions
 from tests.broker import BrokerServer
 from tests.storage.conftest import Store
 from tests.tasks.office import SOON, Office, is_gone, until

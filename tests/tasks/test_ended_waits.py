@@ -12,12 +12,13 @@ import pytest
 from actum import Agent, Answer
 from actum.call.asking.inbox import answer_in_run
 from actum.core.call import ToolCall
-from actum.core.claim import claim_of_conversation
 from actum.core.errors import Busy, JournalError, UnknownName
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
-from actum.core.record import CLOCK, Ended, InputGiven, NodeLeft, Started, TaskQueued
-from actum.core.task import TaskOptions
+from actum.core.process.claim import claim_of_conversation
+from actum.core.run.node_records import NodeLeft
+from actum.core.run.record import CLOCK, Ended, InputGiven, Started, TaskQueued
+from actum.core.run.task import TaskOptions
 from actum.journal.recording import RunState
 from actum.runs.options import ConversationOptions
 from actum.storage.sqlite import SQLiteJournal

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from actum.core.task import STEPS
+from actum.core.run.task import STEPS
 from tests.patience import HANGS_S
 
 GUIDE = Path(__file__).parents[2] / "docs" / "tasks.md"

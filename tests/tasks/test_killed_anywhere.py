@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from actum.core.record import InputRequested, Intended, verify
+from actum.core.run.chain import verify
+from actum.core.run.record import InputRequested, Intended
 from actum.storage.place import open_journal
 from tests.endurance import share
 from tests.recorded.story import MEANT, Ledger

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from actum.core.record import (
+from actum.core.run.record import (
     Ended,
     InputGiven,
     Record,
@@ -22,8 +22,8 @@ from actum.core.record import (
     TaskRetrying,
     TaskStarted,
 )
-from actum.core.task import ENDINGS, FINISHED, STEPS, TASK_STATES, Backoff, TaskLine, TaskOptions
-from actum.core.task_line import attempts_of, line_of
+from actum.core.run.task import ENDINGS, FINISHED, STEPS, TASK_STATES, Backoff, TaskLine, TaskOptions
+from actum.core.run.task_line import attempts_of, line_of
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.attempt import NotNow, next_start, settle
 from actum.testing import FakeClock

@@ -19,13 +19,13 @@ from actum.core.errors import (
     UnknownName,
     UnknownTool,
 )
-from actum.core.interfaces import Answer
-from actum.core.record import Ended, InputGiven, Intended, TaskRetrying, TaskStarted, Verdict
-from actum.core.task import Backoff, TaskFigure, TaskOptions, TaskState
-from actum.core.task_line import line_of
+from actum.core.policy import Answer
+from actum.core.run.record import Ended, InputGiven, Intended, TaskRetrying, TaskStarted, Verdict
+from actum.core.run.task import Backoff, TaskFigure, TaskOptions, TaskState
+from actum.core.run.task_line import line_of
 from actum.journal.recording import CallRef, RunState
 from actum.runs.runner import Runner
-from actum.storage.tasks import DatabaseTasks
+from actum.storage.tables.tasks import DatabaseTasks
 from actum.tasks.attempt import LeftTask, settle, timed_out
 from actum.tasks.children import TaskChildren
 from actum.tasks.local import LocalDispatcher

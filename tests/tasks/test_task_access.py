@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actum.core.record import Ended, ModelReplied
+from actum.core.run.record import Ended, ModelReplied
 from actum.runs.caller_access import ACCESS_REVOKED
 from actum.server.keys import make_key, revoke_key
 from actum.storage.sqlite import SQLiteJournal

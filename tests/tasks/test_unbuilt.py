@@ -17,8 +17,8 @@ from actum.compose.settings import read_settings
 from actum.compose.task_child import SettingsBuilder
 from actum.core.identity import Identity
 from actum.core.interfaces import Journal
-from actum.core.record import TaskEnded
-from actum.core.task import TaskLine, TaskOptions
+from actum.core.run.record import TaskEnded
+from actum.core.run.task import TaskLine, TaskOptions
 from actum.server.api.tasks.operations import UNBUILT
 from actum.server.api.tasks.operations import task_info as info_of
 from actum.tasks.attempt import LeftTask, attempt

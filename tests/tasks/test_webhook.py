@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from actum.core.task import TaskOptions
+from actum.core.run.task import TaskOptions
+from actum.core.stored.webhook import signature
 from actum.core.user import User
-from actum.core.webhook import signature
 from actum.tasks.webhook import DROP_S, WebhookSender
 from actum.testing import FakeClock
 from actum.transport.fetcher import Fetched, Fetcher

@@ -16,8 +16,9 @@ from actum.call.asking.inbox import answer_in_run
 from actum.compose.journals import open_journal
 from actum.compose.workflows import Workflows
 from actum.core.interfaces import Journal
-from actum.core.record import Intended, NodeLeft
-from actum.core.task import TaskLine, TaskOptions
+from actum.core.run.node_records import NodeLeft
+from actum.core.run.record import Intended
+from actum.core.run.task import TaskLine, TaskOptions
 from actum.runs.options import ConversationOptions
 from actum.storage.place import open_journal as open_at
 from actum.workflow import Workflow

@@ -15,7 +15,7 @@ from actum import Agent, ToolCall
 from actum.core.errors import CallError, ResourceLimit, Unavailable, UsageError
 from actum.core.holder import Holder
 from actum.core.interfaces import Context
-from actum.core.process_limits import ProcessLimits
+from actum.core.process.process_limits import ProcessLimits
 from actum.policy.rules import Rule, Rules
 from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.linux import landlock_abi

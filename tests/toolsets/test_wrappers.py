@@ -14,7 +14,7 @@ from actum.call.resolve import Catalog
 from actum.core.call import MediaPart, TextPart
 from actum.core.errors import BadTool, UnknownTool, UsageError
 from actum.core.interfaces import ProbeResult, Toolset
-from actum.core.record import Intended, Started
+from actum.core.run.record import Intended, Started
 from actum.core.tool import Effects
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import CAREFUL

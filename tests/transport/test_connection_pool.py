@@ -15,7 +15,7 @@ import httpx
 import httpx2
 import pytest
 
-from actum.core.tenant import acting_for, current_tenant
+from actum.core.process.tenant import acting_for, current_tenant
 from actum.testing import FakeClock
 from actum.transport.connection import HEAD_BYTES_MAX, Patience
 from actum.transport.connection_pool import CONNECTIONS_MAX, ConnectionPool

@@ -21,8 +21,8 @@ from actum.core.errors import InvalidArguments, TaskRefused, UnknownName, UsageE
 from actum.core.interfaces import Journal
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Started
-from actum.core.task import TaskLine, TaskOptions
+from actum.core.run.record import Started
+from actum.core.run.task import TaskLine, TaskOptions
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.runs.options import ConversationOptions

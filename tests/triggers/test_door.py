@@ -22,7 +22,7 @@ from starlette.routing import Route
 from actum.core.clock import SystemClock
 from actum.core.identity import Identity
 from actum.core.json import Json, JsonObject
-from actum.core.webhook import signature
+from actum.core.stored.webhook import signature
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.server.a2a.signing import CardKey
 from actum.server.access import Access

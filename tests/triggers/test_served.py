@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from actum.core.json import Json
-from actum.core.webhook import signature
+from actum.core.stored.webhook import signature
 from actum.server import Folder, McpService
 from tests.cli.test_serve import Server, command, served, until
 from tests.mcp_service import served as mcp_served

@@ -8,7 +8,7 @@ import pytest
 
 from actum.core.errors import UsageError
 from actum.core.json import Json
-from actum.core.webhook import signature
+from actum.core.stored.webhook import signature
 from actum.triggers.event import event_id
 from actum.triggers.settings import SignatureForm, TriggerTable
 from actum.triggers.signature import BadSignature, check_signature

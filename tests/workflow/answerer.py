@@ -12,7 +12,7 @@ from actum import Answer
 from actum.call.asking.inbox import answer_in_run
 from actum.compose.journals import open_journal
 from actum.compose.settings import Settings
-from actum.core.record import InputRequested
+from actum.core.run.record import InputRequested
 
 
 def say(word: str) -> None:

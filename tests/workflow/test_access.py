@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import pytest
 
 from actum import Agent, tool
-from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply
-from actum.core.record import CallCompleted, Ended
+from actum.core.model import Request
+from actum.core.run.record import CallCompleted, Ended
 from actum.journal.memory import MemoryJournal
 from actum.runs.caller_access import ACCESS_REVOKED
 from actum.server.keys import make_key, revoke_key

@@ -8,8 +8,8 @@ import pytest
 
 from actum.core.definition import TextProblem
 from actum.core.json import JsonObject
+from actum.workflow.definition.text import YAML_BYTES_MAX, BadWorkflow
 from actum.workflow.load import check_text
-from actum.workflow.text import YAML_BYTES_MAX, BadWorkflow
 from tests.effort import effort
 
 HEAD = "actum: workflow/1\nname: w\n"

@@ -8,11 +8,11 @@ import pytest
 
 from actum import tool
 from actum.core.errors import Busy, UnknownName, UsageError, WorkflowFailed
-from actum.core.interfaces import Answer
 from actum.core.json import JsonObject
 from actum.core.message import ToolMessage, UserMessage
-from actum.core.record import TaskQueued
-from actum.core.task import TaskOptions
+from actum.core.policy import Answer
+from actum.core.run.record import TaskQueued
+from actum.core.run.task import TaskOptions
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.runs.options import ConversationOptions

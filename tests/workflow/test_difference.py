@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from actum.core.json import JsonObject
-from actum.workflow.difference import difference
-from actum.workflow.text import BadWorkflow
+from actum.workflow.definition.difference import difference
+from actum.workflow.definition.text import BadWorkflow
 
 from .test_load import FLIGHT
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actum.core.json import Json, JsonObject
-from actum.core.record import NodeError
-from actum.workflow.flow import Due, Flow, NodeOutcome
+from actum.core.run.node_records import NodeError
+from actum.workflow.definition.flow import Due, Flow, NodeOutcome
 from actum.workflow.load import read_definition
 from actum.workflow.pure import compute
 from tests.endurance import share

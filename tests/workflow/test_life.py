@@ -16,7 +16,8 @@ from actum import tool
 from actum.call.limits.limits import Limits
 from actum.core.errors import WorkflowFailed
 from actum.core.json import Json, JsonObject
-from actum.core.record import CallCompleted, Ended, Intended, NodeBegan, NodeLeft
+from actum.core.run.node_records import NodeBegan, NodeLeft
+from actum.core.run.record import CallCompleted, Ended, Intended
 
 from .test_workflow import records, workflow
 
@@ -25,7 +26,8 @@ import asyncio, json, resource, sys
 from actum import tool
 from actum.core.errors import ActumError
 from actum.core.interfaces import Context
-from actum.core.record import Intended, verify
+from actum.core.run.record import Intended
+from actum.core.run.chain import verify
 from actum.storage.place import open_journal
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow

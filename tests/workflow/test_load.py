@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from actum.core.definition import TextProblem
+from actum.workflow.definition.nodes import NODE_TYPES, json_schema
+from actum.workflow.definition.text import BadWorkflow, plain_scalar
 from actum.workflow.load import check_text, read_definition
-from actum.workflow.nodes import NODE_TYPES, json_schema
-from actum.workflow.text import BadWorkflow, plain_scalar
 
 FLIGHT = """\
 actum: workflow/1

@@ -15,7 +15,8 @@ from actum.core.errors import UsageError, WorkflowFailed
 from actum.core.interfaces import Context
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, Usage, UserMessage
-from actum.core.record import Intended, NodeBegan, NodeLeft, Started
+from actum.core.run.node_records import NodeBegan, NodeLeft
+from actum.core.run.record import Intended, Started
 from actum.core.tool import Tool
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules

@@ -9,7 +9,8 @@ from actum import Answer, tool
 from actum.call.asking.inbox import answer_in_run
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
-from actum.core.record import InputGiven, InputRequested, NodeLeft
+from actum.core.run.node_records import NodeLeft
+from actum.core.run.record import InputGiven, InputRequested
 from actum.journal.follow import follow
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal

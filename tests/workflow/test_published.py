@@ -13,8 +13,8 @@ from actum import tool
 from actum.core.errors import UnknownName, UsageError, WorkflowFailed
 from actum.core.interfaces import Journal
 from actum.core.provenance import Origin
-from actum.core.record import CallsRequested, Intended, Started
-from actum.core.shelf import ShelfStore, StaleDraft
+from actum.core.run.record import CallsRequested, Intended, Started
+from actum.core.stored.shelf import ShelfStore, StaleDraft
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.runs.given_tools import Toolish
@@ -22,10 +22,10 @@ from actum.runs.runner import Runner
 from actum.storage.journal import DatabaseJournal
 from actum.storage.place import open_journal
 from actum.storage.schema import SQLITE
-from actum.workflow.graph import Definition
+from actum.workflow.definition.graph import Definition
+from actum.workflow.definition.text import BadWorkflow
 from actum.workflow.load import check_text, read_definition
 from actum.workflow.published import OPENED_BYTES_MAX, OPENED_MAX, PublishedWorkflows
-from actum.workflow.text import BadWorkflow
 from actum.workflow.workflow import Workflow
 from tests.server.test_tenants import WatchedDatabase
 

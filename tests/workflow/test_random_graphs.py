@@ -13,10 +13,11 @@ from actum import tool
 from actum.core.errors import ToolError, UsageError, WorkflowFailed
 from actum.core.interfaces import Context
 from actum.core.json import JsonObject
-from actum.core.record import CallCompleted, NodeBegan, NodeError, NodeLeft, Record, Started
+from actum.core.run.node_records import NodeBegan, NodeError, NodeLeft
+from actum.core.run.record import CallCompleted, Record, Started
 from actum.journal.memory import MemoryJournal
 from actum.runs.given_tools import Toolish
-from actum.workflow.flow import Due, Flow, NodeOutcome
+from actum.workflow.definition.flow import Due, Flow, NodeOutcome
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
 from tests.endurance import share

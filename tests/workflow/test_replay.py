@@ -10,8 +10,9 @@ from actum import Answer, tool
 from actum.core.event import RunResult
 from actum.core.interfaces import Context
 from actum.core.json import JsonObject
-from actum.core.pending import Pending
-from actum.core.record import Ended, NodeBegan, NodeLeft, Record, Started
+from actum.core.run.node_records import NodeBegan, NodeLeft
+from actum.core.run.pending import Pending
+from actum.core.run.record import Ended, Record, Started
 from actum.journal.memory import MemoryJournal
 from actum.runs.given_tools import Toolish
 from actum.testing import ScriptedModel

@@ -6,7 +6,8 @@ from actum import tool
 from actum.core.errors import WorkflowFailed
 from actum.core.interfaces import Context
 from actum.core.json import JsonObject
-from actum.core.record import NodeLeft, Record
+from actum.core.run.node_records import NodeLeft
+from actum.core.run.record import Record
 from actum.journal.memory import MemoryJournal
 from actum.runs.given_tools import Toolish
 from actum.testing import FakeClock

@@ -12,7 +12,7 @@ from actum.core.event import Event, TextDelta
 from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.testing import ScriptedModel
-from actum.workflow.flow import Due, Flow, NodeOutcome
+from actum.workflow.definition.flow import Due, Flow, NodeOutcome
 from actum.workflow.load import read_definition
 from actum.workflow.pure import compute
 from actum.workflow.say_order import SayOrder

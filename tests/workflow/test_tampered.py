@@ -11,7 +11,8 @@ from msgspec import structs
 
 from actum.core.errors import ActumError, Busy, ReplayDiverged
 from actum.core.json import JsonObject
-from actum.core.record import NodeBegan, NodeError, NodeLeft, Record
+from actum.core.run.node_records import NodeBegan, NodeError, NodeLeft
+from actum.core.run.record import Record
 from actum.journal.memory import MemoryJournal
 from tests.endurance import share
 

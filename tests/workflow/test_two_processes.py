@@ -16,7 +16,8 @@ from actum.compose.settings import Settings
 from actum.core.errors import Busy
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
-from actum.core.record import InputGiven, NodeLeft
+from actum.core.run.node_records import NodeLeft
+from actum.core.run.record import InputGiven
 from actum.runs.given_tools import Toolish
 from tests import warm
 from tests.endurance import share

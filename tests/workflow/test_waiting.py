@@ -12,7 +12,8 @@ from actum.core.errors import Busy
 from actum.core.event import RunFinished, RunStarted
 from actum.core.interfaces import Journal
 from actum.core.json import Json, JsonObject
-from actum.core.record import Ended, NodeLeft
+from actum.core.run.node_records import NodeLeft
+from actum.core.run.record import Ended
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.runs.runner import Begins

@@ -15,7 +15,8 @@ from actum.core.event import NodeFinished, NodeStarted, RunFinished
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply
 from actum.core.provenance import Origin
-from actum.core.record import Intended, NodeBegan, NodeLeft, Record
+from actum.core.run.node_records import NodeBegan, NodeLeft
+from actum.core.run.record import Intended, Record
 from actum.journal.memory import MemoryJournal
 from actum.journal.timeline import Timeline
 from actum.policy.rules import Rule, Rules

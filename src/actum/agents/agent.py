@@ -22,7 +22,6 @@ from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.cancellation import apart
-from ..core.claim import claim_of_conversation
 from ..core.errors import (
     ContextOverflow,
     InDoubt,
@@ -34,26 +33,17 @@ from ..core.errors import (
     UsageError,
 )
 from ..core.event import Event, RunResult
-from ..core.given_secrets import GIVEN
 from ..core.holder import Holder
-from ..core.interfaces import (
-    Answer,
-    Approver,
-    Clock,
-    Context,
-    Journal,
-    Model,
-    Peer,
-    Policy,
-    Request,
-    Toolset,
-    default_max_tokens,
-    is_supervised,
-)
+from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
 from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, SystemMessage, Transcript, Usage, UserMessage
+from ..core.model import Model, Request, default_max_tokens, is_supervised
 from ..core.model_settings import ModelSettings, checked_settings
-from ..core.record import (
+from ..core.policy import Answer, Approver, Policy
+from ..core.process.claim import claim_of_conversation
+from ..core.process.worker_thread import off_loop
+from ..core.run.ids import new_id
+from ..core.run.record import (
     AgentChanged,
     Compacted,
     Ended,
@@ -63,14 +53,13 @@ from ..core.record import (
     Started,
     TaskQueued,
     ToolsChanged,
-    new_id,
 )
-from ..core.redaction import DEFAULT_REDACTION, Redaction
-from ..core.secret_store import SecretSource
+from ..core.secrets.given import GIVEN
+from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secrets.store import SecretSource
 from ..core.tool import Tool, brought_by_client
 from ..core.under_way import call_under_way
 from ..core.user import User
-from ..core.worker_thread import off_loop
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model

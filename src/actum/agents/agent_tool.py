@@ -14,7 +14,7 @@ from ..core.errors import ToolError
 from ..core.event import RunResult
 from ..core.interfaces import Context, InputRequired
 from ..core.json import JsonObject
-from ..core.record import child_id
+from ..core.run.ids import child_id
 from ..core.tool import Tool
 
 

@@ -14,7 +14,8 @@ from msgspec import structs
 from ..core.call import TextPart, ToolResult
 from ..core.errors import UnknownName, UsageError
 from ..core.message import UserMessage
-from ..core.record import (
+from ..core.run.ids import new_id
+from ..core.run.record import (
     CallCompleted,
     CallRefused,
     CallsRequested,
@@ -28,7 +29,6 @@ from ..core.record import (
     TaskQueued,
     TaskRetrying,
     TaskStarted,
-    new_id,
 )
 from ..journal.recording import CallRef
 

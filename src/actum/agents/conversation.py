@@ -17,7 +17,7 @@ from ..core.interfaces import Journal
 from ..core.json import dumps
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.provenance import Source
-from ..core.record import Entry, Started, Unfinished
+from ..core.run.record import Entry, Started, Unfinished
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
 from ..runs.recorded import sound, unknown_run

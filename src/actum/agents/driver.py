@@ -19,12 +19,13 @@ from ..core.call import ToolResult
 from ..core.cancellation import apart
 from ..core.errors import ContextOverflow, ReplayDiverged
 from ..core.event import Delta, ReplyFinished, RunResult, TextDelta
-from ..core.interfaces import Model, Request
 from ..core.json import JsonObject
 from ..core.message import Reply, ToolMessage, Transcript
+from ..core.model import Model, Request
 from ..core.model_settings import UNSET, ModelSettings
-from ..core.pending import Pending
-from ..core.record import InputRequested, ModelReplied, ToolsChanged, new_id
+from ..core.run.ids import new_id
+from ..core.run.pending import Pending
+from ..core.run.record import InputRequested, ModelReplied, ToolsChanged
 from ..core.token_estimate import with_sound_usage, with_usage
 from ..journal.recording import CallRef
 from ..journal.secrets import write_reply

@@ -18,8 +18,8 @@ from msgspec import structs
 from ..core.call import ToolCall
 from ..core.errors import UsageError
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from ..core.redaction import Redaction
 from ..core.secret_values import Path, differing_texts, split_reply
+from ..core.secrets.redaction import Redaction
 from .conversation import media, with_attachments
 
 _OURS = (SystemMessage, UserMessage, Reply, ToolMessage)

@@ -29,7 +29,7 @@ from ..core.budget import NOTHING, ZERO, Used
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import BudgetExceeded, CallError, LoopDetected
 from ..core.message import Reply, ReplyPart, ToolMessage, Transcript, Usage, UserMessage
-from ..core.pending import Pending
+from ..core.run.pending import Pending
 from ..runs.run import Finish
 from ..runs.wording import Phrases
 from .repeats import CallKey, OfTool, Repeats, SameResults, key_of, outcome_of, with_note

@@ -16,7 +16,8 @@ from msgspec import Struct
 from ..core.call import TextPart, ToolCall
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
-from ..core.record import Ended, Entry, Standing, Unfinished, verify
+from ..core.run.chain import verify
+from ..core.run.record import Ended, Entry, Standing, Unfinished
 from ..journal.recording import CallRef, RunState
 from ..runs.wording import Phrases
 

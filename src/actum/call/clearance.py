@@ -10,11 +10,11 @@ import msgspec
 
 from ..core.call import Effect, TextPart, ToolCall, ToolResult
 from ..core.errors import CallError, InDoubt
-from ..core.interfaces import Requirement
 from ..core.json import JsonObject, same
-from ..core.pending import Pending
-from ..core.record import PrecheckDone
-from ..core.worker_thread import off_loop
+from ..core.policy import Requirement
+from ..core.process.worker_thread import off_loop
+from ..core.run.pending import Pending
+from ..core.run.record import PrecheckDone
 from ..journal.recording import CallRef, CallStanding
 from ..policy.ruling import Required
 from .asking.question import Approvals

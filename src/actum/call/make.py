@@ -28,17 +28,18 @@ from ..core.errors import (
     Unavailable,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted
-from ..core.given_secrets import of_this_call
-from ..core.interfaces import Ancestor, Context, Facts, InputRequired, ProbeResult, Probing, Requirement, Toolset
+from ..core.interfaces import Context, InputRequired, ProbeResult, Probing, Toolset
 from ..core.json import Json
-from ..core.pending import Pending
-from ..core.process_limits import NO_PROCESS_LIMITS
-from ..core.record import CallCompleted, CallParked, CallRefused, InputRequested, Intended
-from ..core.redaction import RedactedStream, Redaction
+from ..core.policy import Ancestor, Facts, Requirement
+from ..core.process.process_limits import NO_PROCESS_LIMITS
+from ..core.process.worker_thread import LARGE, off_loop
+from ..core.run.pending import Pending
+from ..core.run.record import CallCompleted, CallParked, CallRefused, InputRequested, Intended
 from ..core.secret_values import shown_problems
+from ..core.secrets.given import of_this_call
+from ..core.secrets.redaction import RedactedStream, Redaction
 from ..core.told_value import sound
 from ..core.under_way import inside
-from ..core.worker_thread import LARGE, off_loop
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.recording import CallRef, CallStanding
 from .asking.asker import LiveApprover

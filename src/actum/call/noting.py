@@ -11,7 +11,7 @@ import msgspec
 from ..core.errors import UsageError
 from ..core.interfaces import Context
 from ..core.json import Json
-from ..core.record import Noted
+from ..core.run.record import Noted
 from ..journal.recording import CallRef
 from .scope import RunContext
 

@@ -14,10 +14,10 @@ from msgspec import UNSET
 
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import CallError, CallTimeout, InvalidResult, ResourceLimit, ToolBug, Unavailable
-from ..core.given_secrets import GIVEN
 from ..core.interfaces import InputRequired
 from ..core.json import Json, JsonObject, dumps
-from ..core.record import new_id
+from ..core.run.ids import new_id
+from ..core.secrets.given import GIVEN
 from ..core.told_value import to_json, unfit
 from .http_failure import http_failure
 from .plan import Plan

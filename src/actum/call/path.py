@@ -5,9 +5,9 @@
         -> make (make.py): limits, intent on record, execute, outcome on record
 
 What is on record of a call is read once, as a `CallStanding`, and anew after the call has waited for its turn. What a
-refused or failed call is told is in `core.errors`; what is written down is in `core.record`. A call that needs a person
-is parked: what the call waits for is on record, no coroutine waits, and the run is started anew when the answer is
-there.
+refused or failed call is told is in `core.errors`; what is written down is in `core.run.record`. A call that needs a
+person is parked: what the call waits for is on record, no coroutine waits, and the run is started anew when the answer
+is there.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError
 from ..core.json import JsonObject
-from ..core.pending import Pending
+from ..core.process.worker_thread import LARGE, off_loop
 from ..core.provenance import Origins
+from ..core.run.pending import Pending
 from ..core.secret_values import taken_out, texts_of
-from ..core.worker_thread import LARGE, off_loop
 from ..journal.recording import CallRef, CallStanding
 from ..policy.origins import Lookup, OriginIndex
 from .asking.asker import LiveApprover

@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, PermissionDenied
-from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement, StandsForOthers
-from ..core.pending import Quorum
+from ..core.interfaces import StandsForOthers
+from ..core.policy import Ancestor, Decision, Facts, Policy, Requirement
+from ..core.run.pending import Quorum
 from ..core.secret_values import SECRET, is_missing, shown_call, shown_repairs, taken_out
 from ..core.tool import Tool
 from ..journal.grant import APPROVED_FOR_RUN

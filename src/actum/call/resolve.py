@@ -17,9 +17,9 @@ from ..core.call import ToolCall
 from ..core.cancellation import apart
 from ..core.errors import BadTool, CallError, UnknownTool
 from ..core.interfaces import StandsForOthers, Toolset
+from ..core.process.worker_thread import off_loop
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
 from ..core.tool import Tool, digest_of
-from ..core.worker_thread import off_loop
 from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots
 

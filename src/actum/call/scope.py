@@ -13,11 +13,12 @@ from ..core.budget import Budget, Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.event import Event
 from ..core.holder import Holder
-from ..core.interfaces import Clock, Journal, Peer, Request
+from ..core.interfaces import Clock, Journal, Peer
 from ..core.json import whole_text
 from ..core.message import Message, Reply
-from ..core.record import CallsRequested, Record
-from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.model import Request
+from ..core.run.record import CallsRequested, Record
+from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..journal.recording import RunState
 from .limits.limits import Limits
 

@@ -211,7 +211,7 @@ def root(
 def main() -> None:
     """The entry point of the `actum` script."""
     if sys.argv[1:] not in (["--version"], ["-V"]):  # which logs nothing, and takes a third longer with this
-        from ..core.redacted_log import redact_logs  # noqa: PLC0415  # see above
+        from ..core.secrets.redacted_log import redact_logs  # noqa: PLC0415  # see above
 
         redact_logs(os.environ)
     app()

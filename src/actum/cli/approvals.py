@@ -22,9 +22,9 @@ from ..call.asking.inbox import (
 from ..core.approver import Voter
 from ..core.clock import SystemClock
 from ..core.errors import ActumError, TooLate, UnknownName, UsageError
-from ..core.interfaces import Answer
 from ..core.json import JsonObject, dumps
-from ..core.record import InputRequested
+from ..core.policy import Answer
+from ..core.run.record import InputRequested
 from ..journal.recording import MIDWAY
 from ..transport.http import HttpFailure
 from ..transport.upstream_client import post

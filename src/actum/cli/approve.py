@@ -10,9 +10,9 @@ from rich.console import Console
 
 from ..call.asking.inbox import fit
 from ..core.errors import UsageError
-from ..core.interfaces import Answer
 from ..core.json import JsonObject, JsonProblem, parse
-from ..core.pending import Pending
+from ..core.policy import Answer
+from ..core.run.pending import Pending
 from ..core.visible import visible
 from .language import tr, tr_message
 from .show.coverage import covered

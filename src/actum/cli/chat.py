@@ -20,7 +20,7 @@ from ..core.errors import ActumError, Busy, ContextOverflow, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
-from ..core.record import new_id
+from ..core.run.ids import new_id
 from ..journal.conversations import as_they_stand
 from ..journal.timeline import Timeline
 from ..storage.folders import state_folder

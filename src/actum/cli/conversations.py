@@ -15,7 +15,8 @@ from ..compose.models import make_model
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, Reply, ToolMessage, UserMessage
-from ..core.record import RunSummary, new_id
+from ..core.run.ids import new_id
+from ..core.run.summary import RunSummary
 from ..core.user import User
 from ..journal.conversations import Conversation, conversations
 from ..journal.mismatch import mismatch

@@ -19,7 +19,7 @@ from ..compose.settings import Settings
 from ..core.definition import BadText, DefinitionChange, TextProblem
 from ..core.errors import UsageError
 from ..core.json import Json, dumps
-from ..core.shelf import (
+from ..core.stored.shelf import (
     Publication,
     ShelfDraft,
     ShelfName,

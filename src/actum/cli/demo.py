@@ -21,9 +21,9 @@ from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, EVERYDAY, MEMORY, Settings
 from ..compose.tools import load_tools
 from ..core.event import RunResult
-from ..core.interfaces import Answer
-from ..core.pending import Pending
-from ..core.record import new_id
+from ..core.policy import Answer
+from ..core.run.ids import new_id
+from ..core.run.pending import Pending
 from ..runs.given_tools import Toolish
 from .approve import show_pending
 from .exit_codes import DONE, FAILED

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from ..core.interfaces import Request
 from ..core.json import Json, parse
 from ..core.message import SystemMessage, UserMessage
+from ..core.model import Request
 from ..core.tool import Tool
 from ..dialects import dialect, names
 from ..dialects.catalog import listing_of

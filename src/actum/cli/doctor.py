@@ -27,12 +27,12 @@ from ..compose.task_worker import broker_depth
 from ..compose.tools import load_tools, problems_of
 from ..compose.workflows import open_workflows
 from ..core.errors import ActumError, ModelError, ModelRejected, UsageError
-from ..core.given_secrets import GIVEN
-from ..core.installed import GROUPS, installed
-from ..core.interfaces import Model, Request, default_max_tokens
 from ..core.json import JsonObject
 from ..core.message import UserMessage
-from ..core.task import DEAD, TASK_STATES, TaskFigure
+from ..core.model import Model, Request, default_max_tokens
+from ..core.process.installed import GROUPS, installed
+from ..core.run.task import DEAD, TASK_STATES, TaskFigure
+from ..core.secrets.given import GIVEN
 from ..core.tool import Tool
 from ..journal.export import Report, check_journal
 from ..journal.memory import MemoryJournal

@@ -20,7 +20,7 @@ def named() -> list[str]:
     tables = {name for text in _texts() for name in _TABLE.findall(text)}
     if not tables:
         return []
-    from ..core.installed import installed  # noqa: PLC0415  # a search that those without such tables need not wait for
+    from ..core.process.installed import installed  # noqa: PLC0415  # a search that those without such tables need not wait for
 
     return sorted({each.name for each in installed("actum.features")} & tables)
 

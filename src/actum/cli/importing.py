@@ -10,8 +10,8 @@ import typer
 
 from ..compose.workflows import workflow_text
 from ..core.errors import UsageError
-from ..core.installed import installed, installed_one
 from ..core.json import Json, JsonObject
+from ..core.process.installed import installed, installed_one
 from ..workflow.imports.coze import import_coze
 from ..workflow.imports.dify import import_dify
 from ..workflow.imports.imported import ImportedApp

@@ -16,7 +16,9 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Journal
-from ..core.record import Chain, Ended, Entry, Forgotten, Record, RunSummary, Started
+from ..core.run.chain import Chain
+from ..core.run.record import Ended, Entry, Forgotten, Record, Started
+from ..core.run.summary import RunSummary
 from ..core.user import User
 from ..journal.export import faults
 from ..journal.follow import follow, follow_all

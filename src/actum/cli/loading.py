@@ -16,7 +16,8 @@ from ..compose.secrets import open_secrets
 from ..compose.settings import FINDER, Settings
 from ..compose.settings_watch import open_egress
 from ..compose.tools import load_tools, problems_of
-from ..core.interfaces import Approver, Journal
+from ..core.interfaces import Journal
+from ..core.policy import Approver
 from ..journal.memory import MemoryJournal
 from ..runs.given_tools import Toolish
 from .show.terminal import Terminal

@@ -18,7 +18,7 @@ from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, Settings, remember_model
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
-from ..core.passed import PassedSum
+from ..core.stored.passed import PassedSum
 from ..models.local_servers import LocalModel, find_local_models
 from . import options
 from .options import JournalFlag, JsonFlag

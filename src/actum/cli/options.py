@@ -19,7 +19,7 @@ from ..compose.settings import Settings, choose_agent, read_settings
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
-from ..core.record import RunSummary
+from ..core.run.summary import RunSummary
 from ..journal.export import run_ids
 from ..journal.mismatch import summary
 from ..transport.egress import Egress

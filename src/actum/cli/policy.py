@@ -18,9 +18,9 @@ from ..compose.settings import MEMORY, Settings
 from ..compose.tools import load_tools
 from ..core.call import ToolCall
 from ..core.errors import InvalidArguments, UsageError
-from ..core.interfaces import Decision, Facts
 from ..core.json import Json, JsonObject
 from ..core.message import UserMessage
+from ..core.policy import Decision, Facts
 from ..policy.file import PolicyFile, lint
 from ..policy.origins import OriginIndex
 from ..policy.rules import Look, Rules

@@ -34,10 +34,12 @@ from ..core.errors import (
     UsageError,
 )
 from ..core.event import RunResult
-from ..core.interfaces import Answer, Journal, Model
+from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import UserMessage
-from ..core.pending import Pending, over_at
+from ..core.model import Model
+from ..core.policy import Answer
+from ..core.run.pending import Pending, over_at
 from ..journal.recording import RunState
 from ..runs.options import Emit
 from ..server.workflows import PublishedOffer

@@ -15,7 +15,8 @@ from ..core.call import MediaPart
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
-from ..core.record import Entry, RunSummary
+from ..core.run.record import Entry
+from ..core.run.summary import RunSummary
 from ..journal.conversations import Family, as_they_stand, family
 from ..journal.mismatch import UNREADABLE, mismatch, summary
 from ..journal.recording import RunState

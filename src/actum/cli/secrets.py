@@ -20,7 +20,7 @@ from ..compose.administration import open_application
 from ..compose.secrets import begin_rekey, secret_file
 from ..core.errors import UsageError
 from ..core.json import Json
-from ..core.secret_store import VALUE_BYTES_MAX, SecretValue, checked_name, checked_value
+from ..core.secrets.store import VALUE_BYTES_MAX, SecretValue, checked_name, checked_value
 from ..core.user import User
 from ..runs.administration import put_on_record
 from ..server.api.secrets import OPERATIONS

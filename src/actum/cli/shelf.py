@@ -15,8 +15,9 @@ from ..compose.secrets import open_secrets
 from ..compose.settings import Settings
 from ..compose.workflows import WorkflowParts, published_workflows, read_workflow_file, workflow_text
 from ..core.errors import UnknownName
-from ..core.interfaces import Approver, Model
-from ..core.shelf import (
+from ..core.model import Model
+from ..core.policy import Approver
+from ..core.stored.shelf import (
     ShelfStore,
     reference,
 )

@@ -11,7 +11,7 @@ import typer
 
 from ..compose.administration import open_application
 from ..core.json import dumps
-from ..core.pending import over_at
+from ..core.run.pending import over_at
 from ..server.api.tasks.bodies import TaskDetails
 from ..server.api.tasks.commands import FOUND_BY, told_of
 from ..server.api.tasks.operations import OPERATIONS

@@ -13,14 +13,14 @@ from ..compose.mistakes import meant
 from ..compose.settings import Settings
 from ..compose.workflows import workflow_models, workflow_settings
 from ..core.errors import InvalidArguments, UnknownName, UsageError
-from ..core.interfaces import Model
 from ..core.json import JsonObject, JsonProblem, parse
+from ..core.model import Model
 from ..core.tool import Tool
 from ..server.api.workflows.kind import OPERATIONS as KIND_OPERATIONS
 from ..server.api.workflows.kind import WORKFLOWS
 from ..server.api.workflows.operations import OPERATIONS
-from ..workflow.drawing import dot, mermaid, svg
-from ..workflow.graph import Definition
+from ..workflow.definition.drawing import dot, mermaid, svg
+from ..workflow.definition.graph import Definition
 from ..workflow.load import read_definition
 from ..workflow.only import only_node
 from . import options, shelf

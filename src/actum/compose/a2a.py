@@ -15,7 +15,7 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.identity import Identity
 from ..core.interfaces import Journal
-from ..core.secret_store import SecretStore
+from ..core.secrets.store import SecretStore
 from ..core.user import User
 from ..runs.runner import Runner
 from ..server.a2a.card import Cards, CardSettings

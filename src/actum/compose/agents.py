@@ -19,10 +19,12 @@ import msgspec
 from ..agents.agent import Agent
 from ..agents.identity import Naming
 from ..core.errors import ActumError, UsageError
-from ..core.interfaces import Approver, Clock, Journal, Model
+from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
-from ..core.secret_store import SecretSource
-from ..core.task_request import NO_DEFAULTS, TaskDefaults
+from ..core.model import Model
+from ..core.policy import Approver
+from ..core.run.task_request import NO_DEFAULTS, TaskDefaults
+from ..core.secrets.store import SecretSource
 from ..core.tool import Tool
 from ..journal.memory import MemoryJournal
 from ..policy.file import PolicyFile

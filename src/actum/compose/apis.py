@@ -19,7 +19,7 @@ import msgspec
 from ..core.clock import SystemClock
 from ..core.errors import BadTool, UsageError
 from ..core.json import JsonObject
-from ..core.secret_store import SecretValue
+from ..core.secrets.store import SecretValue
 from ..core.user import User
 from ..protocols.oauth_metadata import BadMetadata, IssuerMetadata, read_issuer
 from ..protocols.openapi.model import ApiDocument, ApiOperation, BadDocument, RefusedOperation, SecurityScheme

@@ -18,7 +18,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.errors import ActumError, UsageError
-from ..core.installed import installed
+from ..core.process.installed import installed
 from ..protocols.openapi.reading import read_api
 from ..protocols.openapi.text import BYTES_MAX, read_text
 from ..protocols.plain_text import plain

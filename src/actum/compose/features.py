@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..core.errors import ActumError, UsageError
-from ..core.installed import Installed, installed, installed_one
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
+from ..core.process.installed import Installed, installed, installed_one
 from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
 from ..features.operation import Operation
 from .mistakes import faults_in

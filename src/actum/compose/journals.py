@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
-from ..core.private_paths import keep_private
+from ..core.secrets.private_paths import keep_private
 from ..journal.memory import MemoryJournal
 from ..storage.folders import state_folder
 from ..storage.place import SCHEMES

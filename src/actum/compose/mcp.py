@@ -18,7 +18,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse_object
-from ..core.private_paths import keep_private
+from ..core.secrets.private_paths import keep_private
 from ..core.user import User
 from ..protocols.jsonc import plain_json
 from ..protocols.mcp.config import McpServer

@@ -6,7 +6,7 @@ import os
 from urllib.parse import urlsplit
 
 from ..core.errors import UsageError
-from ..core.interfaces import Model
+from ..core.model import Model
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
 from .settings import EMBEDDED, SETTINGS_FILE, Settings
 from .user_code import is_module, kind_of, load_object, names_one_object

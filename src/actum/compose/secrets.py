@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..core.errors import UsageError
-from ..core.secret_store import SecretEntry, SecretSource, SecretStore, UserSecrets
+from ..core.secrets.store import SecretEntry, SecretSource, SecretStore, UserSecrets
 from ..core.user import User
 from ..server.api.api import KeptSecrets
 from ..storage.folders import state_folder

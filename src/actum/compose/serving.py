@@ -27,7 +27,7 @@ from ..core.errors import JournalError, UsageError
 from ..core.identity import Identity
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
-from ..core.private_paths import keep_private
+from ..core.secrets.private_paths import keep_private
 from ..policy.file import PolicyFile
 from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish

@@ -21,8 +21,8 @@ from ..core.budget import Price
 from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
-from ..core.passed import ALL_TROUBLE, Trouble
 from ..core.secret_values import is_secret_name
+from ..core.stored.passed import ALL_TROUBLE, Trouble
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.folders import settings_path
@@ -722,7 +722,7 @@ def _is_feature(name: str, table: object) -> bool:
         return False
     if not meant(name, known):
         return True
-    from ..core.installed import installed  # noqa: PLC0415  # a search that other settings need not wait for
+    from ..core.process.installed import installed  # noqa: PLC0415  # a search that other settings need not wait for
 
     return any(each.name == name for each in installed("actum.features"))
 

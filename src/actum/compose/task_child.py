@@ -22,8 +22,8 @@ from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Clock, Journal
-from ..core.record import Started
-from ..core.redacted_log import redact_logs
+from ..core.run.record import Started
+from ..core.secrets.redacted_log import redact_logs
 from ..journal.recording import RunState
 from ..runs.options import Emit
 from ..runs.run import Stopping

@@ -11,8 +11,8 @@ from pathlib import Path
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock, Journal
-from ..core.secret_store import SecretSource
-from ..core.task_request import NO_DEFAULTS, TaskDefaults
+from ..core.run.task_request import NO_DEFAULTS, TaskDefaults
+from ..core.secrets.store import SecretSource
 from ..core.user import User
 from ..journal.recording import RunState
 from ..runs.runner import Begins

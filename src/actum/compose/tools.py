@@ -12,8 +12,8 @@ from typing import TypeGuard
 from msgspec import structs
 
 from ..core.errors import ActumError, UsageError
-from ..core.installed import Installed, installed_one
 from ..core.interfaces import Toolset
+from ..core.process.installed import Installed, installed_one
 from ..core.tool import Tool
 from ..features.feature import FeatureOn
 from ..runs.given_tools import Toolish, sort_out

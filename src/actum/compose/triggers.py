@@ -15,8 +15,8 @@ from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
-from ..core.shelf import reference
-from ..core.task import TaskLine, TaskOptions
+from ..core.run.task import TaskLine, TaskOptions
+from ..core.stored.shelf import reference
 from ..core.user import User
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..runs.options import ConversationOptions

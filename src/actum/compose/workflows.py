@@ -17,21 +17,23 @@ from msgspec import Struct
 
 from ..agents.agent import Agent
 from ..core.errors import BadTool, JournalError, UnknownName, UsageError
-from ..core.interfaces import Approver, Context, Journal, Model, Toolset
-from ..core.record import Started
-from ..core.secret_store import SecretSource
-from ..core.shelf import reference
+from ..core.interfaces import Context, Journal, Toolset
+from ..core.model import Model
+from ..core.policy import Approver
+from ..core.run.record import Started
+from ..core.secrets.store import SecretSource
+from ..core.stored.shelf import reference
 from ..core.tool import Tool
 from ..journal.recording import RunState
 from ..policy.file import PolicyFile
 from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
-from ..workflow.graph import Definition
+from ..workflow.definition.graph import Definition
+from ..workflow.definition.text import BadWorkflow
+from ..workflow.definition.tool_names import workflow_names
 from ..workflow.load import read_definition
 from ..workflow.published import PublishedWorkflows
 from ..workflow.speaker import speaking_agent
-from ..workflow.text import BadWorkflow
-from ..workflow.tool_names import workflow_names
 from ..workflow.workflow import Workflow
 from .agents import list_tools, open_policy
 from .mistakes import meant

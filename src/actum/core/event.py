@@ -18,7 +18,7 @@ from .call import ToolCall, ToolResult
 from .errors import UsageError
 from .json import Json
 from .message import Message, Reply, Usage
-from .pending import Pending
+from .run.pending import Pending
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from .approver import Voter, voter
-from .interfaces import Answer
+from .policy import Answer
 from .user import User
 
 LetsIn: TypeAlias = "Callable[[Identity, str], bool]"

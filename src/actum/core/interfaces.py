@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from decimal import Decimal
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
@@ -17,43 +16,33 @@ from msgspec import Struct
 
 from .budget import Budget, Used
 from .call import MediaPart, ToolCall, ToolResult
-from .counts import Counts
 from .errors import SecretMissing, ToolError, UsageError
-from .event import Delta
-from .given_secrets import GIVEN
 from .holder import Holder
-from .json import Json, JsonObject, dumps
-from .message import Message, Reply, SystemMessage, UserMessage
-from .noted import RecordKinds
-from .pending import Pending
-from .process_limits import NO_PROCESS_LIMITS, ProcessLimits
-from .provenance import Origins
-from .record import (
-    ConversationSummary,
-    Entry,
-    InputGiven,
-    Noted,
-    OpenQuestion,
-    Record,
-    RunSummary,
-    SignedHead,
-    Verdict,
-)
-from .task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
+from .json import Json, JsonObject
+from .message import Reply
+from .process.process_limits import NO_PROCESS_LIMITS, ProcessLimits
+from .run.chain import SignedHead
+from .run.noted import RecordKinds
+from .run.pending import Pending
+from .run.record import Entry, InputGiven, Noted, Record
+from .run.summary import ConversationSummary, OpenQuestion, RunSummary
+from .run.task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
+from .secrets.given import GIVEN
+from .stored.counts import Counts
+from .stored.webhook import WebhookOutbox
 from .tool import Tool
 from .trace import traceparent_of
 from .user import User
-from .webhook import WebhookOutbox
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from .kept_object import ObjectStore
-    from .key import KeyStore
-    from .passed import PassedRequests
-    from .position import Positions
-    from .session import SessionStore
-    from .shelf import ShelfStore
+    from .stored.kept_object import ObjectStore
+    from .stored.key import KeyStore
+    from .stored.passed import PassedRequests
+    from .stored.position import Positions
+    from .stored.session import SessionStore
+    from .stored.shelf import ShelfStore
     from .stores import Stores
 
     Deps = TypeVar("Deps", default=object, covariant=True)
@@ -61,128 +50,8 @@ else:  # the default, which only type checkers read, is not in Python 3.11
     from typing import TypeVar
 
     Deps = TypeVar("Deps", covariant=True)
-
-
-class AllowedTools(Struct, frozen=True, tag="allowed"):
-    """A tool choice that narrows the tools to some of them.
-
-    Attributes:
-        names: the tools that may be called.
-        mode: `auto` (may call one of them) or `required` (must).
-    """
-
-    names: tuple[str, ...]
-    mode: Literal["auto", "required"] = "auto"
-
-
-class NamedTool(Struct, frozen=True, tag="named"):
-    """A tool choice that demands this one tool."""
-
-    name: str
-
-
-ToolChoice = Literal["auto", "none", "required"] | NamedTool | AllowedTools
-
-
-class Request(Struct, frozen=True, kw_only=True):
-    """What a model is asked.
-
-    Attributes:
-        messages: the conversation so far, instructions included; a `Transcript` in a run, which only grows.
-        tools: the tools the model may call. They stay in every request of a run.
-        tool_choice: whether and what it must call.
-        parallel_calls: whether it may say several calls in one reply; None leaves it to the endpoint.
-        stop: texts at which the model is to stop.
-        output_schema: JSON Schema that the final answer must fit, where the dialect can ask for it.
-        max_tokens: at most so many tokens of answer.
-        temperature: randomness; None leaves it to the endpoint.
-        top_p, seed, timeout_s, headers: as in `ModelSettings`.
-        model: the model's name at the endpoint; filled in by whoever sends the request.
-        stream: whether the answer is to come in pieces; likewise.
-        extras: further fields, passed to the endpoint as they are.
-    """
-
-    messages: Sequence[Message]
-    tools: tuple[Tool, ...] = ()
-    tool_choice: ToolChoice = "auto"
-    parallel_calls: bool | None = None
-    stop: tuple[str, ...] = ()
-    output_schema: JsonObject | None = None
-    max_tokens: int | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    seed: int | None = None
-    timeout_s: float | None = None
-    headers: Mapping[str, str] = {}
-    model: str = ""
-    stream: bool = False
-    extras: JsonObject = {}
-
-    @property
-    def untold_schema(self) -> JsonObject | None:
-        """The schema of the answer, unless the instructions hold its text already, as those of an agent do."""
-        if self.output_schema is None:
-            return None
-        text = dumps(self.output_schema)
-        instructions = takewhile(lambda message: isinstance(message, SystemMessage), self.messages)
-        told = any(isinstance(message, SystemMessage) and text in message.text for message in instructions)
-        return None if told else self.output_schema
-
-
-@runtime_checkable
-class Model(Protocol):
-    """Something that answers. One method: streamed and whole are the same call with and without a listener."""
-
-    @property
-    def name(self) -> str:
-        """What to call it in records and traces."""
-
-    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
-        """Answer a request.
-
-        Args:
-            request: what is asked.
-            emit: is told each piece as it comes; None when nobody watches.
-
-        Raises:
-            ModelError: there is no answer.
-        """
-
-
-@runtime_checkable
-class Supervised(Protocol):
-    """A model that may say that its calls need a person. The word is optional: a model without it is not supervised.
-
-    A model around another model (`Prompted`, a router, a fallback) passes on the word of the model inside: see
-    `is_supervised`.
-    """
-
-    @property
-    def supervised(self) -> bool:
-        """Whether a call of a tool that declares an effect beyond `read` waits for a person's approval, unless the
-        agent was given a policy. True of a model that understands too little to be trusted with effects.
-        """
-
-
-def is_supervised(model: object) -> bool:
-    """Whether a model says of itself that its calls need a person; see `Supervised`."""
-    return isinstance(model, Supervised) and model.supervised
-
-
-@runtime_checkable
-class LengthLimited(Protocol):
-    """A model that limits the length of an answer by itself where a request does not. The word is optional; a model
-    around another model passes on the word of the model inside: see `default_max_tokens`.
-    """
-
-    @property
-    def default_max_tokens(self) -> int | None:
-        """The limit, in tokens; None for none."""
-
-
-def default_max_tokens(model: object) -> int | None:
-    """The limit of an answer's length that a model sets by itself; None for none."""
-    return model.default_max_tokens if isinstance(model, LengthLimited) else None
+from .model import Request
+from .policy import Ancestor
 
 
 class InputRequired(Exception):
@@ -610,153 +479,6 @@ class StandsForOthers(Protocol):
         """
 
 
-def _from_nowhere(arguments: JsonObject) -> Origins:
-    return {}
-
-
-class Facts(Struct, frozen=True, kw_only=True):
-    """What a policy may know of a call besides the call and its tool.
-
-    Attributes:
-        principal: the user on whose behalf the run acts; empty for nobody known.
-        tenant: whose user that is; empty where there is only one tenant.
-        roles: that the user is known to have.
-        agent: the name of the agent that makes the call.
-        key_id: the id (never the text) of the API key with which the run was asked for.
-        now: seconds since 1970.
-        origins: looks up where each of the arguments came from; it takes a while in a long conversation.
-    """
-
-    principal: str = ""
-    tenant: str = ""
-    roles: tuple[str, ...] = ()
-    agent: str = ""
-    key_id: str = ""
-    now: float = 0.0
-    origins: Callable[[JsonObject], Origins] = _from_nowhere
-
-    @property
-    def user(self) -> User:
-        """On whose behalf the run acts."""
-        return User(self.tenant, self.principal)
-
-
-class Requirement(Struct, frozen=True):
-    """A call that only reads, to be made and put on record before the one that is judged.
-
-    Attributes:
-        tool: its name; it must be declared to read only.
-        arguments: what it gets.
-        fault: what speaks against the call, given what came back; empty when nothing does. For the record.
-        reason: why the call is then refused, fit for the model and the user.
-        parallel: other calls that require a check by the same tool may be made at the same time.
-    """
-
-    tool: str
-    arguments: JsonObject
-    fault: Callable[[Json], str]
-    reason: str = ""
-    parallel: bool = False
-
-
-class Decision(Struct, frozen=True):
-    """What a policy says of a call.
-
-    Attributes:
-        verdict: go ahead, ask a person, or refuse.
-        rule: which rule said so, for the record.
-        reason: why, fit for the model and the user.
-        approvers: with `ask`, who may answer, as `core.approver` says; None for anybody. Nobody fits an empty list, so
-            the call is denied.
-        quorum: so many of them have to agree.
-        expires_s: seconds in which they have to; None for the run's default.
-        require: what is to be looked up first, and again after approval.
-        not_by: with `ask`, who may not approve: the person whom the run is on behalf of. Empty where nobody is kept
-            out.
-    """
-
-    verdict: Literal["allow", "ask", "deny"]
-    rule: str
-    reason: str = ""
-    approvers: tuple[str, ...] | None = None
-    quorum: int = 1
-    expires_s: float | None = None
-    require: Requirement | None = None
-    not_by: str = ""
-
-
-class Policy(Protocol):
-    """Decides, by facts alone, whether a call may be made. It is asked anew whenever a call is taken up."""
-
-    def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
-        """Judge a call whose arguments fit its schema, with its paths and addresses written out."""
-
-
-class Ancestor(Struct, frozen=True, kw_only=True):
-    """A run above another run, as far as the calls of the lower run are judged by it; see `policy.ruling`.
-
-    Attributes:
-        agent: the name of the agent whose run it is.
-        policy: the policy that this agent was given; None where it was given none, and so binds nothing below.
-        facts: the facts of that run as they are now: on whose behalf it acts, and the origins in its conversation.
-        look_up: makes a check that `policy` requires with the tools of that agent: given the requirement, the rule that
-            requires it and the idempotency key of the call that is judged. Returns the result, and what speaks against
-            the call.
-        lets_in: whether the user of that run may use its agent now; None where that can not change.
-    """
-
-    agent: str
-    policy: Policy | None
-    facts: Callable[[], Facts]
-    look_up: Callable[[Requirement, str, str], Awaitable[tuple[ToolResult, str]]]
-    lets_in: Callable[[], bool] | None = None
-
-
-class Answer(Struct, frozen=True, omit_defaults=True):
-    """A person's answer to something pending.
-
-    Attributes:
-        verdict: for an approval: `approve` or `deny`; for a question or a result: `answer`; for a doubt: `done`,
-            `not_done`, `retry`, or `unknown` where nobody can tell.
-        text: the user's answer, the result, or a word to the model.
-        by: who answered. The program that passes the answer vouches for the name.
-        claimed: another name that whoever answered gave (`actum approvals --by`), for which nobody vouches. It is kept
-            on record beside `by`. Rules about approvers look at it where the journal is one person's own file, and at
-            `by` where several persons may write to the journal.
-        tenant: the tenant of whoever answered; None where the program vouches for the name alone, so that the name
-            counts as one of the run's tenant.
-        roles: the roles with which they came in; rules with `role:` among their approvers look at these.
-        arguments: with `approve`, what the call is to be made with instead of what the model said; it is judged anew.
-        for_run: with `approve`, calls like this one need no further approval in this run: the same tool with the same
-            arguments. Of a tool that declares `sinks`, only the sinks have to be the same; `sinks=()` declares that
-            no argument has to.
-        free: with `for_run`, the names of arguments that may differ all the same. A declared sink may not.
-        said: with a result, what the user says beside it: the model is told these messages behind all results.
-    """
-
-    verdict: Verdict
-    text: str = ""
-    by: str = "user"
-    arguments: JsonObject | None = None
-    for_run: bool = False
-    free: Collection[str] = ()
-    claimed: str = ""
-    tenant: str | None = None
-    roles: tuple[str, ...] = ()
-    said: tuple[UserMessage, ...] = ()
-
-
-class Approver(Protocol):
-    """A person who can be asked right now, at a terminal say."""
-
-    async def ask(self, pending: Pending) -> Answer | None:
-        """Show what waits and return the answer; None when there is none now, and the run is paused.
-
-        Raises:
-            CanNotBeAsked: this person can not be asked this.
-        """
-
-
 class RunFilter(TypedDict, total=False):
     """Which runs of a list are wanted; what is left out, None or empty fits all, unless something else is said.
 
@@ -786,7 +508,7 @@ class RunFilter(TypedDict, total=False):
 
 
 class TaskIndex(Protocol):
-    """The list of tasks (`core.task`): an index, written in the transaction of the records that it follows from."""
+    """The list of tasks (`core.run.task`): an index, written in the transaction of the records that it follows from."""
 
     @property
     def outbox(self) -> WebhookOutbox:
@@ -997,7 +719,7 @@ class Journal(Protocol):
             tenant: on behalf of which tenant the run is read: another tenant's run has no entries, and the look-up is
                 the same as for a run that is not there. None where the program itself reads, whosever run it is.
 
-        What is damaged is returned as it is found: `core.record.verify` and `Entry.record` tell.
+        What is damaged is returned as it is found: `core.run.record.verify` and `Entry.record` tell.
         """
 
     async def read_each(self, run_ids: Sequence[str]) -> dict[str, list[Entry]]:

@@ -9,7 +9,7 @@ place of each value. The values themselves are kept apart, as the bytes that `sp
 until the run ends (`Journal.hide`), and `restored` puts them back for the run that goes on.
 
 What is not found: a value that is said elsewhere, such as in the user's own words, and a value that a model repeats in
-a later reply. Pure; which journal holds the values, and how, stands in `core.sealed` and in the journals.
+a later reply. Pure; which journal holds the values, and how, stands in `core.secrets.sealed` and in the journals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from msgspec import Struct
 from .call import Problem, TextPart, ToolCall
 from .json import Json, JsonObject, JsonProblem, dumps, parse_object, same
 from .message import ReasoningPart, RefusalPart, Reply, ReplyPart
-from .record import CallsRequested, InputGiven, ModelReplied
+from .run.record import CallsRequested, InputGiven, ModelReplied
 
 SECRET = "[secret]"
 """What is shown in the place of a secret value."""

@@ -63,7 +63,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         unjailed: a program on this machine carries out its calls, and no jail holds that program. Each call says so on
             record.
         jailed: each call runs in a jail of its own, so that an operator can limit what the processes of a call use up;
-            see `core.process_limits`.
+            see `core.process.process_limits`.
 
     Raises:
         BadTool: a name no model could say, or parameters that are not the schema of an object.

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ..core.errors import ActumError, ModelError
 from ..core.event import Delta
-from ..core.interfaces import Request
 from ..core.message import Reply
+from ..core.model import Request
 from ..core.tool import Tool
 from .error_answer import ErrorAnswer
 

@@ -171,7 +171,7 @@ def _brought(name: str, options: Mapping[str, str | bool]) -> TextDialect | None
     Raises:
         UsageError: two packages bring one of this name, or it can not be made.
     """
-    from ..core.installed import installed_one  # noqa: PLC0415  # a search that our own dialects need not wait for
+    from ..core.process.installed import installed_one  # noqa: PLC0415  # a search that our own dialects need not wait for
 
     brought = installed_one("actum.dialects", name)
     if brought is None:

@@ -18,7 +18,6 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
-from ..core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from ..core.json import Json, dumps
 from ..core.message import (
     LENGTH_WORDS,
@@ -30,6 +29,7 @@ from ..core.message import (
     ToolMessage,
     UserMessage,
 )
+from ..core.model import AllowedTools, NamedTool, Request, ToolChoice
 from ..core.tool import Tool
 from .tool_names import ANY_NAMES, ToolNames
 

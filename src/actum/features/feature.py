@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from ..core.errors import UsageError
-from ..core.noted import NO_KINDS, RecordKind, RecordKinds
+from ..core.run.noted import NO_KINDS, RecordKind, RecordKinds
 from ..core.stores import AddTable, Migrations, Table, checked_name
 from .definition import RESERVED_KINDS, DefinitionKind
 from .operation import Operation, SettingsOf

@@ -36,13 +36,13 @@ from msgspec import Struct, structs
 from ..core.call import Effect, ToolCall, ToolResult
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
-from ..core.noted import NO_KINDS, RecordKinds
-from ..core.record import (
+from ..core.run.chain import Chain
+from ..core.run.noted import NO_KINDS, RecordKinds
+from ..core.run.record import (
     AgentChanged,
     CallCompleted,
     CallRefused,
     CallsRequested,
-    Chain,
     Entry,
     Forgotten,
     InputGiven,
@@ -52,8 +52,8 @@ from ..core.record import (
     PrecheckDone,
     Record,
     Started,
-    records_of,
 )
+from ..core.run.summary import records_of
 from .export import deleted_before, run_ids
 from .recording import CallRef
 from .timeline import NAMELESS, Timeline

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Usage, UserMessage
-from ..core.record import CallRefused, Ended, Entry, Started
+from ..core.run.record import CallRefused, Ended, Entry, Started
 from .timeline import CallSpan, DirectCalls, InputAsked, ModelTurn, NodeSpan, OtherEvent, Timeline
 
 

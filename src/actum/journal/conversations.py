@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from ..core.interfaces import Journal
-from ..core.noted import NO_KINDS, RecordKinds
-from ..core.record import ConversationSummary, Entry, Intended, RunSummary, Started, child_id, records_of, summary_of
-from ..core.task import FINISHED
+from ..core.run.ids import child_id
+from ..core.run.noted import NO_KINDS, RecordKinds
+from ..core.run.record import Entry, Intended, Started
+from ..core.run.summary import ConversationSummary, RunSummary, records_of, summary_of
+from ..core.run.task import FINISHED
 from ..core.trace import span_id, span_in, trace_id
 
 

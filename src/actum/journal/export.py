@@ -13,7 +13,7 @@ record. `format` is 1 where it is missing. A head says how far a run had
 come; kept elsewhere, it shows that the run was rewritten or cut since. Signed heads are the journal's ledger. A row is
 what a feature keeps of a run; no chain covers it, and the check passes over it.
 
-What the chain of a run proves, `core.record` tells. A journal also keeps things beside the entries, which no chain
+What the chain of a run proves, `core.run.record` tells. A journal also keeps things beside the entries, which no chain
 covers: the list of runs, the kinds of entries, the definitions of tools. `check_journal` compares them with the
 entries. Pure, but for what takes a journal, which reads.
 """
@@ -30,23 +30,9 @@ from ..core.errors import ActumError, JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
-from ..core.record import (
-    FORMAT,
-    Ended,
-    Entry,
-    Forgotten,
-    Record,
-    RunSummary,
-    SignedHead,
-    Started,
-    ToolsChanged,
-    against_head,
-    ends_secrets,
-    records_of,
-    summary_of,
-    verify,
-    verify_ledger,
-)
+from ..core.run.chain import SignedHead, against_head, verify, verify_ledger
+from ..core.run.record import FORMAT, Ended, Entry, Forgotten, Record, Started, ToolsChanged, ends_secrets
+from ..core.run.summary import RunSummary, records_of, summary_of
 from ..core.secret_values import Secretive
 from ..core.tool import Tool, digest_of
 

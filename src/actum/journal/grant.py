@@ -18,10 +18,10 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from ..core.errors import UsageError
-from ..core.interfaces import Answer
 from ..core.json import Json, JsonObject, dumps, same
-from ..core.pending import Pending, Quorum
-from ..core.record import InputRequested
+from ..core.policy import Answer
+from ..core.run.pending import Pending, Quorum
+from ..core.run.record import InputRequested
 from ..core.tool import Tool
 
 SHOWN_MAX = 60

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.interfaces import Journal, RunFilter
-from ..core.record import RunSummary
+from ..core.run.summary import RunSummary
 from .conversations import Conversation, as_they_stand, conversations_of
 
 T = TypeVar("T")

@@ -14,44 +14,33 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import msgspec
 
-from ..core.claim import Claims
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName
 from ..core.interfaces import Clock, RunFilter
-from ..core.noted import NO_KINDS, RecordKinds
-from ..core.record import (
-    GENESIS,
+from ..core.process.claim import Claims
+from ..core.run.chain import GENESIS, SignedHead, seal, sign
+from ..core.run.noted import NO_KINDS, RecordKinds
+from ..core.run.record import Ended, Entry, Forgotten, InputGiven, InputRequested, Noted, Record, Started, ends_secrets
+from ..core.run.summary import (
     OVER,
     ConversationSummary,
-    Ended,
-    Entry,
-    Forgotten,
-    InputGiven,
-    InputRequested,
-    Noted,
     OpenQuestion,
-    Record,
     RunSummary,
-    SignedHead,
-    Started,
-    ends_secrets,
     is_telling,
     may_wait_on,
     nothing_waits,
     persons_needed,
-    seal,
-    sign,
     summarize,
 )
-from ..core.sealed import SealedWords, open_words, seal_words
+from ..core.secrets.sealed import SealedWords, open_words, seal_words
 from ..core.stores import RecordPlace
 
 if TYPE_CHECKING:
-    from ..core.kept_object import ObjectStore
-    from ..core.key import KeyStore
-    from ..core.position import Positions
-    from ..core.session import SessionStore
-    from ..core.shelf import ShelfStore
+    from ..core.stored.kept_object import ObjectStore
+    from ..core.stored.key import KeyStore
+    from ..core.stored.position import Positions
+    from ..core.stored.session import SessionStore
+    from ..core.stored.shelf import ShelfStore
     from ..core.stores import Stores
     from ..storage.memory import BesideMemory
 

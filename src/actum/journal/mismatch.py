@@ -12,7 +12,8 @@ from msgspec import Struct, structs
 
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
-from ..core.record import Ended, Entry, Forgotten, RunSummary, Started, summarize, summary_of
+from ..core.run.record import Ended, Entry, Forgotten, Started
+from ..core.run.summary import RunSummary, summarize, summary_of
 from .export import against_list, differences, faults
 
 UNREADABLE = "unreadable"

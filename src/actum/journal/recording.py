@@ -16,8 +16,9 @@ from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.json import JsonObject
 from ..core.message import Reply, UserMessage
-from ..core.pending import Quorum
-from ..core.record import (
+from ..core.run.node_records import NodeBegan, NodeLeft
+from ..core.run.pending import Quorum
+from ..core.run.record import (
     AgentChanged,
     CallCompleted,
     CallParked,
@@ -33,8 +34,6 @@ from ..core.record import (
     InputRequested,
     Intended,
     ModelReplied,
-    NodeBegan,
-    NodeLeft,
     Noted,
     PrecheckDone,
     Record,

@@ -11,8 +11,8 @@ import msgspec
 
 from ..core.call import ToolCall
 from ..core.interfaces import Journal
-from ..core.pending import Pending
-from ..core.record import CallsRequested, InputGiven, ModelReplied, Record
+from ..core.run.pending import Pending
+from ..core.run.record import CallsRequested, InputGiven, ModelReplied, Record
 from ..core.secret_values import Path, Secretive, secret_paths, split_answer, split_calls, split_reply
 from .recording import RunState
 

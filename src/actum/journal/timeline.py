@@ -13,7 +13,8 @@ from msgspec import Struct, field
 
 from ..core.call import ToolCall
 from ..core.errors import JournalError
-from ..core.record import (
+from ..core.run.node_records import NodeBegan, NodeLeft
+from ..core.run.record import (
     AgentChanged,
     CallCompleted,
     CallParked,
@@ -28,8 +29,6 @@ from ..core.record import (
     InputRequested,
     Intended,
     ModelReplied,
-    NodeBegan,
-    NodeLeft,
     Noted,
     PrecheckDone,
     Record,

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import structs
 
 from ..core.errors import ModelRejected
-from ..core.interfaces import Request
+from ..core.model import Request
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, structs
 
 from ..core.errors import UnknownName, UsageError
-from ..core.interfaces import Model
+from ..core.model import Model
 from ..dialects import dialect as find_dialect
 from ..dialects import for_model
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT, OpenAiChat

@@ -27,12 +27,13 @@ from msgspec import Struct, structs
 from ..core.clock import SystemClock
 from ..core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
 from ..core.event import Delta, joined
-from ..core.interfaces import Clock, Request
+from ..core.interfaces import Clock
 from ..core.json import JsonObject
 from ..core.message import Reply, UserMessage
+from ..core.model import Request
 from ..core.model_settings import check_headers
+from ..core.process.worker_thread import off_loop
 from ..core.tool import Tool
-from ..core.worker_thread import off_loop
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ..dialects.base import ApiDecoder, ApiDialect
 from ..dialects.loose import Loose

@@ -11,8 +11,8 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution
 
 from ..core.errors import UsageError
-from ..core.installed import Installed, installed, installed_one
-from ..core.interfaces import Model
+from ..core.model import Model
+from ..core.process.installed import Installed, installed, installed_one
 
 GROUP = "actum.models"
 DISTRIBUTION = "actum"

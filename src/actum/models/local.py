@@ -24,8 +24,8 @@ from msgspec import structs
 from ..core.call import MediaPart, TextPart
 from ..core.errors import UsageError
 from ..core.event import Delta
-from ..core.interfaces import Request
 from ..core.message import Message, Reply, SystemMessage, Usage, UserMessage
+from ..core.model import Request
 from ..core.tool import Tool
 from ..dialects.base import Decoder, TextDialect
 from ..dialects.catalog import for_model, text_dialect

@@ -15,8 +15,8 @@ from msgspec import structs
 from ..core.call import TextPart, ToolCall
 from ..core.errors import ModelError, ModelRejected
 from ..core.event import CallSaid, Delta, ReasoningDelta, TextDelta
-from ..core.interfaces import Model, Request, default_max_tokens, is_supervised
 from ..core.message import ReasoningPart, Reply, ReplyPart
+from ..core.model import Model, Request, default_max_tokens, is_supervised
 from ..core.tool import Tool
 from ..dialects.base import ApiDialect, TextDecoder, TextDialect
 from .result_pictures import refuses_pictures, without_pictures

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from ..core.call import MediaPart, TextPart
 from ..core.errors import ModelRejected
-from ..core.interfaces import Request
 from ..core.message import Message, ToolMessage
+from ..core.model import Request
 
 _ABOUT_PICTURES = re.compile(r"\bimages?\b|image_url|\bpictures?\b|\bvision\b|multi-?modal", re.IGNORECASE)
 

@@ -30,7 +30,7 @@ from msgspec import Struct
 from ..core.approver import ROLE
 from ..core.call import ToolCall
 from ..core.errors import UsageError
-from ..core.interfaces import Decision, Facts
+from ..core.policy import Decision, Facts
 from ..core.tool import Effects, Tool
 from .origin_condition import taken_out
 from .rules import (

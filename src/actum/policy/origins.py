@@ -26,7 +26,7 @@ from ..core.errors import ToolError
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ..core.provenance import Origin, Origins
-from ..core.record import CallsRequested, HandedOver
+from ..core.run.record import CallsRequested, HandedOver
 from .border import lower, same_but_for_case, spaced, stands_whole
 from .common_words import is_common
 

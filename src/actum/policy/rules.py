@@ -31,8 +31,8 @@ from msgspec import Struct
 from ..core.approver import AT, ROLE, USER, is_approver, voter
 from ..core.call import ToolCall
 from ..core.errors import UsageError
-from ..core.interfaces import Decision, Facts, Requirement
 from ..core.json import Json, JsonObject
+from ..core.policy import Decision, Facts, Requirement
 from ..core.tool import Effects, Tool
 from .condition import VARIABLES, Condition, ConditionFailed, check_bounds
 from .origin_condition import OriginTest

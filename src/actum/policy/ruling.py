@@ -20,10 +20,10 @@ from msgspec import Struct
 
 from ..core.approver import AT, ROLE
 from ..core.call import ToolCall
-from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement
 from ..core.json import JsonObject
-from ..core.pending import Quorum
+from ..core.policy import Ancestor, Decision, Facts, Policy, Requirement
 from ..core.provenance import Origin, Origins
+from ..core.run.pending import Quorum
 from ..core.tool import Tool
 from .rules import DECLARED
 

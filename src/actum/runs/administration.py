@@ -13,7 +13,8 @@ from __future__ import annotations
 from ..core.call import ToolCall, ToolResult
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
-from ..core.record import CallCompleted, CallsRequested, Ended, Started, new_id
+from ..core.run.ids import new_id
+from ..core.run.record import CallCompleted, CallsRequested, Ended, Started
 
 ADMINISTRATION = "administration"
 """What stands in the place of the agent's name in the run of an act."""

@@ -16,7 +16,8 @@ from ..core.event import RunResult
 from ..core.interfaces import Context, InputRequired, Journal
 from ..core.json import JsonObject
 from ..core.message import Message, UserMessage
-from ..core.record import InputGiven, Started, child_id
+from ..core.run.ids import child_id
+from ..core.run.record import InputGiven, Started
 from ..journal.recording import RunState
 from .options import Options, RunOptions
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 from ..call.plan import PolicyInputs
 from ..core.interfaces import Journal
-from ..core.key import Key, KeyStore
-from ..core.record import Started
+from ..core.run.record import Started
+from ..core.stored.key import Key, KeyStore
 from ..core.user import User
 
 ACCESS_REVOKED = "access_revoked"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
-from ..core.claim import claim_of_cancel
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
+from ..core.process.claim import claim_of_cancel
 
 LOOK_S = 0.5
 """Seconds between two looks."""

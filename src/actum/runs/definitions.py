@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from ..core.definition import BadText, NameTaken, ReadDefinition, TextProblem
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
-from ..core.shelf import Publication, StaleDraft, no_draft, no_publication
+from ..core.stored.shelf import Publication, StaleDraft, no_draft, no_publication
 from .administration import put_on_record
 
 Check = Callable[[str, str], Awaitable[ReadDefinition]]

@@ -6,7 +6,7 @@ from ..call.limits.call_count import CallCount
 from ..call.limits.limits import Limits
 from ..core.errors import CallError
 from ..core.event import RunResult
-from ..core.pending import Pending
+from ..core.run.pending import Pending
 from .run import Finish, Run
 
 

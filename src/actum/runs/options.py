@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from ..core.event import Event
 from ..core.holder import Holder
-from ..core.interfaces import Approver, Peer
+from ..core.interfaces import Peer
+from ..core.policy import Approver
 from ..core.trace import NO_WAY, Way, checked_traceparent, way_in
 from .recorded import checked_roles, checked_text
 

@@ -10,7 +10,8 @@ import msgspec
 from ..core.errors import FeatureMissing, JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject, whole_text
-from ..core.record import Ended, Entry, Intended, Started, verify
+from ..core.run.chain import verify
+from ..core.run.record import Ended, Entry, Intended, Started
 from ..journal.recording import RunState
 
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")

@@ -25,12 +25,13 @@ from ..core.call import Failure, ToolCall, ToolResult
 from ..core.cancellation import cancellable, cancellations
 from ..core.errors import ActumError, CallError, CanNotBeAsked, JournalError, ReplayDiverged
 from ..core.event import Event, RunFinished, RunResult
-from ..core.given_secrets import GIVEN
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.message import Transcript, Usage
-from ..core.pending import Pending
-from ..core.record import NODE_VALUE_BYTES_MAX, Ended
+from ..core.run.node_records import NODE_VALUE_BYTES_MAX
+from ..core.run.pending import Pending
+from ..core.run.record import Ended
+from ..core.secrets.given import GIVEN
 from ..journal.recording import CallRef, RunState
 from ..policy.origins import Lookup
 from .caller_access import ACCESS_REVOKED, CallerAccess

@@ -36,14 +36,17 @@ from ..core.clock import SystemClock
 from ..core.errors import JournalError, ReplayDiverged, RunStopped, UnknownName, UsageError
 from ..core.event import RunResult, RunStarted
 from ..core.holder import Holder
-from ..core.interfaces import Ancestor, Answer, Approver, Clock, Context, Facts, Journal, Peer, Policy, Request, Toolset
+from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
 from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage
+from ..core.model import Request
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
-from ..core.record import CallsRequested, Ended, Entry, InputGiven, Requester, Started, TaskQueued, TaskStarted, new_id
-from ..core.redaction import DEFAULT_REDACTION, Redaction
-from ..core.secret_store import SecretSource, secrets_for
-from ..core.tenant import acting_for
+from ..core.policy import Ancestor, Answer, Approver, Facts, Policy
+from ..core.process.tenant import acting_for
+from ..core.run.ids import new_id
+from ..core.run.record import CallsRequested, Ended, Entry, InputGiven, Requester, Started, TaskQueued, TaskStarted
+from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secrets.store import SecretSource, secrets_for
 from ..core.tool import Tool, brought_by_client
 from ..core.trace import NO_WAY, Way, trace_id, way_in
 from ..core.under_way import call_under_way

@@ -11,8 +11,8 @@ from ..core.call import ToolCall, ToolResult
 from ..core.error_words import language_of
 from ..core.json import dumps
 from ..core.message import Reply
-from ..core.pending import Pending
-from ..core.record import Standing
+from ..core.run.pending import Pending
+from ..core.run.record import Standing
 from ..core.visible import on_one_line
 
 ARGUMENTS_MAX = 500

@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from ..core.errors import UsageError
-from ..core.installed import installed, installed_one
+from ..core.process.installed import installed, installed_one
 from .linux import LandlockJail
 from .macos import SeatbeltJail
 from .process import JailedCommand, JailedProcess

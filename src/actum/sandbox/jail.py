@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from ..core.errors import UsageError
-from ..core.private_paths import private_paths
-from ..core.process_limits import ProcessLimits
+from ..core.process.process_limits import ProcessLimits
+from ..core.secrets.private_paths import private_paths
 from ..transport.egress import AddressRule, opening_rule
 
 
@@ -96,7 +96,7 @@ class Jail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
         Raises:
             UsageError: a folder does not exist, or the command could reach the journal, a secret or a key of this
-                process (`core.private_paths`). The message says what to change.
+                process (`core.secrets.private_paths`). The message says what to change.
         """
         own = (self.home,) if self.home else ()
         private = real_private_paths()

@@ -13,7 +13,7 @@ import anyio
 from msgspec import Struct
 
 from ..core.errors import UsageError
-from ..core.private_paths import keep_private
+from ..core.secrets.private_paths import keep_private
 from ..storage.folders import settings_path, state_folder
 from ..transport.guard import Guard
 from .forwarder import Forwarder

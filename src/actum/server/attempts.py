@@ -34,7 +34,7 @@ from ..core.errors import ActumError, JournalError
 from ..core.identity import Identity
 from ..core.interfaces import Clock, Journal
 from ..core.json import Json, JsonObject
-from ..core.key import id_of
+from ..core.stored.key import id_of
 from ..runs.administration import put_on_record
 from .verifier import Verifier
 

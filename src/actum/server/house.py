@@ -41,7 +41,7 @@ from ..core.clock import SystemClock
 from ..core.errors import ActumError, JournalError, UsageError
 from ..core.identity import Identity
 from ..core.interfaces import Clock
-from ..core.tenant import acting_for
+from ..core.process.tenant import acting_for
 from ..features.refusal import phrase
 from ..protocols.oauth_metadata import ResourceMetadata
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open

@@ -12,7 +12,7 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
-from ..core.key import Key, new_key
+from ..core.stored.key import Key, new_key
 from ..runs.administration import put_on_record
 from .access import Access, is_loopback
 from .stored_keys import KeysOnceMade, StoredKeys

@@ -24,7 +24,7 @@ from starlette.responses import Response
 
 from ..core.errors import JournalError
 from ..core.interfaces import Clock, Journal
-from ..core.record import CallCompleted, CallRefused, Ended, Record, Started
+from ..core.run.record import CallCompleted, CallRefused, Ended, Record, Started
 
 BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 WATCHED_S: Final = 5.0

@@ -28,9 +28,9 @@ from starlette.types import Scope
 from ..call.asking.inbox import find_waiting
 from ..core.errors import Busy, JournalError, UnknownName, UsageError
 from ..core.identity import Identity
-from ..core.interfaces import Answer
 from ..core.json import JsonProblem, parse
-from ..core.kept_object import KeptObject
+from ..core.policy import Answer
+from ..core.stored.kept_object import KeptObject
 from ..features.refusal import Refusal
 from ..protocols.a2a.later import UnreadableAnswer, decode_event
 from ..protocols.a2a.model import INTERRUPTED, TERMINAL, A2AStatusUpdate, A2ATask

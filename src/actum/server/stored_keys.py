@@ -16,7 +16,7 @@ from ..core.clock import SystemClock
 from ..core.errors import ActumError, JournalError
 from ..core.identity import Identity
 from ..core.interfaces import Clock
-from ..core.key import CLOCK, Key, KeyStore, id_of
+from ..core.stored.key import CLOCK, Key, KeyStore, id_of
 from .verifier import identity_of_key, is_text_of
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from ..core.interfaces import Clock, TaskIndex
-from ..core.task import DEAD, FINISHED, TASK_STATES, TaskFigure, TaskOptions
+from ..core.run.task import DEAD, FINISHED, TASK_STATES, TaskFigure, TaskOptions
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 
 COUNTED = tuple(state for state in TASK_STATES if state not in FINISHED or state in DEAD)

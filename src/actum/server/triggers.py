@@ -28,7 +28,7 @@ from starlette.types import Scope
 
 from ..core.errors import Busy, CallError, InvalidArguments, JournalError, TaskRefused, UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse
-from ..core.worker_thread import off_loop
+from ..core.process.worker_thread import off_loop
 from ..features.refusal import Refusal
 from ..triggers.desk import TakenEvent, TargetAway, TooManyEvents, TriggerDesk
 from ..triggers.event import TriggerEvent, event_id, kind_of

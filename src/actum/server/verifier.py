@@ -19,7 +19,7 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.identity import Identity
 from ..core.interfaces import Clock
-from ..core.key import Key, hash_of, id_of
+from ..core.stored.key import Key, hash_of, id_of
 
 KEY_CHARS_MIN = 16
 _NO_HASH = "0" * 64

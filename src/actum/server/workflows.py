@@ -14,13 +14,13 @@ from typing import Protocol
 
 from ..agents.agent import Agent
 from ..core.errors import JournalError, UnknownName, UsageError
-from ..core.record import Started
+from ..core.run.record import Started
 from ..core.tool import Tool
 from ..runs.runner import Runner
+from ..workflow.definition.text import BadWorkflow
 from ..workflow.listing import ListedWorkflow
 from ..workflow.published import PublishedWorkflows
 from ..workflow.speaker import speaking_agent
-from ..workflow.text import BadWorkflow
 from ..workflow.workflow import Workflow
 
 LOOK_S = 1.0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..core.errors import UsageError
-from ..core.private_paths import keep_private
+from ..core.secrets.private_paths import keep_private
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:

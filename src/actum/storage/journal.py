@@ -23,56 +23,55 @@ from typing import Literal, Unpack
 
 from msgspec import structs
 
-from ..core.claim import Claims, busy
-from ..core.counts import Counts
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import RunFilter
-from ..core.noted import NO_KINDS, RecordKinds
-from ..core.record import (
+from ..core.process.claim import Claims, busy
+from ..core.run.chain import GENESIS, SignedHead, seal, sign
+from ..core.run.noted import NO_KINDS, RecordKinds
+from ..core.run.record import (
     FORMAT,
-    GENESIS,
-    OVER,
-    ConversationSummary,
     Ended,
     Entry,
     Forgotten,
     InputGiven,
     InputRequested,
-    OpenQuestion,
     Record,
-    RunSummary,
-    SignedHead,
     Started,
     TaskEnded,
     TaskQueued,
     TaskRetrying,
     TaskStarted,
-    Telling,
     ends_secrets,
+    written_by,
+)
+from ..core.run.summary import (
+    OVER,
+    ConversationSummary,
+    OpenQuestion,
+    RunSummary,
+    Telling,
     is_telling,
     may_wait_on,
     nothing_waits,
     persons_needed,
-    seal,
-    sign,
     summarize,
-    written_by,
 )
-from ..core.sealed import SealedWords, open_words, seal_words
-from ..core.task import TaskLine
-from ..core.task_line import TaskTelling, may_tell_of_task
-from .counts import DatabaseCounts
+from ..core.run.task import TaskLine
+from ..core.run.task_line import TaskTelling, may_tell_of_task
+from ..core.secrets.sealed import SealedWords, open_words, seal_words
+from ..core.stored.counts import Counts
 from .database import Database, Row
-from .keys import DatabaseKeys
-from .objects import DatabaseObjects
-from .passed import DatabasePassed
-from .positions import DatabasePositions
 from .schema import JournalSchema, make_tables
-from .sessions import DatabaseSessions
-from .shelf import DatabaseShelf
 from .stores import DatabaseStores, forget_rows_of_run
-from .tasks import DatabaseTasks, tell_task
-from .webhooks import tell_webhook
+from .tables.counts import DatabaseCounts
+from .tables.keys import DatabaseKeys
+from .tables.objects import DatabaseObjects
+from .tables.passed import DatabasePassed
+from .tables.positions import DatabasePositions
+from .tables.sessions import DatabaseSessions
+from .tables.shelf import DatabaseShelf
+from .tables.tasks import DatabaseTasks, tell_task
+from .tables.webhooks import tell_webhook
 from .writer import Writer
 
 LOOK_S, LOOK_S_MAX = 0.005, 0.1

@@ -9,16 +9,16 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
-from ..core.noted import NO_KINDS, RecordKinds
+from ..core.run.noted import NO_KINDS, RecordKinds
 from .journal import forget_beside
-from .keys import DatabaseKeys
-from .objects import DatabaseObjects
-from .positions import DatabasePositions
 from .schema import SQLITE, make_tables
-from .sessions import DatabaseSessions
-from .shelf import DatabaseShelf
 from .sqlite import SQLiteDatabase
 from .stores import DatabaseStores
+from .tables.keys import DatabaseKeys
+from .tables.objects import DatabaseObjects
+from .tables.positions import DatabasePositions
+from .tables.sessions import DatabaseSessions
+from .tables.shelf import DatabaseShelf
 from .writer import Writer
 
 

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.json import JsonObject
-from ..core.private_paths import keep_private
+from ..core.secrets.private_paths import keep_private
 from ..protocols.mcp.pin import digest
 from .whole_file import alone_with, replace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..core.interfaces import Journal
-from ..core.noted import NO_KINDS, RecordKinds
+from ..core.run.noted import NO_KINDS, RecordKinds
 
 SCHEMES = ("postgresql://", "postgres://")
 """What the address of a PostgreSQL server begins with."""

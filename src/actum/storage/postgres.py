@@ -37,11 +37,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..core.errors import JournalError, UsageError
-from ..core.noted import NO_KINDS, RecordKinds
+from ..core.run.noted import NO_KINDS, RecordKinds
 from .database import Row
 from .journal import DatabaseJournal
-from .key_feed import PostgresKeyChanges
 from .schema import POSTGRES
+from .tables.key_feed import PostgresKeyChanges
 
 if TYPE_CHECKING:
     import psycopg

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ..core.errors import JournalError
-from ..core.record import FORMAT, written_by
+from ..core.run.record import FORMAT, written_by
 from .database import Database
 
 _TABLES = """
@@ -66,7 +66,7 @@ CREATE INDEX asked_by_id ON asked (tenant, ask_id);
 CREATE INDEX asked_by_time ON asked (tenant, at, ask_id);
 CREATE INDEX asked_by_end ON asked (expires) WHERE expires > 0;
 
--- Secret values of runs that have not ended; see `core.sealed`.
+-- Secret values of runs that have not ended; see `core.secrets.sealed`.
 CREATE TABLE hidden (
     run_id TEXT NOT NULL, digest TEXT NOT NULL, salt BLOB NOT NULL, payload BLOB NOT NULL,
     PRIMARY KEY (run_id, digest));
@@ -75,7 +75,7 @@ CREATE TABLE posted (
     place PLACE_ONCE, run_id TEXT NOT NULL, digest TEXT NOT NULL, salt BLOB NOT NULL, payload BLOB NOT NULL);
 CREATE INDEX posted_by_run ON posted (run_id);
 
--- What several processes count together; see `core.counts`.
+-- What several processes count together; see `core.stored.counts`.
 CREATE TABLE begun (name TEXT NOT NULL, at REAL NOT NULL);
 CREATE INDEX begun_by_name ON begun (name, at);
 CREATE INDEX begun_by_time ON begun (at);
@@ -84,7 +84,7 @@ CREATE TABLE used (
     PRIMARY KEY (name, minute));
 CREATE INDEX used_by_time ON used (minute);
 
--- The list of tasks; `ready`, `turn` and `progress` are the table's own. See `storage.tasks`.
+-- The list of tasks; `ready`, `turn` and `progress` are the table's own. See `storage.tables.tasks`.
 CREATE TABLE tasks (
     place PLACE, run_id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL, principal TEXT NOT NULL, agent TEXT NOT NULL,
     state TEXT NOT NULL, priority INTEGER NOT NULL, due REAL NOT NULL, attempt INTEGER NOT NULL, first INTEGER NOT NULL,
@@ -99,7 +99,7 @@ CREATE INDEX tasks_by_deadline ON tasks (deadline) WHERE ended IS NULL;
 CREATE INDEX tasks_by_user ON tasks (tenant, principal, state, place);
 CREATE INDEX tasks_by_state ON tasks (state, tenant);
 CREATE INDEX tasks_by_end ON tasks (ended) WHERE ended IS NOT NULL;
--- The outbox of webhooks; see `storage.webhooks`.
+-- The outbox of webhooks; see `storage.tables.webhooks`.
 CREATE TABLE webhooks (
     id TEXT PRIMARY KEY, run_id TEXT NOT NULL, tenant TEXT NOT NULL, principal TEXT NOT NULL, address TEXT NOT NULL,
     queued REAL NOT NULL, due REAL NOT NULL, tries INTEGER NOT NULL, dead REAL, error TEXT NOT NULL);
@@ -117,14 +117,14 @@ CREATE TABLE used_logins (name TEXT PRIMARY KEY, ends_at REAL NOT NULL);
 CREATE INDEX used_logins_by_end ON used_logins (ends_at);
 CREATE TABLE login_secret (secret BLOB NOT NULL);
 
--- A line of each request for a model that was passed on to an upstream; see `core.passed`.
+-- A line of each request for a model that was passed on to an upstream; see `core.stored.passed`.
 CREATE TABLE passed (
     place PLACE, at REAL NOT NULL, tenant TEXT NOT NULL, key_id TEXT NOT NULL, principal TEXT NOT NULL,
     model TEXT NOT NULL, upstream TEXT NOT NULL, failed INTEGER NOT NULL, input_tokens INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL, cost INTEGER, seconds REAL NOT NULL, payload BLOB NOT NULL);
 CREATE INDEX passed_by_time ON passed (at);
 
--- Small objects that a server keeps for a caller, such as an assistant; see `core.kept_object`.
+-- Small objects that a server keeps for a caller, such as an assistant; see `core.stored.kept_object`.
 CREATE TABLE objects (
     place PLACE, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, kind TEXT NOT NULL, parent TEXT NOT NULL,
     at REAL NOT NULL, payload BLOB NOT NULL, tenant TEXT NOT NULL DEFAULT '', principal TEXT NOT NULL DEFAULT '',
@@ -134,10 +134,11 @@ CREATE INDEX objects_by_parent ON objects (parent);
 CREATE INDEX objects_by_principal ON objects (principal);
 CREATE INDEX objects_by_run ON objects (run_id);
 
--- How far triggers have come; see `core.position`.
+-- How far triggers have come; see `core.stored.position`.
 CREATE TABLE positions (name TEXT PRIMARY KEY, position TEXT NOT NULL);
 
--- Texts that people write and publish, such as workflows; see `core.shelf`. The publications in use stand once more
+-- Texts that people write and publish, such as workflows; see `core.stored.shelf`. The publications in use stand once
+-- more
 -- without their texts, and are counted, for lists.
 CREATE TABLE drafts (
     tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, text BLOB NOT NULL, revision INTEGER NOT NULL,
@@ -157,7 +158,7 @@ CREATE TABLE publications_made (
 _LATER = (
     # What the tables of features are; see `storage.stores`.
     "CREATE TABLE features (name TEXT PRIMARY KEY, version INTEGER NOT NULL, tables TEXT NOT NULL)",
-    # Records from which rows of features are still to be made; see `storage.views`.
+    # Records from which rows of features are still to be made; see `storage.tables.views`.
     """CREATE TABLE noted (run_id TEXT NOT NULL, number INTEGER NOT NULL, feature TEXT NOT NULL,
         PRIMARY KEY (run_id, number))""",
 )

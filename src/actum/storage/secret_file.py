@@ -34,8 +34,8 @@ from msgspec.structs import replace as changed
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
-from ..core.private_paths import keep_private
-from ..core.secret_store import SecretEntry, SecretValue, UserSecrets, checked_name
+from ..core.secrets.private_paths import keep_private
+from ..core.secrets.store import SecretEntry, SecretValue, UserSecrets, checked_name
 from ..core.user import User
 from .secret_key import KEY_FILE_VARIABLE, KEY_VARIABLE, KeyProvider, SecretKey
 from .whole_file import alone_with, replace

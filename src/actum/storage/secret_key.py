@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from ..core.errors import UsageError
-from ..core.private_paths import keep_private
+from ..core.secrets.private_paths import keep_private
 
 KEY_VARIABLE, KEY_FILE_VARIABLE = "ACTUM_SECRETS_KEY", "ACTUM_SECRETS_KEY_FILE"
 NEW_KEY_VARIABLE, NEW_KEY_FILE_VARIABLE = "ACTUM_SECRETS_NEW_KEY", "ACTUM_SECRETS_NEW_KEY_FILE"

@@ -26,8 +26,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..core.errors import JournalError
-from ..core.noted import NO_KINDS, RecordKinds
-from ..core.private_paths import keep_private
+from ..core.run.noted import NO_KINDS, RecordKinds
+from ..core.secrets.private_paths import keep_private
 from .claim_file import ClaimFile
 from .database import KeyChanges, Row
 from .journal import DatabaseJournal

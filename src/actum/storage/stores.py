@@ -15,7 +15,7 @@ from zlib import crc32
 import msgspec
 
 from ..core.errors import JournalError, UsageError
-from ..core.noted import RecordKinds
+from ..core.run.noted import RecordKinds
 from ..core.stores import (
     KEY_BYTES_MAX,
     AddColumn,
@@ -34,7 +34,7 @@ from ..core.stores import (
     checked_name,
 )
 from .database import Database, Row
-from .views import DatabaseViews
+from .tables.views import DatabaseViews
 from .writer import Writer
 
 _ALL: Mapping[str, Value] = MappingProxyType({})

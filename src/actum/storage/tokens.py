@@ -30,8 +30,8 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
-from ..core.private_paths import keep_private
-from ..core.secret_store import SecretValue
+from ..core.secrets.private_paths import keep_private
+from ..core.secrets.store import SecretValue
 from ..core.user import User
 from .claim_file import ClaimFile
 from .secret_file import Place, SecretFile

@@ -15,14 +15,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..core.claim import claim_of_cancel
 from ..core.errors import ActumError, Busy, JournalError, ReplayDiverged, UsageError
 from ..core.event import CallProgress, Event
-from ..core.given_secrets import GIVEN
 from ..core.interfaces import Clock, Journal
-from ..core.record import Ended, Entry, TaskEnded, TaskQueued, TaskRetrying, TaskStarted
-from ..core.task import DEADLINE, TIMED_OUT, UNFIT, WORKER_LOST, TaskLine, TaskState, meaning_of
-from ..core.task_line import line_of, task_line
+from ..core.process.claim import claim_of_cancel
+from ..core.run.record import Ended, Entry, TaskEnded, TaskQueued, TaskRetrying, TaskStarted
+from ..core.run.task import DEADLINE, TIMED_OUT, UNFIT, WORKER_LOST, TaskLine, TaskState, meaning_of
+from ..core.run.task_line import line_of, task_line
+from ..core.secrets.given import GIVEN
 from ..core.under_way import outside
 from ..journal.recording import CallRef, RunState
 from ..runs.run import Stopping
@@ -356,7 +356,7 @@ class TaskReporter:
 
 
 async def until_cancelled(journal: Journal, run_id: str, clock: Clock) -> None:
-    """Return when somebody wants a run cancelled; see `core.claim.claim_of_cancel`."""
+    """Return when somebody wants a run cancelled; see `core.process.claim.claim_of_cancel`."""
     name = claim_of_cancel(run_id)
     while True:
         await clock.sleep(LOOK_S)

@@ -25,9 +25,9 @@ from ..core.call import ToolCall, ToolResult
 from ..core.errors import TaskRefused, ToolError, UnknownName, UnknownTool
 from ..core.interfaces import Context, ProbeResult, Probing, Toolset
 from ..core.json import JsonObject
-from ..core.record import Entry, GivenApproval, HandedOver, InputRequested, Intended
-from ..core.task import TaskLine
-from ..core.task_request import NO_DEFAULTS, TaskDefaults, TaskRequest
+from ..core.run.record import Entry, GivenApproval, HandedOver, InputRequested, Intended
+from ..core.run.task import TaskLine
+from ..core.run.task_request import NO_DEFAULTS, TaskDefaults, TaskRequest
 from ..core.tool import Tool
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef, RunState

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..core.errors import UsageError
 from ..core.event import Event, RunResult
-from ..core.record import Started
+from ..core.run.record import Started
 from ..runs.run import Stopping
 from ..runs.runner import Begins
 

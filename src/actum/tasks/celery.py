@@ -32,7 +32,7 @@ from kombu.utils.url import parse_url
 
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Clock, Journal, TaskIndex
-from ..core.task import TaskLine
+from ..core.run.task import TaskLine
 from .celery_transport import NAME
 from .children import TaskChildren
 from .dispatcher import DispatcherState

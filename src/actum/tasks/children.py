@@ -22,11 +22,12 @@ from typing import Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from ..core.claim import claim_of_cancel
 from ..core.errors import Busy, JournalError
 from ..core.interfaces import Clock, Journal
-from ..core.record import Ended, new_id
-from ..core.task import TaskLine
+from ..core.process.claim import claim_of_cancel
+from ..core.run.ids import new_id
+from ..core.run.record import Ended
+from ..core.run.task import TaskLine
 from ..journal.recording import RunState
 from ..transport.process import Child, Ending, start_child
 from .attempt import leave_unfit, settle, timed_out

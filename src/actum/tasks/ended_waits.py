@@ -14,9 +14,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from ..call.asking.posted import take_posted
 from ..core.errors import Busy, JournalError
 from ..core.interfaces import Clock, Journal
-from ..core.record import Entry, InputRequested, OpenQuestion, TaskQueued, time_over
-from ..core.task import TaskOptions
-from ..core.task_line import line_of
+from ..core.run.record import Entry, InputRequested, TaskQueued, time_over
+from ..core.run.summary import OpenQuestion
+from ..core.run.task import TaskOptions
+from ..core.run.task_line import line_of
 from ..journal.recording import RunState
 from ..runs.runner import let_go
 

@@ -14,12 +14,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..core.claim import claim_of_cancel
 from ..core.errors import ActumError, Busy, JournalError
 from ..core.event import RunResult
 from ..core.interfaces import Clock, Journal
-from ..core.record import Entry, TaskQueued, TaskStarted
-from ..core.task import Backoff, TaskOptions
+from ..core.process.claim import claim_of_cancel
+from ..core.run.record import Entry, TaskQueued, TaskStarted
+from ..core.run.task import Backoff, TaskOptions
 from ..runs.run import Stopping
 from .attempt import LOOK_S, next_start, settle
 
@@ -38,7 +38,7 @@ class InProcess:
     Args:
         journal: where they are on record.
         clock: the time.
-        home: the name of the service; see `core.task.TaskLine`.
+        home: the name of the service; see `core.run.task.TaskLine`.
     """
 
     def __init__(self, journal: Journal, clock: Clock, home: str) -> None:

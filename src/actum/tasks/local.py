@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Clock, Journal, TaskIndex
-from ..core.task import TaskLine
+from ..core.run.task import TaskLine
 from ..runs.run import Stopping
 from .attempt import LeftTask, attempt_in_time
 from .builder import Builder

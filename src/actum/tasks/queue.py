@@ -23,16 +23,19 @@ from msgspec.structs import replace
 
 from ..agents.agent import Agent, AgentOptions
 from ..core.call import ToolCall, ToolResult
-from ..core.claim import claim_of_cancel
 from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
-from ..core.interfaces import Clock, Facts, Journal, TaskIndex
+from ..core.interfaces import Clock, Journal, TaskIndex
 from ..core.json import JsonObject
 from ..core.message import UserMessage
-from ..core.pending import Pending, over_at
+from ..core.policy import Facts
+from ..core.process.claim import claim_of_cancel
 from ..core.provenance import Source
-from ..core.record import CallsRequested, Ended, Entry, HandedOver, Requester, RunSummary, TaskQueued, new_id
-from ..core.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
-from ..core.task_line import attempts_of, line_of, task_line
+from ..core.run.ids import new_id
+from ..core.run.pending import Pending, over_at
+from ..core.run.record import CallsRequested, Ended, Entry, HandedOver, Requester, TaskQueued
+from ..core.run.summary import RunSummary
+from ..core.run.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
+from ..core.run.task_line import attempts_of, line_of, task_line
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
 from ..runs.options import NO_OPTIONS, ConversationOptions, RunOptions
@@ -130,7 +133,7 @@ class TaskQueue:
         clock: the time.
         limits: how many there may be.
         dispatcher: is told of new tasks; None where only other processes carry tasks out.
-        home: as in `core.task.TaskLine`.
+        home: as in `core.run.task.TaskLine`.
         can_build: whether other processes can build what carries out the runs of a name; None for any name.
     """
 

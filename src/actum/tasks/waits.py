@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from ..core.errors import JournalError
 from ..core.interfaces import Clock
-from ..core.task import FINISHED, TaskState
+from ..core.run.task import FINISHED, TaskState
 
 POLL_S = 0.2
 """Seconds between two looks at the tasks that are waited for."""

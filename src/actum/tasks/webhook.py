@@ -1,8 +1,8 @@
 """`WebhookSender`: tells addresses of the ends of tasks, until each message has arrived or a day has passed.
 
-A message is signed as Standard Webhooks 1.0 wants it (`core.webhook`). It goes through the guard of addresses, and no
-redirect is followed. The body says the id and the state of the task. The result is fetched by whoever wants it, unless
-the caller asked for it in the message.
+A message is signed as Standard Webhooks 1.0 wants it (`core.stored.webhook`). It goes through the guard of addresses,
+and no redirect is followed. The body says the id and the state of the task. The result is fetched by whoever wants it,
+unless the caller asked for it in the message.
 
 Each process that serves may run a sender: a claim keeps two of them from sending the same message. A process that ends
 between the answer of the receiver and the note of it sends the message again, with the same `webhook-id`.
@@ -22,10 +22,10 @@ from msgspec import UNSET
 from ..core.errors import Busy, JournalError, UnknownName, UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.json import Json, JsonObject
-from ..core.task import Backoff
-from ..core.tenant import acting_for
+from ..core.process.tenant import acting_for
+from ..core.run.task import Backoff
+from ..core.stored.webhook import WebhookMessage, WebhookOutbox, signature
 from ..core.user import User
-from ..core.webhook import WebhookMessage, WebhookOutbox, signature
 from ..transport.fetcher import Fetcher
 from ..transport.http import HttpFailure
 from .queue import RESULT_BYTES_MAX, TaskView, view_of

@@ -22,7 +22,7 @@ from msgspec import Struct
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import BadTool, UnknownTool, UsageError
 from ..core.interfaces import Context, ProbeResult, Probing, StandsForOthers, Toolset
-from ..core.task_request import TaskDefaults
+from ..core.run.task_request import TaskDefaults
 from ..core.tool import Background, Effects, Tool
 
 _MAGIC = "*?["

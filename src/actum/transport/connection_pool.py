@@ -32,7 +32,7 @@ from typing import NamedTuple, Self
 
 from ..core.clock import SystemClock
 from ..core.interfaces import Clock
-from ..core.tenant import current_tenant
+from ..core.process.tenant import current_tenant
 from .connection import AnswerHead, Headers, Patience, WireBytes, WireConnection
 from .distrust import distrust
 from .egress import Destination, Proxy

@@ -17,16 +17,17 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from ..core.call import TextPart
-from ..core.counts import Rate
 from ..core.errors import Busy, CallError, JournalError, TaskRefused, UnknownName, UsageError
-from ..core.interfaces import Answer, Clock, Journal
+from ..core.interfaces import Clock, Journal
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import UserMessage
-from ..core.position import Positions
-from ..core.task import TaskLine, TaskOptions
+from ..core.policy import Answer
+from ..core.run.task import TaskLine, TaskOptions
+from ..core.stored.counts import Rate
+from ..core.stored.position import Positions
 from ..tasks.queue import TaskQueue, TaskView
-from ..workflow.expression import NoValue, compile_value
-from ..workflow.lineage import From, Lineage
+from ..workflow.definition.expression import NoValue, compile_value
+from ..workflow.definition.lineage import From, Lineage
 from .event import TriggerEvent
 from .schedule import Schedule
 from .settings import TriggerTable

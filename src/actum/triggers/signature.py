@@ -16,7 +16,7 @@ import binascii
 import hmac
 from collections.abc import Mapping, Sequence
 
-from ..core.webhook import key_of
+from ..core.stored.webhook import key_of
 from .settings import SignatureForm
 
 

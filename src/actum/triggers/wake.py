@@ -12,8 +12,9 @@ from contextlib import suppress
 
 from ..call.asking.inbox import answer_in_run, page_of_waiting
 from ..core.errors import JournalError, UnknownName
-from ..core.interfaces import Answer, Journal
-from ..core.position import Positions
+from ..core.interfaces import Journal
+from ..core.policy import Answer
+from ..core.stored.position import Positions
 
 PAGE = 100
 """So many questions are read at a time where those who wait for an event are looked for."""

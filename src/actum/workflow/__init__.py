@@ -8,8 +8,8 @@ To read the code, start with `graph.py` and `flow.py`.
 """
 
 from ..core.definition import TextProblem
+from .definition.text import BadWorkflow
 from .published import PublishedWorkflows
-from .text import BadWorkflow
 from .workflow import Workflow
 
 __all__ = ["BadWorkflow", "PublishedWorkflows", "TextProblem", "Workflow"]

@@ -14,16 +14,16 @@ from msgspec import Struct
 
 from ..core.call import MediaPart, Problem, TextPart, ToolResult
 from ..core.errors import InvalidArguments
-from ..core.interfaces import NamedTool, Request
 from ..core.json import Json, JsonObject, JsonProblem, parse
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from ..core.model import NamedTool, Request
 from ..core.model_settings import ModelSettings
 from ..core.tool import Tool
 from ..schema.schema import Schema, compile_schema
-from .functions import told
-from .graph import GraphNode
+from .definition.functions import told
+from .definition.graph import GraphNode
+from .definition.settings import ClassifyNode, ExtractNode, ModelNode, PromptMessage
 from .pure import NodeFailed
-from .settings import ClassifyNode, ExtractNode, ModelNode, PromptMessage
 
 FORM = "answer"
 """The name of the tool that is no tool."""

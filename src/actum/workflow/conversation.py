@@ -18,13 +18,14 @@ from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, UserMessage
-from ..core.record import NODE_VALUE_BYTES_MAX, ConversationRead, NodeLeft, Remembered, Started
+from ..core.run.node_records import NODE_VALUE_BYTES_MAX, NodeLeft
+from ..core.run.record import ConversationRead, Remembered, Started
 from ..core.token_estimate import tokens_of
 from ..core.user import User
 from ..journal.recording import RunState
 from ..runs.recorded import sound
-from .flow import Due, NodeOutcome
-from .settings import MemoryWindow
+from .definition.flow import Due, NodeOutcome
+from .definition.settings import MemoryWindow
 
 OPEN_RUNS_MAX = 100
 """So many runs of a conversation may be open: paused, interrupted or queued."""

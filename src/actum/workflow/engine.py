@@ -20,33 +20,28 @@ from ..call.limits.call_count import CallCount
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import ReplayDiverged, WorkflowFailed
 from ..core.event import NodeFinished, NodeStarted, RunResult, TextDelta
-from ..core.interfaces import Model
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, ToolMessage
-from ..core.pending import Pending
-from ..core.record import (
-    NODE_VALUE_BYTES_MAX,
-    NodeBegan,
-    NodeError,
-    NodeLeft,
-)
+from ..core.model import Model
+from ..core.run.node_records import NODE_VALUE_BYTES_MAX, NodeBegan, NodeError, NodeLeft
+from ..core.run.pending import Pending
 from ..journal.recording import CallRef
 from ..policy.origins import Lookup
 from ..runs.run import Finish, Run, Stopped
 from .asking import form_of
 from .conversation import ConversationVariables
-from .expression import NoValue, check_size
-from .flow import Due, Flow, NodeOutcome
-from .graph import Definition, is_foreign
-from .lineage import OF_MODEL, Built, Lineage
+from .definition.expression import NoValue, check_size
+from .definition.flow import Due, Flow, NodeOutcome
+from .definition.graph import Definition, is_foreign
+from .definition.lineage import OF_MODEL, Built, Lineage
+from .definition.settings import (
+    TemplateNode,
+)
 from .model_answers import ModelAnswers
 from .node_call import OriginsOfCall, asked_for, check_knowledge, object_in, outcome_of_call
 from .node_questions import OF_EVENT, OF_PERSON, NodeQuestions
 from .pure import NodeFailed, compute, failed
 from .say_order import SayOrder
-from .settings import (
-    TemplateNode,
-)
 from .template import TemplateWriter
 
 POLL_S = 0.5

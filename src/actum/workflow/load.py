@@ -23,14 +23,13 @@ from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import ModelSettings
 from ..core.secret_values import secret_paths
-from ..core.shelf import reference
+from ..core.stored.shelf import reference
 from ..schema.schema import compile_schema
-from .expression import ROOTS, Expression, ListOf, Named, ObjectOf, compile_value, is_computed
-from .graph import Definition, Edge, Graph, GraphNode
-from .nodes import ERROR, NODE_TYPES, NodeType, seconds_of
-from .plain_keys import plain_keys
-from .request import place_problems
-from .settings import (
+from .definition.expression import ROOTS, Expression, ListOf, Named, ObjectOf, compile_value, is_computed
+from .definition.graph import Definition, Edge, Graph, GraphNode
+from .definition.nodes import ERROR, NODE_TYPES, NodeType, seconds_of
+from .definition.plain_keys import plain_keys
+from .definition.settings import (
     AnySettings,
     Default,
     EachNode,
@@ -48,8 +47,9 @@ from .settings import (
     WorkflowNode,
     WorkflowText,
 )
+from .definition.text import BYTES_MAX, YAML_BYTES_MAX, BadWorkflow, Place, SourceText, read_text
+from .request import place_problems
 from .template import syntax_problem
-from .text import BYTES_MAX, YAML_BYTES_MAX, BadWorkflow, Place, SourceText, read_text
 from .tools import literal_origin, placeholders
 
 NODES_MAX = 5_000

@@ -10,17 +10,18 @@ from ..core.call import MediaPart
 from ..core.cancellation import apart
 from ..core.errors import ModelError
 from ..core.event import Delta, NodeProgress
-from ..core.interfaces import Model, Request
 from ..core.json import JsonObject
 from ..core.message import Message, Reply, Transcript
-from ..core.record import ModelReplied, NodeError
+from ..core.model import Model, Request
+from ..core.run.node_records import NodeError
+from ..core.run.record import ModelReplied
 from ..core.token_estimate import with_sound_usage, with_usage
 from ..runs.run import Run
 from .asking import NodeAnswer, answer
 from .conversation import window
-from .flow import Due
+from .definition.flow import Due
+from .definition.settings import ClassifyNode, ExtractNode, ModelNode
 from .pure import NodeFailed
-from .settings import ClassifyNode, ExtractNode, ModelNode
 
 
 class ModelAnswers:

@@ -12,16 +12,16 @@ from ..call.resolve import ResolvedTool
 from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.provenance import Origins
-from ..core.record import NodeError
+from ..core.run.node_records import NodeError
 from ..policy.origins import Lookup
 from ..protocols.bound_text.part import NoPlace
 from ..schema.schema import compile_schema
 from .asking import told_of
-from .flow import Due, NodeOutcome
-from .lineage import DEVELOPER, Built, Lineage, OfTool, as_foreign, is_models, origins_in
+from .definition.flow import Due, NodeOutcome
+from .definition.lineage import DEVELOPER, Built, Lineage, OfTool, as_foreign, is_models, origins_in
+from .definition.settings import AgentNode, CodeNode, HttpNode, KnowledgeNode, ToolNode, WorkflowNode
 from .pure import NodeFailed, failed
 from .request import arguments_of, request_of
-from .settings import AgentNode, CodeNode, HttpNode, KnowledgeNode, ToolNode, WorkflowNode
 from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
 
 NO_KNOWLEDGE = "{} does not declare itself a source of knowledge"

@@ -7,17 +7,18 @@ from typing import cast
 
 from ..core.approver import is_approver
 from ..core.json import Json, JsonObject
-from ..core.pending import Pending
 from ..core.provenance import Origin
-from ..core.record import InputGiven, InputRequested, new_id
+from ..core.run.ids import new_id
+from ..core.run.pending import Pending
+from ..core.run.record import InputGiven, InputRequested
 from ..runs.run import Run
-from .flow import Due, NodeOutcome
-from .functions import told
-from .lineage import From
+from .definition.flow import Due, NodeOutcome
+from .definition.functions import told
+from .definition.lineage import From
+from .definition.nodes import seconds_of
+from .definition.settings import HumanNode, WaitNode
 from .node_call import parsed
-from .nodes import seconds_of
 from .pure import NodeFailed, failed
-from .settings import HumanNode, WaitNode
 
 FIRST_MOMENT = 1.0
 """A wait until an earlier time than this is over: 0 stands for no time at all."""

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject
-from .expression import ROOTS, Named
-from .graph import Definition, Graph, GraphNode
+from .definition.expression import ROOTS, Named
+from .definition.graph import Definition, Graph, GraphNode
+from .definition.settings import EachNode
 from .load import read_definition
-from .settings import EachNode
 
 PINNED = "pinned"
 """The input that holds the pinned values, and what stands around a node that speaks of `item`."""

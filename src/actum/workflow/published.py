@@ -1,4 +1,4 @@
-"""Opens workflows of the shelf (`core.shelf`), and publishes them.
+"""Opens workflows of the shelf (`core.stored.shelf`), and publishes them.
 
 A node `{type: workflow, workflow: price}` stands for what is published under `price` when the run begins, and
 `price@3` for publication 3. Which publications a run uses is on record in its first entry, down to the workflows that
@@ -16,8 +16,9 @@ from typing import Protocol
 from ..core.definition import ReadDefinition, TextProblem
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
-from ..core.record import Started
-from ..core.shelf import (
+from ..core.process.worker_thread import off_loop
+from ..core.run.record import Started
+from ..core.stored.shelf import (
     Publication,
     PublicationInUse,
     ShelfStore,
@@ -26,14 +27,13 @@ from ..core.shelf import (
     text_digest,
 )
 from ..core.tool import Tool
-from ..core.worker_thread import off_loop
 from ..runs.definitions import DefinitionShelf
-from .graph import Definition
+from .definition.graph import Definition
+from .definition.text import BadWorkflow
+from .definition.tool_names import workflow_names
 from .listing import ListedWorkflow, WorkflowCard, card_of, listed, read_card, written_card
 from .load import check_text, read_definition
-from .text import BadWorkflow
 from .tool_check import check_tools
-from .tool_names import workflow_names
 from .workflow import Workflow
 
 _KIND = "workflow"

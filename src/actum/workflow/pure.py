@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import cast
 
 from ..core.json import Json, JsonObject, dumps
-from ..core.record import NodeError
-from .expression import Expression, NoValue, ScopeValues
-from .flow import Due, NodeOutcome
-from .functions import ITEMS_MAX, NUMBER_MAX, TEXT_MAX, told
-from .lineage import DEVELOPER, Built, Lineage, Mixed, part_of
-from .settings import IfNode, ListNode, MergeNode, SetNode
+from ..core.run.node_records import NodeError
+from .definition.expression import Expression, NoValue, ScopeValues
+from .definition.flow import Due, NodeOutcome
+from .definition.functions import ITEMS_MAX, NUMBER_MAX, TEXT_MAX, told
+from .definition.lineage import DEVELOPER, Built, Lineage, Mixed, part_of
+from .definition.settings import IfNode, ListNode, MergeNode, SetNode
 
 
 class NodeFailed(Exception):

@@ -16,8 +16,8 @@ from ..protocols.bound_text.form import encoded_fields
 from ..protocols.bound_text.grammar import bind_body, bind_of, is_known
 from ..protocols.bound_text.header import bind_header
 from ..protocols.bound_text.part import Given, NoPlace, Part, Parts, joined
-from .expression import SECRET, Expression, Literal, ObjectOf, Piped, Reference, ScopeValues, TextOf
-from .functions import told
+from .definition.expression import SECRET, Expression, Literal, ObjectOf, Piped, Reference, ScopeValues, TextOf
+from .definition.functions import told
 
 Bind = Callable[[Parts], str]
 

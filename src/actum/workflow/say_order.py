@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from .flow import Scope
-from .graph import GraphNode
-from .nodes import ERROR
+from .definition.flow import Scope
+from .definition.graph import GraphNode
+from .definition.nodes import ERROR
 
 
 class SayOrder:

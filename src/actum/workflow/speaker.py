@@ -18,9 +18,10 @@ from ..call.limits.limits import Limits
 from ..core.call import Problem, TextPart, ToolCall
 from ..core.errors import InvalidArguments, WorkflowFailed
 from ..core.event import Delta, TextDelta
-from ..core.interfaces import Policy, Request
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ..core.message import Message, Reply, ToolMessage, UserMessage
+from ..core.model import Request
+from ..core.policy import Policy
 from .conversation import SPEAKER
 from .workflow import Workflow
 from .workflow_tool import OpensWorkflow

@@ -12,14 +12,14 @@ from ..core.errors import tell_problem
 from ..core.json import JsonObject, kind_of
 from ..core.tool import Tool
 from ..schema.schema import compile_schema
-from .expression import Expression, Literal, ObjectOf, Reference
-from .graph import Definition, Graph, GraphNode
+from .definition.expression import Expression, Literal, ObjectOf, Reference
+from .definition.graph import Definition, Graph, GraphNode
+from .definition.settings import AgentNode, EachNode, KnowledgeNode, WorkflowNode
+from .definition.text import Place
+from .definition.tool_names import tool_names
+from .definition.value_types import Kinds, ValueType, samples_of, type_of, type_of_node
 from .load import CheckedText
 from .node_call import DECLARE_KNOWLEDGE, NO_KNOWLEDGE
-from .settings import AgentNode, EachNode, KnowledgeNode, WorkflowNode
-from .text import Place
-from .tool_names import tool_names
-from .value_types import Kinds, ValueType, samples_of, type_of, type_of_node
 
 Roots = dict[str, ValueType]
 

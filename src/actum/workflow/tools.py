@@ -26,8 +26,8 @@ from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
 from ..transport.guard import AddressRefused, Guard
 from ..transport.http import HttpFailure
-from .expression import SECRET
-from .functions import told
+from .definition.expression import SECRET
+from .definition.functions import told
 from .request import body_bytes, with_secrets
 
 CODE_TOOL = "workflow_code"

@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from msgspec import structs
 
-from ..core.claim import claim_of_conversation, claim_of_variables
 from ..core.interfaces import Context, Journal
-from ..core.record import Started
+from ..core.process.claim import claim_of_conversation, claim_of_variables
+from ..core.run.record import Started
 from ..journal.recording import RunState
 from .conversation import ConversationState, state_after, state_of
 

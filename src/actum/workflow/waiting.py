@@ -17,8 +17,9 @@ from ..core.errors import ActumError, Busy, JournalError
 from ..core.event import Event, RunFinished, RunResult, RunStarted
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
-from ..core.pending import over_at
-from ..core.record import Ended, OpenQuestion
+from ..core.run.pending import over_at
+from ..core.run.record import Ended
+from ..core.run.summary import OpenQuestion
 from ..journal.recording import RunState
 from ..runs.runner import Begins, unless_stopped
 from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused, state_of

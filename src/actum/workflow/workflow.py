@@ -29,15 +29,19 @@ from ..core.definition import TextProblem
 from ..core.errors import InvalidArguments, UsageError
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
-from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Peer, Policy, Toolset
+from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, UserMessage
+from ..core.model import Model
+from ..core.policy import Answer, Approver, Policy
+from ..core.process.worker_thread import off_loop
 from ..core.provenance import Origin, Source
-from ..core.record import NODE_VALUE_BYTES_MAX, NodeLeft, Started, TaskQueued, new_id
-from ..core.redaction import DEFAULT_REDACTION, Redaction
-from ..core.secret_store import SecretSource
+from ..core.run.ids import new_id
+from ..core.run.node_records import NODE_VALUE_BYTES_MAX, NodeLeft
+from ..core.run.record import Started, TaskQueued
+from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secrets.store import SecretSource
 from ..core.under_way import call_under_way
-from ..core.worker_thread import off_loop
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
@@ -52,15 +56,15 @@ from ..sandbox.jail import Jail
 from ..schema.schema import compile_schema
 from ..transport.egress import Egress
 from .conversation import ConversationVariables, remembered_by, state_of
+from .definition.graph import Definition, is_foreign, nodes_in
+from .definition.lineage import From
+from .definition.settings import HttpNode, ModelNode
+from .definition.text import BadWorkflow
+from .definition.tool_names import workflow_names
 from .engine import WorkflowEngine
-from .graph import Definition, is_foreign, nodes_in
-from .lineage import From
 from .load import check_text, read_definition
-from .settings import HttpNode, ModelNode
 from .template import TemplateWriter
-from .text import BadWorkflow
 from .tool_check import check_tools
-from .tool_names import workflow_names
 from .tools import WorkflowTools, literal_origin
 from .turn import conversation_held, for_caller, read_conversation, with_variables
 from .waiting import WAIT_S, WaitingRuns, WholeRun, waited_along

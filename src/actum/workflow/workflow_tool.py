@@ -11,11 +11,11 @@ from ..core.event import RunResult
 from ..core.interfaces import Context, InputRequired
 from ..core.json import JsonObject, dumps
 from ..core.provenance import Source
-from ..core.record import child_id
+from ..core.run.ids import child_id
 from ..core.tool import Effects, Tool
 from ..runs.runner import Runner
-from .graph import Definition, nodes_in
-from .tool_names import tool_names
+from .definition.graph import Definition, nodes_in
+from .definition.tool_names import tool_names
 
 NODE_EFFECTS: Mapping[str, Effects] = {"code": "execute", "http": "send"}
 """The effects of nodes that call no tool of the program."""

@@ -15,10 +15,11 @@ from actum import Agent, Answer, Context, Limits, Rule, Rules, Tool, ToolCall, t
 from actum.call.asking.inbox import answer_pending, inbox, read_inbox
 from actum.core.errors import Busy, JournalError, TooLate, UnknownName, UsageError
 from actum.core.event import RunResult
-from actum.core.interfaces import Decision, Facts, Policy, Request
 from actum.core.json import JsonObject
 from actum.core.message import ToolMessage
-from actum.core.record import InputGiven, InputRequested, Intended
+from actum.core.model import Request
+from actum.core.policy import Decision, Facts, Policy
+from actum.core.run.record import InputGiven, InputRequested, Intended
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.testing import FakeClock, Said, ScriptedModel

@@ -16,11 +16,12 @@ from actum.call.asking.inbox import answer_pending, inbox
 from actum.call.limits.limits import Limits
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import ApprovalDenied, UsageError
-from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, Usage, UserMessage
-from actum.core.pending import Pending
-from actum.core.record import CallParked, Sampled
+from actum.core.model import Request
+from actum.core.policy import Answer
+from actum.core.run.pending import Pending
+from actum.core.run.record import CallParked, Sampled
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock, ScriptedModel

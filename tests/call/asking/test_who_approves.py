@@ -10,7 +10,7 @@ from actum import Agent, Answer, Rule, Rules, ToolCall
 from actum.call.asking.inbox import answer_pending
 from actum.core.errors import UsageError
 from actum.core.event import RunResult
-from actum.core.record import InputGiven
+from actum.core.run.record import InputGiven
 from actum.journal.audit import audit
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel

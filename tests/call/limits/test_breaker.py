@@ -7,8 +7,8 @@ import pytest
 from actum import Agent, Limits, ToolCall, tool
 from actum.call.limits.breaker import Breakers
 from actum.core.errors import CallError, ToolError, Unavailable
-from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
+from actum.core.model import Request
 from actum.testing import FakeClock, Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C6")

@@ -19,8 +19,8 @@ from actum.call.limits.meters import (
     RateLimiters,
     acquire,
 )
-from actum.core.counts import DAY_S, WINDOW_S
 from actum.core.errors import RateLimited
+from actum.core.stored.counts import DAY_S, WINDOW_S
 from actum.core.user import User
 from actum.testing import FakeClock
 from tests.patience import HANGS_S

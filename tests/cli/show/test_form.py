@@ -10,7 +10,7 @@ import pytest
 from actum.cli.show.form import fill_in
 from actum.cli.show.terminal import Terminal
 from actum.core.json import Json, JsonObject
-from actum.core.pending import Pending
+from actum.core.run.pending import Pending
 
 pytestmark = pytest.mark.row("T4")
 

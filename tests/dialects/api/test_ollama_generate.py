@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from actum.core.call import TextPart
 from actum.core.errors import ModelGarbled, ModelUnavailable, UsageError
 from actum.core.event import Delta, TextDelta
-from actum.core.interfaces import Request
 from actum.core.message import Reply, Usage, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects.api.ollama_generate import OLLAMA_GENERATE, OllamaGenerate
 from actum.dialects.chat_marks import CHATML

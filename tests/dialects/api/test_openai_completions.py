@@ -11,8 +11,8 @@ from openai.types import Completion
 from actum.core.call import TextPart, ToolCall
 from actum.core.errors import ModelGarbled, ModelUnavailable, UsageError
 from actum.core.event import Delta, TextDelta
-from actum.core.interfaces import Request
 from actum.core.message import Message, Reply, SystemMessage, Usage, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects.api.openai_completions import OPENAI_COMPLETIONS, OpenAiCompletions
 from actum.dialects.chat_marks import CHATML

@@ -9,9 +9,9 @@ import pytest
 from msgspec import Struct
 
 from actum.core.errors import ContextOverflow
-from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.message import UserMessage
+from actum.core.model import Request
 from actum.dialects.api.anthropic.dialect import ANTHROPIC, ANTHROPIC_MESSAGES
 from actum.dialects.api.gemini.dialect import GEMINI_CONTENT
 from actum.dialects.api.ollama_generate import OLLAMA_GENERATE

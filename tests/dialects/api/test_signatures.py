@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.call import TextPart
-from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.message import Message, ReasoningPart, Reply, UserMessage
+from actum.core.model import Request
 from actum.dialects import dialect
 from actum.dialects.api.signatures import carried, claimed
 from actum.dialects.base import ApiDialect

@@ -12,9 +12,9 @@ import pytest
 from actum import Agent
 from actum.core.call import ToolCall
 from actum.core.event import CallDelta, CallSaid, Delta
-from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject, dumps
 from actum.core.message import Reply, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects import dialect
 from actum.dialects.api.anthropic.dialect import AnthropicMessages

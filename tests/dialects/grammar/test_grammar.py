@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import UsageError
-from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import Json, JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from actum.core.model import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.tool import Tool
 from actum.dialects import dialect, names
 from actum.dialects.base import TextDialect

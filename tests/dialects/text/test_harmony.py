@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.event import CallDelta, ReasoningDelta, TextDelta
-from actum.core.interfaces import Request
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects.text.harmony import Harmony
 from tests.dialects.text_corpus import (

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
-from actum.core.interfaces import Request
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, Transcript, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects import dialect, names
 from actum.dialects.base import TextDialect

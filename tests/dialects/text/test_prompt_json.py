@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.event import CallDelta, TextDelta
-from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import dumps, parse_object
 from actum.core.message import Message, ReasoningPart, Reply, SystemMessage, ToolMessage, UserMessage
+from actum.core.model import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.tool import Tool
 from actum.dialects.text.prompt_json import PromptJson
 from tests.dialects.text_corpus import (

@@ -20,9 +20,9 @@ import actum
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelGarbled, ModelUnavailable, UnknownName, UsageError
 from actum.core.event import CallDelta, TextDelta
-from actum.core.interfaces import NamedTool, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, Usage, UserMessage
+from actum.core.model import NamedTool, Request
 from actum.core.tool import Tool
 from actum.dialects import dialect
 from actum.dialects.api.openai_chat.dialect import OpenAiChat

@@ -15,9 +15,10 @@ from typing import TypedDict
 import uvicorn
 
 from actum import Context, Image, ToolError, tool
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.message import UserMessage
+from actum.core.model import Request
 from actum.server.mcp.prompts import prompt
 from actum.server.mcp.resources import Resource
 from actum.server.mcp.service import McpService

@@ -6,9 +6,9 @@ import pytest
 
 from actum.core.call import REPEATED, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import UsageError
-from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import ReasoningPart, Reply, SystemMessage, ToolMessage, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.protocols.mcp.sampling import (
     params_of,

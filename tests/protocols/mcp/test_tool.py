@@ -6,8 +6,8 @@ import pytest
 
 from actum.core.call import ToolCall
 from actum.core.errors import BadTool
-from actum.core.interfaces import Facts
 from actum.core.json import JsonObject
+from actum.core.policy import Facts
 from actum.policy.rules import DEFAULT
 from actum.protocols.mcp.tool import tool_of
 

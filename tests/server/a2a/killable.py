@@ -11,8 +11,8 @@ import uvicorn
 from actum import Agent, tool
 from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import ServeSettings, Settings
-from actum.core.interfaces import Request
 from actum.core.message import Reply, ToolMessage
+from actum.core.model import Request
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
 from actum.server.scopes import ALL_SCOPES

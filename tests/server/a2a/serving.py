@@ -14,7 +14,8 @@ from a2a.types import a2a_pb2 as pb
 from actum import Agent
 from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import A2ATable, ServeSettings, Settings
-from actum.core.interfaces import Journal, Model
+from actum.core.interfaces import Journal
+from actum.core.model import Model
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
 from actum.server.scopes import ALL_SCOPES

@@ -16,9 +16,10 @@ from actum import Agent
 from actum.core.clock import SystemClock
 from actum.core.event import Delta, TextDelta
 from actum.core.identity import Identity
-from actum.core.interfaces import Journal, Model, Request
-from actum.core.key import new_key
+from actum.core.interfaces import Journal
 from actum.core.message import Reply
+from actum.core.model import Model, Request
+from actum.core.stored.key import new_key
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server import Access

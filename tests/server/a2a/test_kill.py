@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from actum.core.record import CallCompleted
+from actum.core.run.record import CallCompleted
 from actum.storage.sqlite import SQLiteJournal
 from tests.patience import HANGS_S
 from tests.server_process import running

@@ -12,8 +12,8 @@ from actum import Agent, Rule, Rules, ToolCall
 from actum.compose.serving import open_doors
 from actum.compose.settings import Settings
 from actum.core.identity import Identity
-from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
+from actum.core.model import Request
 from actum.journal.memory import MemoryJournal
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.protocols.mcp.config import McpServer

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from actum.core.record import Ended
+from actum.core.run.record import Ended
 from tests.patience import HANGS_S
 from tests.server_process import running
 

@@ -14,9 +14,9 @@ from actum import Agent, Context, Rule, Rules, ToolCall, tool
 from actum.call.limits.limits import Limits
 from actum.core.budget import Budget
 from actum.core.errors import BudgetExceeded
-from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
-from actum.core.record import Ended, Started
+from actum.core.model import Request
+from actum.core.run.record import Ended, Started
 from actum.core.trace import trace_id, way_in
 from actum.journal.memory import MemoryJournal
 from actum.protocols.a2a.remote_agent import RemoteAgent

@@ -12,8 +12,8 @@ import pytest
 from a2a.types import a2a_pb2 as pb
 
 from actum.core.event import Delta, TextDelta
-from actum.core.interfaces import Request
 from actum.core.message import Reply
+from actum.core.model import Request
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel

@@ -10,7 +10,7 @@ from a2a.utils.signing import create_signature_verifier
 from google.protobuf.json_format import ParseDict
 from jwt import PyJWK
 
-from actum.core.interfaces import Request
+from actum.core.model import Request
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel
 from tests.server.api.house import answering

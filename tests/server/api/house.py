@@ -18,9 +18,11 @@ from actum.call.limits.limits import Limits
 from actum.core.call import ToolCall
 from actum.core.errors import ToolError
 from actum.core.identity import Identity
-from actum.core.interfaces import Decision, Facts, Journal, Model, Policy
+from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.message import Reply
+from actum.core.model import Model
+from actum.core.policy import Decision, Facts, Policy
 from actum.core.tool import Tool
 from actum.features.feature import NO_FEATURES, FeatureSet
 from actum.features.refusal import Refusal

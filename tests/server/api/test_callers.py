@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from actum.core.call import ToolCall
 from actum.core.identity import Identity
-from actum.core.interfaces import Decision, Facts
+from actum.core.policy import Decision, Facts
 from actum.core.tool import Tool
 from actum.server.api.operations import OPERATIONS
 from actum.server.scopes import SCOPES, allows

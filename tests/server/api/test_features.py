@@ -13,8 +13,8 @@ from msgspec import Struct, structs
 from actum import Context, tool
 from actum.core.errors import UsageError
 from actum.core.identity import Identity
-from actum.core.noted import NO_KINDS
-from actum.core.record import CallsRequested
+from actum.core.run.noted import NO_KINDS
+from actum.core.run.record import CallsRequested
 from actum.features import AnswerKind, ApiReply, ApiRequest, Application, Command, Feature, Operation
 from actum.features.feature import FeatureOn, feature_set
 from actum.journal.memory import MemoryJournal

@@ -11,9 +11,9 @@ import pytest
 
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.call import ToolCall
-from actum.core.interfaces import Answer
 from actum.core.message import Reply
-from actum.core.record import InputRequested, Intended
+from actum.core.policy import Answer
+from actum.core.run.record import InputRequested, Intended
 from actum.journal.memory import MemoryJournal
 from actum.server.api.audit import AUDIT_RUNS
 from actum.storage.place import open_journal

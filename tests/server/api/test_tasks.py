@@ -11,7 +11,7 @@ import pytest
 
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Journal
-from actum.core.record import Started
+from actum.core.run.record import Started
 from actum.core.user import User
 from actum.runs.runner import Runner
 from actum.server.api.api import Tasking

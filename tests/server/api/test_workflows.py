@@ -14,14 +14,15 @@ from actum.core.errors import Busy
 from actum.core.event import RunResult
 from actum.core.identity import Identity
 from actum.core.interfaces import Journal
-from actum.core.record import NodeBegan, Started
+from actum.core.run.node_records import NodeBegan
+from actum.core.run.record import Started
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import GivenAgents
 from actum.server.api.door import ApiDoor
 from actum.server.workflows import GivenWorkflows
 from actum.workflow import Workflow
-from actum.workflow.graph import Definition
+from actum.workflow.definition.graph import Definition
 from actum.workflow.load import read_definition
 from actum.workflow.published import PublishedWorkflows
 from tests.patience import HANGS_S

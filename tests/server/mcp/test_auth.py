@@ -10,7 +10,7 @@ import pytest
 from mcp.server.auth.provider import principal_components
 
 from actum.core.identity import Identity
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.server.access import Access
 from actum.server.issuer import Issuer, SignedTokens
 from actum.server.mcp.auth import access_token, identity_of

@@ -11,7 +11,7 @@ from actum.core.event import RunResult
 from actum.core.interfaces import Context
 from actum.core.json import JsonObject
 from actum.core.message import ToolMessage
-from actum.core.record import Started
+from actum.core.run.record import Started
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpEra, McpServer

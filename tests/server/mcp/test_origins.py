@@ -6,7 +6,7 @@ import pytest
 
 from actum import Rule, Rules, tool
 from actum.core.json import JsonObject
-from actum.core.record import CallsRequested
+from actum.core.run.record import CallsRequested
 from actum.journal.memory import MemoryJournal
 from actum.protocols.mcp.config import McpEra
 from actum.server import Identity, McpService

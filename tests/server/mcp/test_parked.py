@@ -12,10 +12,11 @@ import pytest
 from actum import Rule, Rules, tool
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import JournalError
-from actum.core.interfaces import Answer, Clock, Journal
+from actum.core.interfaces import Clock, Journal
 from actum.core.json import JsonObject
-from actum.core.kept_object import KeptObject
-from actum.core.record import Ended
+from actum.core.policy import Answer
+from actum.core.run.record import Ended
+from actum.core.stored.kept_object import KeptObject
 from actum.journal.memory import MemoryJournal
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.protocols.mcp.tasks import EXTENSION
@@ -23,8 +24,8 @@ from actum.server import Identity, McpService
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.tasks import TaskMode
 from actum.storage.memory import MemoryDatabase
-from actum.storage.objects import DatabaseObjects
 from actum.storage.place import open_journal
+from actum.storage.tables.objects import DatabaseObjects
 from actum.storage.writer import Writer
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError

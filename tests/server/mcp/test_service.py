@@ -10,10 +10,11 @@ import pytest
 from actum import Agent, Context, Image, Rule, Rules, Tool, ToolCall, ToolError, ToolResult, tool
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import UsageError
-from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import UserMessage
-from actum.core.record import Ended
+from actum.core.model import Request
+from actum.core.policy import Answer
+from actum.core.run.record import Ended
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.policy.rules import CAREFUL

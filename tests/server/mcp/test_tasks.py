@@ -12,9 +12,9 @@ import pytest
 from actum import Agent, Rule, Rules, ToolCall
 from actum.core.clock import SystemClock
 from actum.core.identity import Identity
-from actum.core.interfaces import Answer
 from actum.core.json import JsonObject
-from actum.core.record import InputGiven
+from actum.core.policy import Answer
+from actum.core.run.record import InputGiven
 from actum.protocols.mcp.config import McpServer
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel

@@ -10,7 +10,7 @@ from actum import Tool, ToolCall
 from actum.core.errors import UsageError
 from actum.core.identity import Identity
 from actum.core.json import JsonObject
-from actum.core.pending import Pending
+from actum.core.run.pending import Pending
 from actum.server.mcp.wire import (
     definition_of,
     question_of,

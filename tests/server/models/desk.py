@@ -12,9 +12,10 @@ from msgspec import Struct
 from actum import Agent
 from actum.call.limits.limits import Limits
 from actum.core.clock import SystemClock
-from actum.core.interfaces import Clock, Journal, Request
-from actum.core.key import new_key
+from actum.core.interfaces import Clock, Journal
 from actum.core.message import Reply
+from actum.core.model import Request
+from actum.core.stored.key import new_key
 from actum.policy.rules import Rules
 from actum.runs.runner import Runner
 from actum.server.access import Access

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import httpx2
 
 from actum.core.interfaces import Clock
-from actum.core.passed import PassedRequest, PassedSum
+from actum.core.stored.passed import PassedRequest, PassedSum
 from actum.dialects.api.anthropic.dialect import ANTHROPIC_MESSAGES
 from actum.dialects.api.gemini.dialect import GEMINI_CONTENT
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT

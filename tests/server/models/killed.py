@@ -16,8 +16,8 @@ from pathlib import Path
 from actum import Agent, tool
 from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
-from actum.core.interfaces import Request
 from actum.core.message import Reply, ToolMessage
+from actum.core.model import Request
 from actum.runs.runner import Runner
 from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from actum.cli.app import app
 from actum.core.call import ToolCall
 from actum.core.identity import Identity
-from actum.core.kept_object import OBJECTS_BYTES_MAX, KeptObject
 from actum.core.message import Reply
+from actum.core.stored.kept_object import OBJECTS_BYTES_MAX, KeptObject
 from actum.server.models.agents.assistants import THREAD_S, owner_of
 from actum.server.models.agents.executor import TIDY_S
 from actum.testing import FakeClock

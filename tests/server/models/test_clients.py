@@ -24,9 +24,9 @@ from actum.core.budget import Price
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
-from actum.core.key import Key, new_key
 from actum.core.message import Reply, Usage
-from actum.core.passed import PassedRequests
+from actum.core.stored.key import Key, new_key
+from actum.core.stored.passed import PassedRequests
 from actum.server.access import Access
 from actum.server.house import House, HouseSettings
 from actum.server.verifier import Keys

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from actum.core.errors import ModelError, UsageError
 from actum.core.identity import Identity
-from actum.core.key import new_key
+from actum.core.stored.key import new_key
 from actum.server.access import Access
 from actum.server.house import House, HouseSettings
 from actum.server.models.door import ModelsDoor

@@ -21,8 +21,8 @@ from actum import tool
 from actum.call.limits.limits import Limits
 from actum.core.call import ToolCall
 from actum.core.errors import ContextOverflow, ModelGarbled, ModelUnavailable
-from actum.core.interfaces import Request
 from actum.core.message import Reply, ToolMessage
+from actum.core.model import Request
 from actum.policy.rules import Rule, Rules
 from actum.testing import ScriptedModel
 from tests.server.models.desk import Desk, desk

@@ -6,7 +6,7 @@ from typing import Any
 
 from actum.core.call import ToolCall
 from actum.core.message import Reply, SystemMessage, ToolMessage, UserMessage
-from actum.core.record import Intended
+from actum.core.run.record import Intended
 from tests.server.models.desk import Desk, desk
 from tests.server.models.test_agents import ADDS, add, anthropic_of, gemini_of, openai_of
 

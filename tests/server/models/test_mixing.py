@@ -9,8 +9,8 @@ import pytest
 from google.genai import types
 
 from actum.core.call import ToolCall
-from actum.core.interfaces import Request
 from actum.core.message import Reply, ToolMessage
+from actum.core.model import Request
 from tests.server.models.desk import Desk, desk
 from tests.server.models.test_agents import add, anthropic_of, gemini_of, openai_of
 

@@ -13,8 +13,8 @@ from msgspec import structs
 
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
-from actum.core.key import new_key
 from actum.core.message import Reply, Usage
+from actum.core.stored.key import new_key
 from actum.core.user import User
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS
 from actum.dialects.api.openai_chat.request import forms_of

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from actum.core.call import ToolCall
-from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.message import Message, Reply, ToolMessage, UserMessage
+from actum.core.model import Request
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT
 from actum.dialects.api.openai_chat.request import forms_of
 from actum.server.models.upstream import ModelRoute

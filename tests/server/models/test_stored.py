@@ -10,8 +10,8 @@ import openai
 import pytest
 
 from actum.core.call import ToolCall
-from actum.core.interfaces import Request
 from actum.core.message import Reply, UserMessage
+from actum.core.model import Request
 from tests.server.models.desk import Desk, desk, until
 from tests.server.models.test_agents import ADDS, add, openai_of
 

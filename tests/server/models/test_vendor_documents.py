@@ -20,9 +20,9 @@ from jsonschema import Draft202012Validator, ValidationError  # type: ignore[imp
 from msgspec import structs
 
 from actum.core.call import ToolCall
-from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, ToolMessage, Usage
+from actum.core.model import Request
 from actum.policy.rules import Rule, Rules
 from actum.protocols.sse import SseReader
 from tests.chat_server import ChatServer

@@ -12,10 +12,10 @@ import pytest
 from actum import tool
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.call import ToolCall
-from actum.core.interfaces import Answer
 from actum.core.json import JsonObject
 from actum.core.message import Reply
-from actum.core.record import Verdict
+from actum.core.policy import Answer
+from actum.core.run.record import Verdict
 from tests.server.models.desk import Desk, desk, until
 from tests.server.models.test_agents import anthropic_of, gemini_of, openai_of
 

@@ -18,8 +18,8 @@ from starlette.routing import Route
 
 from actum import Agent
 from actum.core.errors import CallError, PermissionDenied, UsageError
-from actum.core.interfaces import Answer
 from actum.core.json import Json, JsonObject
+from actum.core.policy import Answer
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock, ScriptedApprover, ScriptedModel
 from actum.toolsets.a2a.toolset import A2AToolset

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from actum import Agent
-from actum.core.interfaces import Answer
+from actum.core.policy import Answer
 from actum.testing import ScriptedModel
 from actum.toolsets.a2a import A2AToolset
 from tests.peers import install

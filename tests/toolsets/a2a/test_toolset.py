@@ -14,9 +14,10 @@ import pytest
 from actum import Agent
 from actum.core.call import MediaPart, ToolCall, ToolResult
 from actum.core.event import CallProgress, Event
-from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
+from actum.core.model import Request
+from actum.core.policy import Answer
 from actum.policy.rules import Rule, Rules
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.storage.remote_tasks import RemoteTaskFiles

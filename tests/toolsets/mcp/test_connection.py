@@ -15,7 +15,7 @@ from actum.core.call import ToolCall
 from actum.core.errors import CallTimeout, Unavailable, UsageError
 from actum.core.interfaces import InputRequired
 from actum.core.json import Json, JsonObject
-from actum.core.pending import Pending
+from actum.core.run.pending import Pending
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection

@@ -9,9 +9,9 @@ import pytest
 
 from actum import Agent, ToolCall
 from actum.core.call import ToolResult
-from actum.core.interfaces import Answer
 from actum.core.json import Json, JsonObject
-from actum.core.pending import Pending
+from actum.core.policy import Answer
+from actum.core.run.pending import Pending
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp import McpHost, McpToolset
 from actum.toolsets.mcp.finder import McpFinder

@@ -16,10 +16,11 @@ from actum import Agent, Limits, ToolCall
 from actum.core.errors import Unavailable
 from actum.core.event import CallProgress, Event, RunResult
 from actum.core.holder import Holder
-from actum.core.interfaces import Answer, Toolset
+from actum.core.interfaces import Toolset
 from actum.core.json import JsonObject
-from actum.core.pending import Pending
-from actum.core.record import InputRequested
+from actum.core.policy import Answer
+from actum.core.run.pending import Pending
+from actum.core.run.record import InputRequested
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rules
 from actum.protocols.mcp.config import McpServer

@@ -14,7 +14,7 @@ import pytest
 from actum import Agent, ToolCall, tool
 from actum.core.event import RunResult
 from actum.core.interfaces import Toolset
-from actum.core.record import ToolsChanged
+from actum.core.run.record import ToolsChanged
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rules
 from actum.protocols.mcp.config import McpServer

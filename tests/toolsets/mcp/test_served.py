@@ -11,10 +11,10 @@ import pytest
 from actum import Agent, ToolCall
 from actum.core.call import TextPart
 from actum.core.event import CallProgress, Event
-from actum.core.interfaces import Answer
 from actum.core.json import Json
 from actum.core.message import UserMessage
-from actum.core.pending import Pending
+from actum.core.policy import Answer
+from actum.core.run.pending import Pending
 from actum.protocols.mcp.config import McpEra
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp import McpServer, McpToolset

@@ -20,7 +20,7 @@ from actum.core.call import ToolCall
 from actum.core.errors import CallError, CallTimeout, InvalidResult
 from actum.core.interfaces import InputRequired
 from actum.core.json import Json, JsonObject
-from actum.core.pending import Pending
+from actum.core.run.pending import Pending
 from actum.protocols.mcp.config import McpEra
 from actum.testing import FakeClock
 from actum.toolsets.mcp.error import METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION, McpError

@@ -17,9 +17,9 @@ from actum import Agent, Context, ToolCall
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import ActumError, CallError, PermissionDenied, UnknownName, UsageError
 from actum.core.event import RunResult
-from actum.core.interfaces import Answer
 from actum.core.json import Json, JsonObject
-from actum.core.pending import Pending
+from actum.core.policy import Answer
+from actum.core.run.pending import Pending
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpToolset

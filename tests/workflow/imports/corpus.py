@@ -14,7 +14,7 @@ from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import WorkflowFailed
 from actum.core.interfaces import Context
 from actum.core.json import JsonObject
-from actum.core.record import NodeLeft
+from actum.core.run.node_records import NodeLeft
 from actum.core.tool import Tool
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules

@@ -19,11 +19,11 @@ from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel
+from actum.workflow.definition.loose import COZE
+from actum.workflow.definition.text import BadWorkflow, read_text
 from actum.workflow.imports.coze import import_coze
 from actum.workflow.imports.report import ImportStatus
 from actum.workflow.load import check_text, read_definition
-from actum.workflow.loose import COZE
-from actum.workflow.text import BadWorkflow, read_text
 from actum.workflow.workflow import Workflow
 from tests.endurance import share
 from tests.workflow.imports.mutation import JUNK, fields_of, places

@@ -20,13 +20,13 @@ from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel
 from actum.triggers.desk import check_trigger
 from actum.triggers.settings import TriggerTable
+from actum.workflow.definition.settings import TemplateNode
+from actum.workflow.definition.text import BadWorkflow, read_text
 from actum.workflow.imports.definition_text import definition_text
 from actum.workflow.imports.dify import import_dify
 from actum.workflow.imports.imported import ImportedApp
 from actum.workflow.imports.surrogates import whole
 from actum.workflow.load import check_text, read_definition
-from actum.workflow.settings import TemplateNode
-from actum.workflow.text import BadWorkflow, read_text
 from actum.workflow.workflow import Workflow
 from tests.endurance import share
 from tests.workflow.imports.mutation import JUNK, fields_of, places

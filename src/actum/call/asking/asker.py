@@ -6,9 +6,9 @@ import asyncio
 from contextlib import nullcontext
 
 from ...core.cancellation import cancellable, cancellations
-from ...core.interfaces import Approver
-from ...core.pending import Pending
-from ...core.record import InputGiven
+from ...core.policy import Approver
+from ...core.run.pending import Pending
+from ...core.run.record import InputGiven
 from ...journal.secrets import write_answer
 from ..scope import RunContext
 from .inbox import answered, check_person, fit

@@ -23,25 +23,17 @@ from ...core.errors import (
     UsageError,
     tell_problem,
 )
-from ...core.interfaces import Answer, Journal, RunFilter
+from ...core.interfaces import Journal, RunFilter
 from ...core.json import (
     JsonObject,
     JsonProblem,
     parse_object,
     whole_text,
 )
-from ...core.pending import AskedKind, Pending
-from ...core.record import (
-    Entry,
-    InputGiven,
-    InputRequested,
-    OpenQuestion,
-    RunSummary,
-    Verdict,
-    is_last,
-    summary_of,
-    time_over,
-)
+from ...core.policy import Answer
+from ...core.run.pending import AskedKind, Pending
+from ...core.run.record import Entry, InputGiven, InputRequested, Verdict, is_last, time_over
+from ...core.run.summary import OpenQuestion, RunSummary, summary_of
 from ...core.tool import Tool, brought_by_client
 from ...journal.export import definitions, faults
 from ...journal.grant import check_free

@@ -23,15 +23,16 @@ from ...core.errors import (
     InvalidResult,
     ToolError,
 )
-from ...core.interfaces import InputRequired, Request
+from ...core.interfaces import InputRequired
 from ...core.json import Json, JsonObject
 from ...core.message import Reply
-from ...core.pending import AskedKind, Pending
-from ...core.record import InputGiven, InputRequested, Sampled
-from ...core.redaction import RedactedStream
+from ...core.model import Request
+from ...core.process.worker_thread import off_loop
+from ...core.run.pending import AskedKind, Pending
+from ...core.run.record import InputGiven, InputRequested, Sampled
+from ...core.secrets.redaction import RedactedStream
 from ...core.token_estimate import with_sound_usage, with_usage
 from ...core.tool import Tool
-from ...core.worker_thread import off_loop
 from ...journal.recording import CallRef
 from ..limits.attempt_limit import AttemptLimit
 from ..scope import RunContext

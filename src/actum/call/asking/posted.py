@@ -13,7 +13,7 @@ import msgspec
 
 from ...core.errors import Busy
 from ...core.interfaces import Journal
-from ...core.record import InputGiven
+from ...core.run.record import InputGiven
 from ...journal.recording import RunState
 from ...journal.secrets import write_answer
 

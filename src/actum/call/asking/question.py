@@ -11,10 +11,11 @@ from typing import Literal
 
 from ...core.call import ToolCall
 from ...core.errors import ApprovalDenied, ApprovalExpired
-from ...core.interfaces import Decision
 from ...core.json import same
-from ...core.pending import Pending
-from ...core.record import InputRequested, new_id
+from ...core.policy import Decision
+from ...core.run.ids import new_id
+from ...core.run.pending import Pending
+from ...core.run.record import InputRequested
 from ...core.tool import Tool
 from ...journal.grant import told
 from ...journal.recording import CallRef, CallStanding

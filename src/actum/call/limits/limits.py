@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ...core.errors import UsageError
-from ...core.process_limits import NO_PROCESS_LIMITS, ProcessLimits
+from ...core.process.process_limits import NO_PROCESS_LIMITS, ProcessLimits
 
 N = TypeVar("N", bound=float)
 CALLS_A_STEP = 20

@@ -1,9 +1,9 @@
 """Counts what spans the runs of an agent: calls at a time and a minute, by tool and by user; runs, tokens and money by
 user. Pure but for its memory; the time is told, by a clock that is never set.
 
-Where the journal lies in a database, all processes that write to it count together there (`core.counts`), by the name
-of the agent; else the counts live as long as the agent and hold within its process. What a single run may use does not
-stand here: that is on record and survives.
+Where the journal lies in a database, all processes that write to it count together there (`core.stored.counts`), by the
+name of the agent; else the counts live as long as the agent and hold within its process. What a single run may use does
+not stand here: that is on record and survives.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from decimal import Decimal
 
 from ...core.budget import ZERO
-from ...core.counts import DAY_S, WINDOW_S, Counts, Rate
 from ...core.errors import Busy, RateLimited
 from ...core.interfaces import Clock
 from ...core.json import dumps
+from ...core.stored.counts import DAY_S, WINDOW_S, Counts, Rate
 from ...core.user import User
 from .limits import Limits, UserLimits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ...core.pending import Pending
+from ...core.run.pending import Pending
 from ...journal.grant import told
 from ..language import language
 

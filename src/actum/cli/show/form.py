@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 from rich.console import Console
 
 from ...core.errors import UsageError, tell_problem
-from ...core.interfaces import Answer
 from ...core.json import (
     Json,
     JsonObject,
     JsonProblem,
     parse,
 )
-from ...core.pending import Pending
+from ...core.policy import Answer
+from ...core.run.pending import Pending
 from ...core.visible import on_one_line, visible
 from ...schema.schema import compile_schema
 from ..language import tr

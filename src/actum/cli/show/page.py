@@ -14,8 +14,9 @@ from msgspec import UNSET, Struct
 
 from ...core.call import ToolResult
 from ...core.message import UserMessage
-from ...core.noted import RecordKinds
-from ...core.record import (
+from ...core.run.ids import child_id
+from ...core.run.noted import RecordKinds
+from ...core.run.record import (
     AgentChanged,
     CallCompleted,
     CallRefused,
@@ -28,7 +29,6 @@ from ...core.record import (
     TaskRetrying,
     TaskStarted,
     ToolsChanged,
-    child_id,
 )
 from ...core.visible import visible
 from ...journal.conversations import Family

@@ -24,7 +24,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
-from ...core.given_secrets import GIVEN
+from ...core.secrets.given import GIVEN
 from ...core.sentence import Sentence, as_sentence
 from ...core.visible import on_one_line, visible
 from ..language import tr, tr_message, tr_waiting

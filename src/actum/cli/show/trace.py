@@ -43,11 +43,11 @@ from ...core.event import (
     TextDelta,
     ThoughtEnded,
 )
-from ...core.interfaces import Model
 from ...core.json import Json, JsonObject, dumps
 from ...core.message import Reply
-from ...core.pending import Pending
-from ...core.record import CallsRequested
+from ...core.model import Model
+from ...core.run.pending import Pending
+from ...core.run.record import CallsRequested
 from ...core.translation import Language
 from ...core.visible import visible
 from .terminal import Terminal, duration, shorten, styled

@@ -21,7 +21,8 @@ from rich.tree import Tree
 
 from ...core.call import ToolCall
 from ...core.message import UserMessage
-from ...core.record import (
+from ...core.run.ids import child_id
+from ...core.run.record import (
     AgentChanged,
     CallCompleted,
     CallRefused,
@@ -29,7 +30,6 @@ from ...core.record import (
     Ended,
     Forgotten,
     Noted,
-    RunSummary,
     Started,
     TaskEnded,
     TaskQueued,
@@ -37,8 +37,8 @@ from ...core.record import (
     TaskRetrying,
     TaskStarted,
     ToolsChanged,
-    child_id,
 )
+from ...core.run.summary import RunSummary
 from ...journal.comparison import outcome_of
 from ...journal.conversations import Family
 from ...journal.export import faults

@@ -16,9 +16,9 @@ from msgspec import Struct
 from ...core.call import TextPart
 from ...core.errors import ActumError, ModelError, ModelGarbled
 from ...core.event import Delta, TextDelta
-from ...core.interfaces import Request
 from ...core.json import JsonObject, JsonProblem
 from ...core.message import Reply, Usage, UserMessage
+from ...core.model import Request
 from ...core.tool import Tool
 from ..chat_marks import PLAIN, ChatMarks
 from ..error_answer import ErrorAnswer, error_answer, ollama_error

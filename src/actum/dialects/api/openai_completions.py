@@ -17,7 +17,6 @@ from msgspec import Struct
 from ...core.call import TextPart
 from ...core.errors import ActumError, ModelError, UsageError
 from ...core.event import Delta, TextDelta
-from ...core.interfaces import Request
 from ...core.json import JsonObject, dumps
 from ...core.message import (
     Message,
@@ -26,6 +25,7 @@ from ...core.message import (
     Usage,
     UserMessage,
 )
+from ...core.model import Request
 from ...core.tool import Tool
 from ...protocols.sse import sse
 from ..chat_marks import PLAIN, ChatMarks

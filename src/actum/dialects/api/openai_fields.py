@@ -10,13 +10,13 @@ from collections.abc import Collection, Sequence
 from typing import Literal, TypeVar
 
 from ...core.errors import BadTool, UsageError
-from ...core.interfaces import AllowedTools, NamedTool, ToolChoice
 from ...core.json import (
     Json,
     JsonObject,
     JsonProblem,
     kind_of,
 )
+from ...core.model import AllowedTools, NamedTool, ToolChoice
 from ...core.tool import Tool
 from .model_errors import read_json
 

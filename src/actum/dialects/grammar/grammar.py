@@ -22,13 +22,13 @@ from msgspec import Struct, structs
 
 from ...core.call import ToolCall
 from ...core.errors import UsageError
-from ...core.interfaces import AllowedTools, NamedTool, Request
 from ...core.message import (
     Message,
     Reply,
     ToolMessage,
     UserMessage,
 )
+from ...core.model import AllowedTools, NamedTool, Request
 from ...core.tool import Tool
 from ..base import TextDialect
 from ..listing import TextListing

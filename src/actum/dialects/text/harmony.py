@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from ...core.call import MediaPart, TextPart, ToolCall
-from ...core.interfaces import Request
 from ...core.json import Json, JsonObject, dumps
 from ...core.message import (
     ReasoningPart,
@@ -32,6 +31,7 @@ from ...core.message import (
     ReplyPart,
     ToolMessage,
 )
+from ...core.model import Request
 from ...core.tool import Tool
 from ..tools_once import OncePerTools
 from .history import as_text, instructions, without_tools

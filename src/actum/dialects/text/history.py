@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import structs
 
 from ...core.call import MediaPart, TextPart, ToolCall
-from ...core.interfaces import Request
 from ...core.message import (
     Message,
     Reply,
@@ -20,6 +19,7 @@ from ...core.message import (
     Transcript,
     UserMessage,
 )
+from ...core.model import Request
 from .wording import Language, describe_wishes
 
 WriteReply = Callable[[Reply], Sequence[TextPart | MediaPart]]

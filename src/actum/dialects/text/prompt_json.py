@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from ...core.call import MediaPart, TextPart, ToolCall
 from ...core.errors import UsageError
-from ...core.interfaces import Request
 from ...core.json import dumps
 from ...core.message import (
     ReasoningPart,
@@ -25,6 +24,7 @@ from ...core.message import (
     Reply,
     ToolMessage,
 )
+from ...core.model import Request
 from ...core.tool import Tool
 from ..tools_once import OncePerTools
 from .family_marks import ALL_RESULT_MARKS, ALL_THOUGHT_MARKS

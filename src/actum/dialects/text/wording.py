@@ -11,9 +11,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ...core.interfaces import AllowedTools, NamedTool, Request
 from ...core.json import Json, JsonObject, dumps
 from ...core.message import Message, UserMessage
+from ...core.model import AllowedTools, NamedTool, Request
 from ...core.tool import Tool
 
 Language = Literal["en", "zh"]

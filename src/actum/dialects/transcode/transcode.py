@@ -37,9 +37,9 @@ from ...core.event import (
     TextDelta,
     ThoughtEnded,
 )
-from ...core.interfaces import Request
 from ...core.json import Json, JsonObject, JsonProblem, dumps
 from ...core.message import Message, Reply
+from ...core.model import Request
 from ...core.tool import Tool
 from ...protocols.sse import SseReader
 from ..api.model_errors import read_json

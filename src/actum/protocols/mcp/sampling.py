@@ -22,12 +22,6 @@ from ...core.call import (
     repeats,
 )
 from ...core.errors import UsageError
-from ...core.interfaces import (
-    AllowedTools,
-    NamedTool,
-    Request,
-    ToolChoice,
-)
 from ...core.json import Json, JsonObject
 from ...core.message import (
     Message,
@@ -38,6 +32,7 @@ from ...core.message import (
     ToolMessage,
     UserMessage,
 )
+from ...core.model import AllowedTools, NamedTool, Request, ToolChoice
 from ...core.tool import Tool
 from ..plain_text import plain
 from .content import (

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.errors import UsageError
-from ...core.interfaces import Answer
 from ...core.json import Json, JsonObject, dumps
-from ...core.pending import AskedKind, Pending
+from ...core.policy import Answer
+from ...core.run.pending import AskedKind, Pending
 from ...protocols.a2a.model import A2AData, A2AMessage, A2APart, A2AText
 
 YES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "allow", "go ahead", "accept"})

@@ -14,20 +14,11 @@ import msgspec
 from ...core.call import MediaPart, TextPart
 from ...core.json import JsonObject, dumps
 from ...core.message import RefusalPart, Reply, UserMessage
-from ...core.pending import Pending
-from ...core.record import (
-    CallCompleted,
-    Ended,
-    Entry,
-    InputGiven,
-    ModelReplied,
-    RunSummary,
-    Started,
-    is_telling,
-    summarize,
-)
-from ...core.task import TaskLine
-from ...core.task_line import may_tell_of_task, task_line
+from ...core.run.pending import Pending
+from ...core.run.record import CallCompleted, Ended, Entry, InputGiven, ModelReplied, Started
+from ...core.run.summary import RunSummary, is_telling, summarize
+from ...core.run.task import TaskLine
+from ...core.run.task_line import may_tell_of_task, task_line
 from ...core.trace import way_in
 from ...journal.recording import RunState
 from ...protocols.a2a.model import (

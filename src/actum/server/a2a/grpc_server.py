@@ -31,7 +31,7 @@ from msgspec import Struct
 
 from ...core.errors import JournalError, UsageError
 from ...core.identity import Identity, LetsIn
-from ...core.worker_thread import off_loop
+from ...core.process.worker_thread import off_loop
 from ..admission import Admission, TooManyRequests
 from ..attempts import TooManyAttempts
 from ..open_streams import KeyEnded

@@ -19,7 +19,7 @@ from a2a.utils.errors import (
 from a2a.utils.proto_utils import validate_proto_required_fields
 from google.protobuf.message import Message as ProtoMessage
 
-from ...core.worker_thread import off_loop
+from ...core.process.worker_thread import off_loop
 from ...protocols.a2a.model import A2APushTarget
 from .asking import PARTS_MAX, TOO_MANY_PARTS
 from .follow import Told

@@ -33,7 +33,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...core.json import Json, JsonObject
-from ...core.worker_thread import off_loop
+from ...core.process.worker_thread import off_loop
 from ..refusal import HttpRefusal
 from .asking import PARTS_MAX, TOO_MANY_PARTS, asked_by, check_version, event_stream, is_json, version_of
 from .failures import failure_of

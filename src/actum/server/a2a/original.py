@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...core.json import Json, JsonObject
-from ...core.worker_thread import off_loop
+from ...core.process.worker_thread import off_loop
 from ...protocols.a2a.legacy import (
     INTERNAL_ERROR,
     INVALID_PARAMS,

@@ -28,10 +28,11 @@ from msgspec import Struct
 from ...core.errors import Busy, JournalError, UsageError
 from ...core.interfaces import Clock, Journal
 from ...core.json import JsonObject
-from ...core.kept_object import KeptObject
-from ...core.record import Entry, new_id
-from ...core.secret_store import SecretStore, SecretValue
-from ...core.tenant import acting_for
+from ...core.process.tenant import acting_for
+from ...core.run.ids import new_id
+from ...core.run.record import Entry
+from ...core.secrets.store import SecretStore, SecretValue
+from ...core.stored.kept_object import KeptObject
 from ...core.user import User
 from ...protocols.a2a.legacy import encode_task
 from ...protocols.a2a.model import A2AEvent, A2APushTarget

@@ -24,7 +24,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ...core.json import Json, JsonObject
-from ...core.worker_thread import off_loop
+from ...core.process.worker_thread import off_loop
 from ..refusal import HttpRefusal
 from .asking import asked_by, check_version, event_stream, is_json, parameters, version_of
 from .failures import NotAllowed, ServerStops, failure_of

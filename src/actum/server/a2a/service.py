@@ -32,11 +32,13 @@ from ...call.asking.inbox import records_of
 from ...core.errors import ActumError, Busy, JournalError, UsageError
 from ...core.event import RunResult
 from ...core.identity import Identity
-from ...core.interfaces import Answer, RunFilter
+from ...core.interfaces import RunFilter
 from ...core.json import JsonObject
 from ...core.message import UserMessage
-from ...core.pending import Pending
-from ...core.record import Ended, Entry, InputGiven, new_id
+from ...core.policy import Answer
+from ...core.run.ids import new_id
+from ...core.run.pending import Pending
+from ...core.run.record import Ended, Entry, InputGiven
 from ...journal.conversations import span_name
 from ...journal.follow import POLL_S
 from ...journal.recording import RunState

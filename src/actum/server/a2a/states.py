@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.pending import Pending
-from ...core.record import Ended
-from ...core.task import TaskState
+from ...core.run.pending import Pending
+from ...core.run.record import Ended
+from ...core.run.task import TaskState
 from ...protocols.a2a.model import A2AState
 from ...runs.caller_access import ACCESS_REVOKED
 

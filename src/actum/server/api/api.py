@@ -20,12 +20,14 @@ from ...agents.agent import Agent
 from ...core.errors import Busy, InvalidArguments, JournalError, UnknownName, UsageError, tell_problem
 from ...core.event import RunResult
 from ...core.identity import Identity, Usable
-from ...core.interfaces import Clock, Facts
+from ...core.interfaces import Clock
 from ...core.message import UserMessage
-from ...core.record import Started, new_id
-from ...core.secret_store import SecretEntry, SecretStore
+from ...core.policy import Facts
+from ...core.run.ids import new_id
+from ...core.run.record import Started
+from ...core.run.task_request import NO_DEFAULTS, TaskDefaults
+from ...core.secrets.store import SecretEntry, SecretStore
 from ...core.stores import Stores
-from ...core.task_request import NO_DEFAULTS, TaskDefaults
 from ...core.tool import Tool
 from ...core.user import User
 from ...features.feature import NO_FEATURES, FeatureSet

@@ -27,8 +27,8 @@ from ...core.errors import ActumError, Busy, JournalError, ReplayDiverged, Unkno
 from ...core.identity import Identity
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonProblem, parse
-from ...core.record import new_id
-from ...core.worker_thread import off_loop
+from ...core.process.worker_thread import off_loop
+from ...core.run.ids import new_id
 from ...features.feature import NO_FEATURES, FeatureSet
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found

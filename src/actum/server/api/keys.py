@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from ...core.errors import UnknownName, UsageError
 from ...core.identity import Identity
-from ...core.key import Key
+from ...core.stored.key import Key
 from ...features.command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found

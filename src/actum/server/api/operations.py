@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from ...core.errors import UsageError
 from ...core.json import JsonObject
-from ...core.redaction import DEFAULT_REDACTION
+from ...core.secrets.redaction import DEFAULT_REDACTION
 from ...features.feature import Feature, FeatureSet
 from ...features.operation import ApiReply, ApiRequest, Application, Events, Operation
 from ...runs.administration import put_on_record

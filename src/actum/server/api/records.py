@@ -14,7 +14,8 @@ from ...call.asking.inbox import record_expired
 from ...core.errors import JournalError, UsageError
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
-from ...core.record import Entry, RunSummary, Started, TaskQueued, is_last, summary_of
+from ...core.run.record import Entry, Started, TaskQueued, is_last
+from ...core.run.summary import RunSummary, summary_of
 from ...features.refusal import Refusal, not_found
 from ...journal.conversations import as_they_stand
 from ...journal.recording import RunState

@@ -16,8 +16,8 @@ from msgspec import Meta, Struct
 
 from ...core.errors import ActumError, UsageError
 from ...core.json import JsonObject
-from ...core.record import new_id
-from ...core.secret_store import SecretEntry, SecretStore, SecretValue, checked_name, checked_value
+from ...core.run.ids import new_id
+from ...core.secrets.store import SecretEntry, SecretStore, SecretValue, checked_name, checked_value
 from ...core.user import User
 from ...features.command import AnswerText, Command, CommandOption, ListColumn
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation

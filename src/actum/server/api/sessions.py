@@ -11,7 +11,7 @@ from ...agents.conversation import history
 from ...core.errors import JournalError, UsageError
 from ...core.identity import Identity
 from ...core.message import Message, Reply, ToolMessage, UserMessage
-from ...core.record import RunSummary
+from ...core.run.summary import RunSummary
 from ...core.user import User
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found

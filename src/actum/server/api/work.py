@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 
-from ...core.claim import busy
 from ...core.event import Event, RunResult, RunStarted
+from ...core.process.claim import busy
 from ...features.refusal import Refusal
 from ...runs.options import Emit
 

@@ -33,7 +33,7 @@ from ...core.errors import JournalError
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
 from ...core.json import JsonObject
-from ...core.session import LoginSession
+from ...core.stored.session import LoginSession
 from ...runs.administration import put_on_record
 from ..attempts import Attempts, TooManyAttempts
 from ..door import identity_of

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...core.identity import Identity
 from ...core.interfaces import Clock
-from ...core.session import LoginSession, SessionStore
+from ...core.stored.session import LoginSession, SessionStore
 from .provider import LoginSettings
 
 NOTED_S = 30.0

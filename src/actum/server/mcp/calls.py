@@ -16,11 +16,12 @@ from ...core.call import ToolCall, ToolResult
 from ...core.errors import BudgetExceeded, Busy, CallError, RunStopped, UsageError
 from ...core.event import RunResult
 from ...core.identity import Identity
-from ...core.interfaces import Answer, Clock, Journal
+from ...core.interfaces import Clock, Journal
 from ...core.json import DEPTH_MAX, Json, JsonObject
 from ...core.message import Usage
-from ...core.pending import Pending
-from ...core.record import new_id
+from ...core.policy import Answer
+from ...core.run.ids import new_id
+from ...core.run.pending import Pending
 from ...journal.recording import MIDWAY, RunState
 from ...runs.options import Emit, RunOptions
 from ...runs.run import Stopping

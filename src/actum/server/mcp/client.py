@@ -25,10 +25,11 @@ from ...core.errors import CanNotBeAsked, UsageError
 from ...core.event import CallProgress, Event
 from ...core.holder import Holder
 from ...core.identity import Identity
-from ...core.interfaces import Answer, Request
 from ...core.json import Json, JsonObject, dumps
 from ...core.message import Reply
-from ...core.pending import Pending
+from ...core.model import Request
+from ...core.policy import Answer
+from ...core.run.pending import Pending
 from ...core.trace import checked_traceparent
 from ...journal.recording import MIDWAY
 from .wire import WANTED, question_of, told_by_client

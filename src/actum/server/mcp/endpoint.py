@@ -36,7 +36,7 @@ from starlette import datastructures
 from starlette.types import Receive, Scope, Send
 
 from ...core.identity import Identity
-from ...core.worker_thread import off_loop
+from ...core.process.worker_thread import off_loop
 from ..door import identity_of
 from .answer import PING_S, Headers, HttpAnswer, Outbox
 from .exchange import (

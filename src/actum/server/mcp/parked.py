@@ -16,7 +16,7 @@ from ...core.event import RunResult
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
 from ...core.json import JsonObject
-from ...core.kept_object import KeptObject, ObjectsFull
+from ...core.stored.kept_object import KeptObject, ObjectsFull
 from .client import McpClient
 
 log = logging.getLogger("actum.mcp")

@@ -32,7 +32,7 @@ from ...core.json import (
     dumps,
     whole_text,
 )
-from ...core.record import Started
+from ...core.run.record import Started
 from ...core.tool import Tool
 from ...journal.recording import CallRef, RunState
 from ...kinds import Unclear, open_under

@@ -37,13 +37,10 @@ from ...core.errors import UsageError
 from ...core.event import RunResult
 from ...core.holder import Holder
 from ...core.identity import Identity
-from ...core.interfaces import (
-    Clock,
-    Journal,
-    Policy,
-)
+from ...core.interfaces import Clock, Journal
 from ...core.json import Json, JsonObject, is_too_deep
-from ...core.secret_store import SecretSource
+from ...core.policy import Policy
+from ...core.secrets.store import SecretSource
 from ...core.tool import Tool
 from ...journal.memory import MemoryJournal
 from ...journal.recording import RunState

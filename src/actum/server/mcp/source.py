@@ -27,8 +27,9 @@ from starlette.applications import Starlette
 
 from ...core.errors import UsageError
 from ...core.identity import Identity
-from ...core.interfaces import Clock, Facts, Policy
+from ...core.interfaces import Clock
 from ...core.json import JsonObject
+from ...core.policy import Facts, Policy
 from ...core.tool import Tool
 from ...policy.rules import DEFAULT, Barring
 from ..access import LOCAL, Access

@@ -25,9 +25,9 @@ from ...core.event import Event, RunResult, RunStarted
 from ...core.identity import Identity
 from ...core.interfaces import Journal
 from ...core.json import JsonObject
-from ...core.pending import Pending
-from ...core.record import Entry, InputGiven
-from ...core.task_line import line_of
+from ...core.run.pending import Pending
+from ...core.run.record import Entry, InputGiven
+from ...core.run.task_line import line_of
 from ...journal.recording import CallRef, RunState
 from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
 from ...runs.options import Emit

@@ -14,9 +14,10 @@ from ...call.asking.inbox import check_person, fit
 from ...core.call import ToolResult
 from ...core.errors import UsageError
 from ...core.identity import Identity
-from ...core.interfaces import Answer, Request
 from ...core.json import Json, JsonObject, dumps
-from ...core.pending import Pending
+from ...core.model import Request
+from ...core.policy import Answer
+from ...core.run.pending import Pending
 from ...core.tool import Tool
 from ...protocols.mcp.content import answer_of
 from ...protocols.mcp.sampling import params_of, reply_of

@@ -34,9 +34,9 @@ from ...core.errors import (
 )
 from ...core.interfaces import Clock
 from ...core.message import Reply, Usage
-from ...core.passed import PassedEnd, PassedRequest, PassedRequests
+from ...core.process.worker_thread import off_loop
+from ...core.stored.passed import PassedEnd, PassedRequest, PassedRequests
 from ...core.token_estimate import with_usage
-from ...core.worker_thread import off_loop
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
 from ...dialects.transcode.transcode import Transcoder, transcode

@@ -14,9 +14,9 @@ from starlette.requests import Request as HttpRequest
 
 from ...core.errors import UsageError
 from ...core.identity import Identity
-from ...core.interfaces import Request
 from ...core.json import JsonObject
-from ...core.worker_thread import off_loop
+from ...core.model import Request
+from ...core.process.worker_thread import off_loop
 from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ...dialects.api.openai_chat.request import is_of_2023
 from ...dialects.api.openai_fields import read_body

@@ -9,7 +9,7 @@ import msgspec
 from starlette.responses import Response
 
 from ...core.errors import ContextOverflow, ModelError, ModelGarbled, ModelUnavailable
-from ...core.passed import Trouble
+from ...core.stored.passed import Trouble
 from ...dialects.base import ApiDialect
 from ...transport.http import HttpFailure, retry_after
 from ...transport.upstream_client import UpstreamAnswer

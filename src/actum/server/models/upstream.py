@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from ...core.budget import Price
 from ...core.errors import UsageError
 from ...core.model_settings import check_headers
-from ...core.passed import ALL_TROUBLE, Trouble
+from ...core.stored.passed import ALL_TROUBLE, Trouble
 from ...core.user import User
 from ...dialects.base import ApiDialect
 from ...models.catalog import SILENCE_S, ModelPlace

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...core.interfaces import Clock, Journal
-from ...core.kept_object import KeptObject
+from ...core.stored.kept_object import KeptObject
 from ...protocols.a2a.model import A2APushTarget
 from ...protocols.a2a.news import KEPT_S, KIND, OWNER, PATH, AwaitedNews, hash_of
 from ...protocols.a2a.remote_agent import RemoteAgent

@@ -38,8 +38,8 @@ from ...core.errors import (
 )
 from ...core.interfaces import Clock, Context, InputRequired
 from ...core.json import Json, JsonObject, dumps
-from ...core.pending import Pending
-from ...core.record import new_id
+from ...core.run.ids import new_id
+from ...core.run.pending import Pending
 from ...protocols.a2a.card import RemoteCard
 from ...protocols.a2a.followed_task import ReadTask, words_of
 from ...protocols.a2a.later import UnreadableAnswer

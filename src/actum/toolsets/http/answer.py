@@ -19,8 +19,8 @@ from msgspec import Struct
 from ...core.call import MediaPart, TextPart, ToolResult
 from ...core.errors import CallTimeout, RateLimited, ToolError, Unavailable
 from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
-from ...core.redaction import Redaction
-from ...core.secret_matcher import VALUE_LENGTH_MIN, matcher
+from ...core.secrets.matcher import VALUE_LENGTH_MIN, matcher
+from ...core.secrets.redaction import Redaction
 from ...protocols.openapi.asking import VALUE_CHARS_MAX, AskedBy
 from ...protocols.openapi.model import ApiOperation
 from ...protocols.plain_text import plain, plain_json

@@ -22,7 +22,7 @@ from ...core.errors import BadTool, CallError, UsageError
 from ...core.holder import Holder
 from ...core.interfaces import Context, InputRequired
 from ...core.json import Json, JsonObject, dumps, size_of_json
-from ...core.worker_thread import off_loop
+from ...core.process.worker_thread import off_loop
 from ...protocols.mcp.sampling import request_of, result_of_reply
 from ...protocols.mcp.tasks import EXTENSION as TASKS
 from ...protocols.plain_text import plain, plain_json

@@ -12,8 +12,8 @@ from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 from ...core.call import Problem, ToolCall, ToolResult
 from ...core.errors import InvalidArguments
 from ...core.json import Json, JsonObject, size_of_json
+from ...core.process.worker_thread import off_loop
 from ...core.tool import Tool
-from ...core.worker_thread import off_loop
 from ...protocols.mcp.content import contents_of
 from ...protocols.mcp.name import public_name
 from ...protocols.mcp.offer import ResourceOffer

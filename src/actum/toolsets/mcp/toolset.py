@@ -41,8 +41,8 @@ from ...core.holder import Holder
 from ...core.interfaces import Clock, Context
 from ...core.json import JsonObject, size_of_json
 from ...core.message import Message
+from ...core.process.worker_thread import off_loop
 from ...core.tool import Tool
-from ...core.worker_thread import off_loop
 from ...protocols.mcp.config import McpServer
 from ...protocols.mcp.content import (
     Part,

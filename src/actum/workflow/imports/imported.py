@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from ...core.definition import TextProblem
 from ...core.json import Json, JsonObject, dumps
+from ..definition.text import BadWorkflow
 from ..load import check_text
-from ..text import BadWorkflow
 from .definition_text import definition_text
 from .report import ImportNotes, ImportReport
 

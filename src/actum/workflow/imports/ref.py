@@ -11,8 +11,8 @@ import re
 from msgspec import Struct
 
 from ...core.json import Json, dumps
-from ..expression import ROOTS
-from ..functions import FUNCTIONS
+from ..definition.expression import ROOTS
+from ..definition.functions import FUNCTIONS
 
 DOLLAR = "dollar"
 """The constant under which a dollar sign is kept, for texts in which `${` stands."""

@@ -20,7 +20,7 @@ from typing import Literal, Self
 from msgspec import Struct
 
 from ...core.json import Json, JsonObject, dumps
-from ...core.redaction import DEFAULT_REDACTION
+from ...core.secrets.redaction import DEFAULT_REDACTION
 
 ImportStatus = Literal["same", "near", "open", "lost"]
 """What became of a field: it means the same, it means something near, a person has to choose something, it is lost."""

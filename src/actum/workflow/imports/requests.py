@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject
-from ..expression import Expression, compile_value
+from ..definition.expression import Expression, compile_value
 from ..request import place_problems
 from .ref import Ref
 from .report import FieldReader

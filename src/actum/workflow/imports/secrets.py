@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from ...core.json import Json, JsonObject
-from ...core.redaction import DEFAULT_REDACTION, FIELDS, NAMED, names_secret
-from ..plain_keys import looks_like_key
+from ...core.secrets.redaction import DEFAULT_REDACTION, FIELDS, NAMED, names_secret
+from ..definition.plain_keys import looks_like_key
 from .report import ImportNotes
 
 _NAMES = FIELDS | {

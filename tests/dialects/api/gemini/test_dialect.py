@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
-from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import Json, JsonObject
 from actum.core.message import (
     Message,
@@ -29,6 +28,7 @@ from actum.core.message import (
     Usage,
     UserMessage,
 )
+from actum.core.model import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.tool import Tool
 from actum.dialects.api.gemini.dialect import GEMINI_CONTENT, GeminiContent
 from tests.chat_server import ChatServer

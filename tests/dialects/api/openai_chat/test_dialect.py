@@ -17,7 +17,6 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelUnavailable, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
-from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import Json, JsonObject
 from actum.core.message import (
     Message,
@@ -31,6 +30,7 @@ from actum.core.message import (
     Usage,
     UserMessage,
 )
+from actum.core.model import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.tool import Tool
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from tests.chat_server import ChatServer

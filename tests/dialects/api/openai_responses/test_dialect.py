@@ -22,7 +22,6 @@ from actum import Agent, tool
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelRejected, ModelUnavailable, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
-from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import Json, JsonObject
 from actum.core.message import (
     Message,
@@ -36,6 +35,7 @@ from actum.core.message import (
     Usage,
     UserMessage,
 )
+from actum.core.model import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.tool import Tool
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT
 from actum.dialects.api.openai_responses.dialect import OPENAI_RESPONSES, OpenAiResponses

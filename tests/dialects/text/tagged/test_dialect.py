@@ -12,9 +12,9 @@ from msgspec import structs
 
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.event import CallDelta, CallSaid, TextDelta, ThoughtEnded
-from actum.core.interfaces import Request
 from actum.core.json import Json, parse_object
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from actum.core.model import Request
 from actum.core.tool import Tool
 from actum.dialects.text.formats.rows import FORMATS
 from actum.dialects.text.invented_results import result_marks, turn_marks

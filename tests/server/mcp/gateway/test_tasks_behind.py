@@ -13,7 +13,7 @@ from actum import Limits, Rules
 from actum.core.identity import Identity
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
-from actum.core.record import InputGiven, InputRequested
+from actum.core.run.record import InputGiven, InputRequested
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.protocols.mcp.tasks import EXTENSION
 from actum.server.mcp.gateway.gateway import McpGateway

@@ -21,13 +21,13 @@ import msgspec
 from msgspec import Struct
 
 from ....core.errors import ActumError, ModelError
-from ....core.interfaces import AllowedTools, NamedTool, Request
 from ....core.message import (
     Message,
     Reply,
     SystemMessage,
     Transcript,
 )
+from ....core.model import AllowedTools, NamedTool, Request
 from ....core.tool import Tool
 from ...base import ApiDecoder
 from ...error_answer import ErrorAnswer, anthropic_error, error_answer

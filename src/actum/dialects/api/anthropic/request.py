@@ -19,7 +19,6 @@ from ....core.call import (
     ToolResult,
 )
 from ....core.errors import ModelGarbled, UsageError
-from ....core.interfaces import NamedTool, Request, ToolChoice
 from ....core.json import Json, JsonObject, kind_of
 from ....core.message import (
     Message,
@@ -28,6 +27,7 @@ from ....core.message import (
     ToolMessage,
     UserMessage,
 )
+from ....core.model import NamedTool, Request, ToolChoice
 from ....core.tool import Tool
 from ..data_url import base64_bytes, media_of_url
 from ..openai_fields import (

@@ -22,12 +22,6 @@ from ....core.call import (
     ToolResult,
 )
 from ....core.errors import ModelGarbled, UsageError
-from ....core.interfaces import (
-    AllowedTools,
-    NamedTool,
-    Request,
-    ToolChoice,
-)
 from ....core.json import Json, JsonObject, dumps
 from ....core.message import (
     Message,
@@ -36,6 +30,7 @@ from ....core.message import (
     ToolMessage,
     UserMessage,
 )
+from ....core.model import AllowedTools, NamedTool, Request, ToolChoice
 from ....core.tool import Tool
 from ..openai_fields import (
     as_,

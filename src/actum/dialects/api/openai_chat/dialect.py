@@ -19,9 +19,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from ....core.errors import ActumError, ModelError
-from ....core.interfaces import AllowedTools, NamedTool, Request
 from ....core.json import JsonObject
 from ....core.message import Message, Reply, Transcript
+from ....core.model import AllowedTools, NamedTool, Request
 from ....core.tool import Tool
 from ...base import ApiDecoder
 from ...error_answer import ErrorAnswer, error_answer, openai_error

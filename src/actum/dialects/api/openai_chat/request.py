@@ -13,7 +13,6 @@ from ....core.call import (
     ToolResult,
 )
 from ....core.errors import UsageError
-from ....core.interfaces import Request
 from ....core.json import Json, JsonObject
 from ....core.message import (
     Message,
@@ -22,6 +21,7 @@ from ....core.message import (
     ToolMessage,
     UserMessage,
 )
+from ....core.model import Request
 from ..data_url import base64_bytes, media_of_url
 from ..openai_fields import (
     as_,

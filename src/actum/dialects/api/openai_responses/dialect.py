@@ -22,7 +22,6 @@ import msgspec
 from msgspec import Struct
 
 from ....core.errors import ActumError, ModelError
-from ....core.interfaces import AllowedTools, NamedTool, Request
 from ....core.json import Json, JsonObject
 from ....core.message import (
     Message,
@@ -30,6 +29,7 @@ from ....core.message import (
     SystemMessage,
     Transcript,
 )
+from ....core.model import AllowedTools, NamedTool, Request
 from ....core.tool import Tool
 from ...base import ApiDecoder
 from ...error_answer import ErrorAnswer, error_answer, openai_error

@@ -11,7 +11,6 @@ from typing import cast
 
 from ....core.call import MediaPart, TextPart, ToolResult
 from ....core.errors import UsageError
-from ....core.interfaces import Request
 from ....core.json import Json, JsonObject
 from ....core.message import (
     Message,
@@ -20,6 +19,7 @@ from ....core.message import (
     ToolMessage,
     UserMessage,
 )
+from ....core.model import Request
 from ..data_url import base64_bytes, media_of_url
 from ..openai_fields import (
     as_,

@@ -17,7 +17,6 @@ from msgspec import Struct, structs
 
 from ....core.call import MediaPart, TextPart, ToolCall
 from ....core.errors import UsageError
-from ....core.interfaces import Request
 from ....core.json import dumps
 from ....core.message import (
     Message,
@@ -29,6 +28,7 @@ from ....core.message import (
     Transcript,
     UserMessage,
 )
+from ....core.model import Request
 from ....core.tool import Tool
 from ...tools_once import OncePerTools
 from ..family_marks import ALL_RESULT_MARKS, ALL_THOUGHT_MARKS

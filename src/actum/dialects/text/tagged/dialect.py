@@ -21,7 +21,6 @@ from typing import Literal
 from msgspec import Struct
 
 from ....core.call import MediaPart, TextPart, ToolCall
-from ....core.interfaces import Request
 from ....core.json import JsonObject, dumps
 from ....core.message import (
     ReasoningPart,
@@ -30,6 +29,7 @@ from ....core.message import (
     ReplyPart,
     ToolMessage,
 )
+from ....core.model import Request
 from ....core.tool import Tool
 from ...chat_marks import CHATML, ChatMarks
 from ...listing import TextListing

@@ -6,9 +6,10 @@ from msgspec import Struct
 
 from ....call.asking.inbox import VERDICTS, InboxItem, waiting_items
 from ....core.json import JsonObject
-from ....core.pending import AskedKind
 from ....core.provenance import Origins
-from ....core.record import RunSummary, Verdict
+from ....core.run.pending import AskedKind
+from ....core.run.record import Verdict
+from ....core.run.summary import RunSummary
 from ..fields import Cursor, Limit, ListPart, Name
 from ..records import Recorded
 

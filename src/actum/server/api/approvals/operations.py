@@ -13,10 +13,10 @@ from ....call.asking.inbox import InboxItem, answer_in_run, find_waiting, page_o
 from ....core.call import Problem
 from ....core.errors import ActumError, Busy, JournalError, ReplayDiverged, TooLate, UnknownName, UsageError
 from ....core.identity import Identity
-from ....core.interfaces import Answer as GivenAnswer
 from ....core.interfaces import RunFilter
-from ....core.pending import AskedKind
-from ....core.record import InputGiven, Verdict
+from ....core.policy import Answer as GivenAnswer
+from ....core.run.pending import AskedKind
+from ....core.run.record import InputGiven, Verdict
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
 from ....journal.recording import MIDWAY, RunState

@@ -17,7 +17,8 @@ from ....core.call import Problem
 from ....core.definition import BadText, DefinitionChange, NameTaken, ReadDefinition, TextProblem
 from ....core.errors import UnknownName, UsageError
 from ....core.json import JsonObject
-from ....core.shelf import (
+from ....core.process.worker_thread import off_loop
+from ....core.stored.shelf import (
     Publication,
     ShelfDraft,
     ShelfVersion,
@@ -26,7 +27,6 @@ from ....core.shelf import (
     no_draft,
     no_publication,
 )
-from ....core.worker_thread import off_loop
 from ....features.command import AnswerText, Command, CommandOption, ListColumn
 from ....features.definition import DefinitionKind
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Application, Method, Operation

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, suppress
 
 from ....core.call import TextPart
-from ....core.claim import claim_of_cancel
 from ....core.errors import Busy
 from ....core.identity import Identity
 from ....core.interfaces import RunFilter
 from ....core.message import UserMessage
-from ....core.record import Ended, RunSummary
+from ....core.process.claim import claim_of_cancel
+from ....core.run.record import Ended
+from ....core.run.summary import RunSummary
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Events, Operation, StreamEvent
 from ....features.refusal import Refusal
 from ....journal.follow import follow

@@ -15,9 +15,10 @@ from ....core.errors import JournalError
 from ....core.identity import Identity
 from ....core.json import JsonObject
 from ....core.message import Usage
-from ....core.noted import NO_KINDS, RecordKinds
-from ....core.pending import Pending
-from ....core.record import (
+from ....core.run.node_records import NodeBegan, NodeLeft
+from ....core.run.noted import NO_KINDS, RecordKinds
+from ....core.run.pending import Pending
+from ....core.run.record import (
     CallCompleted,
     CallParked,
     CallRefused,
@@ -28,15 +29,13 @@ from ....core.record import (
     InputRequested,
     Intended,
     ModelReplied,
-    NodeBegan,
-    NodeLeft,
     Noted,
     PrecheckDone,
     Record,
-    RunSummary,
     Sampled,
     Started,
 )
+from ....core.run.summary import RunSummary
 from ....journal.recording import CallRef, RunState
 from ....journal.timeline import calls_in
 from ....models.catalog import PROVIDERS

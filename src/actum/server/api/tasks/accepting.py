@@ -9,8 +9,8 @@ from ....core.call import ToolCall
 from ....core.errors import CallError, TaskRefused
 from ....core.json import JsonObject
 from ....core.message import UserMessage
-from ....core.task import TaskLine, TaskOptions
-from ....core.task_request import NO_DEFAULTS, TaskDefaults
+from ....core.run.task import TaskLine, TaskOptions
+from ....core.run.task_request import NO_DEFAULTS, TaskDefaults
 from ....features.operation import ApiReply, ApiRequest
 from ....features.refusal import Refusal
 from ....runs.options import ConversationOptions, RunOptions

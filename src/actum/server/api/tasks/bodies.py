@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from ....core.json import Json
-from ....core.task import Backoff, TaskState
-from ....core.task_request import TaskRequest
+from ....core.run.task import Backoff, TaskState
+from ....core.run.task_request import TaskRequest
 from ..approvals.bodies import Approval
 from ..calls import CallFailure
 from ..fields import NO_CONTROL, Cursor, Limit, ListPart, Moment, Name

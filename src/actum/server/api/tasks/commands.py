@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....core.json import dumps
-from ....core.task import DEAD
+from ....core.run.task import DEAD
 from ....features.command import AnswerText, Command, CommandOption, FoundBy, ListColumn
 from .bodies import TaskAccepted, TaskDetails, TaskResult
 

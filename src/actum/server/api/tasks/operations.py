@@ -9,7 +9,7 @@ from ....core.call import Failure
 from ....core.errors import TaskRefused, UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.json import Json
-from ....core.task import TaskLine
+from ....core.run.task import TaskLine
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
 from ....journal.lists import read_cursor, write_cursor

@@ -7,7 +7,7 @@ from ....core.identity import Identity
 from ....features.command import AnswerText
 from ....features.definition import DefinitionKind
 from ....runs.definitions import DefinitionShelf
-from ....workflow.difference import difference
+from ....workflow.definition.difference import difference
 from ....workflow.load import read_definition
 from ..api import Api
 from ..definitions.operations import operations_of

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ....core.errors import CallError, UnknownName, UsageError
 from ....core.identity import Identity
-from ....core.shelf import checked_name
+from ....core.stored.shelf import checked_name
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal
 from ....journal.lists import read_cursor, write_cursor

@@ -51,14 +51,10 @@ from ....core.errors import CallError, UsageError
 from ....core.event import RunResult
 from ....core.holder import Holder
 from ....core.identity import Identity
-from ....core.interfaces import (
-    Answer,
-    Clock,
-    Journal,
-    Policy,
-)
+from ....core.interfaces import Clock, Journal
 from ....core.json import Json, JsonObject, is_too_deep
-from ....core.redaction import DEFAULT_REDACTION
+from ....core.policy import Answer, Policy
+from ....core.secrets.redaction import DEFAULT_REDACTION
 from ....core.user import User
 from ....journal.memory import MemoryJournal
 from ....journal.recording import RunState

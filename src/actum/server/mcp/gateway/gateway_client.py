@@ -22,11 +22,11 @@ from ....core.call import ToolResult
 from ....core.errors import UsageError
 from ....core.holder import Holder
 from ....core.identity import Identity
-from ....core.interfaces import Answer
 from ....core.json import JsonObject
-from ....core.pending import Pending
-from ....core.record import new_id
-from ....core.redaction import DEFAULT_REDACTION
+from ....core.policy import Answer
+from ....core.run.ids import new_id
+from ....core.run.pending import Pending
+from ....core.secrets.redaction import DEFAULT_REDACTION
 from ....protocols.mcp.era import LOG_LEVEL as WANTED_LEVEL
 from ....protocols.mcp.era import contained
 from ....protocols.mcp.tasks import EXTENSION

@@ -15,9 +15,9 @@ from msgspec import Struct
 from ....core.errors import CallError, InvalidResult, UsageError
 from ....core.interfaces import Clock, Context, InputRequired
 from ....core.json import Json, JsonObject, dumps, size_of_json
-from ....core.pending import Pending
-from ....core.record import new_id
-from ....core.worker_thread import off_loop
+from ....core.process.worker_thread import off_loop
+from ....core.run.ids import new_id
+from ....core.run.pending import Pending
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
 from ....protocols.mcp.era import passed_on, with_tasks

@@ -38,16 +38,12 @@ from ....core.errors import (
     UsageError,
 )
 from ....core.identity import Identity
-from ....core.interfaces import Answer, Journal
+from ....core.interfaces import Journal
 from ....core.json import Json, JsonObject
-from ....core.pending import Pending
-from ....core.record import (
-    Entry,
-    InputGiven,
-    InputRequested,
-    Record,
-    new_id,
-)
+from ....core.policy import Answer
+from ....core.run.ids import new_id
+from ....core.run.pending import Pending
+from ....core.run.record import Entry, InputGiven, InputRequested, Record
 from ....journal.recording import CallRef, RunState
 from ....protocols.mcp.content import blocks_of, result_of
 from ....protocols.mcp.era import result_for

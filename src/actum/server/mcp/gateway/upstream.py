@@ -20,8 +20,8 @@ from ....core.errors import CallError, Unavailable
 from ....core.holder import Holder
 from ....core.interfaces import Clock, Context
 from ....core.json import Json, JsonObject, size_of_json
-from ....core.redaction import DEFAULT_REDACTION
-from ....core.worker_thread import off_loop
+from ....core.process.worker_thread import off_loop
+from ....core.secrets.redaction import DEFAULT_REDACTION
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
 from ....protocols.mcp.content import contents_of

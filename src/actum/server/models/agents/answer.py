@@ -16,8 +16,8 @@ from ....core.call import TextPart, ToolCall, ToolResult
 from ....core.event import CallFinished, Event, ReplyFinished, TextDelta
 from ....core.json import JsonObject, dumps
 from ....core.message import RefusalPart, Reply, Usage
-from ....core.pending import Pending
-from ....core.record import CallCompleted, CallRefused, Ended, Entry, ModelReplied
+from ....core.run.pending import Pending
+from ....core.run.record import CallCompleted, CallRefused, Ended, Entry, ModelReplied
 from ....journal.recording import CallRef, RunState
 from ....runs.caller_access import ACCESS_REVOKED
 

@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from ....core.errors import ModelError, UnknownName, UsageError
 from ....core.identity import Identity
-from ....core.interfaces import Answer
 from ....core.json import Json, JsonObject
 from ....core.message import UserMessage
 from ....core.model_settings import ModelSettings
-from ....core.pending import Pending
+from ....core.policy import Answer
+from ....core.process.worker_thread import off_loop
+from ....core.run.pending import Pending
 from ....core.tool import Tool
-from ....core.worker_thread import off_loop
 from ....dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ...api.records import Recorded
 from .ids import read_approval_id, read_call_id

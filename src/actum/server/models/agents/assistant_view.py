@@ -19,7 +19,7 @@ import msgspec
 from ....core.call import ToolCall
 from ....core.json import Json, JsonObject, dumps
 from ....core.message import Usage
-from ....core.record import CallRefused, Ended, Entry
+from ....core.run.record import CallRefused, Ended, Entry
 from ....journal.recording import CallRef, RunState
 from ....journal.timeline import Timeline
 from .answer import AnswerFold, Ending, Piece, Said, ServerCall, words_of

@@ -1,7 +1,8 @@
 """The Assistants API as a view: an assistant is an agent, a thread is a conversation, a run is a run.
 
-Only what no run holds is kept beside the runs (`core.kept_object`): assistants and threads that a client made, and what
-its user said in a thread. All else is read from the record, in any process. For another caller nothing of it exists.
+Only what no run holds is kept beside the runs (`core.stored.kept_object`): assistants and threads that a client made,
+and what its user said in a thread. All else is read from the record, in any process. For another caller nothing of it
+exists.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from ....core.errors import ActumError, Busy, JournalError, ModelError, UnknownN
 from ....core.event import Event, RunResult
 from ....core.identity import Identity
 from ....core.json import Json, JsonObject
-from ....core.kept_object import KeptObject, ObjectsFull
 from ....core.message import UserMessage
-from ....core.record import new_id
+from ....core.run.ids import new_id
+from ....core.stored.kept_object import KeptObject, ObjectsFull
 from ....core.tool import Tool
 from ....runs.options import Emit
 from ...api.api import Api, Start

@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route
 from ....core.errors import JournalError, UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.json import JsonObject
-from ....core.record import Entry
+from ....core.run.record import Entry
 from ....journal.recording import RunState
 from ...api.api import Api
 from ...door import identity_of

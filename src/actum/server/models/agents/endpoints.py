@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from ....core.errors import Busy, ModelError, UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.json import Json, JsonObject
-from ....core.worker_thread import off_loop
+from ....core.process.worker_thread import off_loop
 from ....dialects.api.openai_fields import read_body
 from ....features.refusal import Refusal
 from ...api.api import Api

@@ -27,10 +27,10 @@ from ....core.event import Event, RunResult
 from ....core.identity import Identity
 from ....core.interfaces import Clock
 from ....core.json import JsonObject
-from ....core.record import Ended
+from ....core.process.worker_thread import LARGE, off_loop
+from ....core.run.record import Ended
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
-from ....core.worker_thread import LARGE, off_loop
 from ....features.refusal import Refusal
 from ....runs.options import Emit
 from ....runs.runner import unless_stopped

@@ -9,7 +9,7 @@ import msgspec
 from ....core.call import MediaPart, TextPart
 from ....core.json import Json, JsonObject
 from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from ....core.record import Entry, InputGiven
+from ....core.run.record import Entry, InputGiven
 from ....journal.recording import RunState
 from .answer import AnswerFold, Ending, Piece
 from .ids import AnswerRef, call_id

@@ -18,11 +18,12 @@ from ....agents.conversation import answered_in
 from ....core.call import TextPart
 from ....core.errors import ModelError, UnknownName, UsageError
 from ....core.identity import Identity
-from ....core.interfaces import Answer
 from ....core.json import JsonObject
 from ....core.message import Message, Reply, ToolMessage, UserMessage
-from ....core.pending import Pending
-from ....core.record import Ended, InputGiven, new_id
+from ....core.policy import Answer
+from ....core.run.ids import new_id
+from ....core.run.pending import Pending
+from ....core.run.record import Ended, InputGiven
 from ....dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ....features.refusal import Refusal
 from ...api.api import Api, Start

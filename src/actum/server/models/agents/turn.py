@@ -17,9 +17,9 @@ from msgspec import Struct, structs
 
 from ....core.call import ToolResult
 from ....core.errors import UsageError
-from ....core.interfaces import Request
 from ....core.json import Json, JsonObject
 from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from ....core.model import Request
 from ....core.model_settings import ModelSettings
 from ....core.tool import Tool
 from ....dialects.losses import Loss

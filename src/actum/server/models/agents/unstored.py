@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 
 from ....core.errors import Busy, JournalError, UnknownName, UsageError
-from ....core.record import Ended, Entry
+from ....core.run.record import Ended, Entry
 from ....journal.recording import RunState
 from ...api.api import Api
 from .placing import REPEAT_S, UNSTORED

@@ -28,7 +28,7 @@ from ....core.errors import ActumError
 from ....core.event import TextDelta
 from ....core.json import JsonObject, dumps
 from ....core.message import Reply, ReplyPart
-from ....core.pending import Pending
+from ....core.run.pending import Pending
 from ....dialects.api.anthropic.decoder import BLOCKS
 from ....dialects.api.anthropic.encoder import MessagesEncoder
 from ....dialects.api.openai_chat.dialect import OpenAiChat

@@ -9,8 +9,8 @@ import re
 
 from msgspec import Struct
 
-from ...expression import ROOTS
-from ...functions import FUNCTIONS
+from ...definition.expression import ROOTS
+from ...definition.functions import FUNCTIONS
 from ..ref import RESERVED
 from ..report import FieldReader, ImportNotes
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from ....core.json import Json, JsonObject, JsonProblem, parse
-from ...loose import loose_json_text
-from ...settings import TURNS_MAX
+from ...definition.loose import loose_json_text
+from ...definition.settings import TURNS_MAX
 from ...tools import literal_origin
 from ..ref import Ref
 from ..report import FieldReader

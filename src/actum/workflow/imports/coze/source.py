@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from ....core.definition import TextProblem
 from ....core.json import Json, JsonObject
-from ...text import BYTES_MAX, BadWorkflow, read_text
+from ...definition.text import BYTES_MAX, BadWorkflow, read_text
 from ..surrogates import whole
 
 MEMBERS_MAX = 200

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, structs
 
 from ....core.json import Json, JsonObject, JsonProblem, parse
-from ...expression import SOURCE_MAX
-from ...loose import loose_json_text
+from ...definition.expression import SOURCE_MAX
+from ...definition.loose import loose_json_text
 from ..ref import DOLLAR, Ref, cel_literal
 from ..report import FieldReader
 from .canvas import BATCH, ENTRY, HISTORY, LOOP, Canvas, CozeNode

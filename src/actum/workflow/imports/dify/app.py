@@ -11,7 +11,7 @@ import re
 
 from ....core.definition import TextProblem
 from ....core.json import JsonObject, dumps
-from ...text import BadWorkflow
+from ...definition.text import BadWorkflow
 from ..imported import ImportedApp, name_of, sound_text
 from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes

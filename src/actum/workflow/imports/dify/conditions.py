@@ -1,9 +1,9 @@
-"""The conditions of a Dify file, as CEL with the loose comparisons of `workflow/loose.py`."""
+"""The conditions of a Dify file, as CEL with the loose comparisons of `workflow/definition/loose.py`."""
 
 from __future__ import annotations
 
 from ....core.json import Json
-from ...expression import SOURCE_MAX
+from ...definition.expression import SOURCE_MAX
 from ..ref import Ref, cel_literal
 from ..report import FieldReader
 from .references import Place, References

@@ -13,7 +13,7 @@ from ....core.json import Json, JsonObject
 from ....core.model_settings import ModelSettings
 from ....protocols.bound_text.json_text import structured
 from ....protocols.bound_text.part import NoPlace
-from ...settings import TURNS_MAX
+from ...definition.settings import TURNS_MAX
 from ...tools import literal_origin
 from ..ref import Ref
 from ..report import FieldReader

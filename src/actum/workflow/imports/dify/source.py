@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....core.definition import TextProblem
 from ....core.json import JsonObject
-from ...text import BYTES_MAX, BadWorkflow, read_text
+from ...definition.text import BYTES_MAX, BadWorkflow, read_text
 from ..surrogates import whole
 
 _ENVELOPES = ("data", "yaml_content", "content")

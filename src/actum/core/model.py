@@ -1,0 +1,145 @@
+"""What a model is asked, and what a model has to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from .event import Delta
+from .json import JsonObject, dumps
+from .message import Message, Reply, SystemMessage
+from .tool import Tool
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps = TypeVar("Deps", default=object, covariant=True)
+else:  # the default, which only type checkers read, is not in Python 3.11
+    from typing import TypeVar
+
+    Deps = TypeVar("Deps", covariant=True)
+
+
+class AllowedTools(Struct, frozen=True, tag="allowed"):
+    """A tool choice that narrows the tools to some of them.
+
+    Attributes:
+        names: the tools that may be called.
+        mode: `auto` (may call one of them) or `required` (must).
+    """
+
+    names: tuple[str, ...]
+    mode: Literal["auto", "required"] = "auto"
+
+
+class NamedTool(Struct, frozen=True, tag="named"):
+    """A tool choice that demands this one tool."""
+
+    name: str
+
+
+ToolChoice = Literal["auto", "none", "required"] | NamedTool | AllowedTools
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What a model is asked.
+
+    Attributes:
+        messages: the conversation so far, instructions included; a `Transcript` in a run, which only grows.
+        tools: the tools the model may call. They stay in every request of a run.
+        tool_choice: whether and what it must call.
+        parallel_calls: whether it may say several calls in one reply; None leaves it to the endpoint.
+        stop: texts at which the model is to stop.
+        output_schema: JSON Schema that the final answer must fit, where the dialect can ask for it.
+        max_tokens: at most so many tokens of answer.
+        temperature: randomness; None leaves it to the endpoint.
+        top_p, seed, timeout_s, headers: as in `ModelSettings`.
+        model: the model's name at the endpoint; filled in by whoever sends the request.
+        stream: whether the answer is to come in pieces; likewise.
+        extras: further fields, passed to the endpoint as they are.
+    """
+
+    messages: Sequence[Message]
+    tools: tuple[Tool, ...] = ()
+    tool_choice: ToolChoice = "auto"
+    parallel_calls: bool | None = None
+    stop: tuple[str, ...] = ()
+    output_schema: JsonObject | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    timeout_s: float | None = None
+    headers: Mapping[str, str] = {}
+    model: str = ""
+    stream: bool = False
+    extras: JsonObject = {}
+
+    @property
+    def untold_schema(self) -> JsonObject | None:
+        """The schema of the answer, unless the instructions hold its text already, as those of an agent do."""
+        if self.output_schema is None:
+            return None
+        text = dumps(self.output_schema)
+        instructions = takewhile(lambda message: isinstance(message, SystemMessage), self.messages)
+        told = any(isinstance(message, SystemMessage) and text in message.text for message in instructions)
+        return None if told else self.output_schema
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Something that answers. One method: streamed and whole are the same call with and without a listener."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in records and traces."""
+
+    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
+        """Answer a request.
+
+        Args:
+            request: what is asked.
+            emit: is told each piece as it comes; None when nobody watches.
+
+        Raises:
+            ModelError: there is no answer.
+        """
+
+
+@runtime_checkable
+class Supervised(Protocol):
+    """A model that may say that its calls need a person. The word is optional: a model without it is not supervised.
+
+    A model around another model (`Prompted`, a router, a fallback) passes on the word of the model inside: see
+    `is_supervised`.
+    """
+
+    @property
+    def supervised(self) -> bool:
+        """Whether a call of a tool that declares an effect beyond `read` waits for a person's approval, unless the
+        agent was given a policy. True of a model that understands too little to be trusted with effects.
+        """
+
+
+def is_supervised(model: object) -> bool:
+    """Whether a model says of itself that its calls need a person; see `Supervised`."""
+    return isinstance(model, Supervised) and model.supervised
+
+
+@runtime_checkable
+class LengthLimited(Protocol):
+    """A model that limits the length of an answer by itself where a request does not. The word is optional; a model
+    around another model passes on the word of the model inside: see `default_max_tokens`.
+    """
+
+    @property
+    def default_max_tokens(self) -> int | None:
+        """The limit, in tokens; None for none."""
+
+
+def default_max_tokens(model: object) -> int | None:
+    """The limit of an answer's length that a model sets by itself; None for none."""
+    return model.default_max_tokens if isinstance(model, LengthLimited) else None

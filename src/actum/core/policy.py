@@ -1,0 +1,173 @@
+"""What a policy is told of a call, what it decides, and who approves."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from msgspec import Struct
+
+from .call import ToolCall, ToolResult
+from .json import Json, JsonObject
+from .message import UserMessage
+from .provenance import Origins
+from .run.pending import Pending
+from .run.record import Verdict
+from .tool import Tool
+from .user import User
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps = TypeVar("Deps", default=object, covariant=True)
+else:  # the default, which only type checkers read, is not in Python 3.11
+    from typing import TypeVar
+
+    Deps = TypeVar("Deps", covariant=True)
+
+
+def _from_nowhere(arguments: JsonObject) -> Origins:
+    return {}
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What a policy may know of a call besides the call and its tool.
+
+    Attributes:
+        principal: the user on whose behalf the run acts; empty for nobody known.
+        tenant: whose user that is; empty where there is only one tenant.
+        roles: that the user is known to have.
+        agent: the name of the agent that makes the call.
+        key_id: the id (never the text) of the API key with which the run was asked for.
+        now: seconds since 1970.
+        origins: looks up where each of the arguments came from; it takes a while in a long conversation.
+    """
+
+    principal: str = ""
+    tenant: str = ""
+    roles: tuple[str, ...] = ()
+    agent: str = ""
+    key_id: str = ""
+    now: float = 0.0
+    origins: Callable[[JsonObject], Origins] = _from_nowhere
+
+    @property
+    def user(self) -> User:
+        """On whose behalf the run acts."""
+        return User(self.tenant, self.principal)
+
+
+class Requirement(Struct, frozen=True):
+    """A call that only reads, to be made and put on record before the one that is judged.
+
+    Attributes:
+        tool: its name; it must be declared to read only.
+        arguments: what it gets.
+        fault: what speaks against the call, given what came back; empty when nothing does. For the record.
+        reason: why the call is then refused, fit for the model and the user.
+        parallel: other calls that require a check by the same tool may be made at the same time.
+    """
+
+    tool: str
+    arguments: JsonObject
+    fault: Callable[[Json], str]
+    reason: str = ""
+    parallel: bool = False
+
+
+class Decision(Struct, frozen=True):
+    """What a policy says of a call.
+
+    Attributes:
+        verdict: go ahead, ask a person, or refuse.
+        rule: which rule said so, for the record.
+        reason: why, fit for the model and the user.
+        approvers: with `ask`, who may answer, as `core.approver` says; None for anybody. Nobody fits an empty list, so
+            the call is denied.
+        quorum: so many of them have to agree.
+        expires_s: seconds in which they have to; None for the run's default.
+        require: what is to be looked up first, and again after approval.
+        not_by: with `ask`, who may not approve: the person whom the run is on behalf of. Empty where nobody is kept
+            out.
+    """
+
+    verdict: Literal["allow", "ask", "deny"]
+    rule: str
+    reason: str = ""
+    approvers: tuple[str, ...] | None = None
+    quorum: int = 1
+    expires_s: float | None = None
+    require: Requirement | None = None
+    not_by: str = ""
+
+
+class Policy(Protocol):
+    """Decides, by facts alone, whether a call may be made. It is asked anew whenever a call is taken up."""
+
+    def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
+        """Judge a call whose arguments fit its schema, with its paths and addresses written out."""
+
+
+class Ancestor(Struct, frozen=True, kw_only=True):
+    """A run above another run, as far as the calls of the lower run are judged by it; see `policy.ruling`.
+
+    Attributes:
+        agent: the name of the agent whose run it is.
+        policy: the policy that this agent was given; None where it was given none, and so binds nothing below.
+        facts: the facts of that run as they are now: on whose behalf it acts, and the origins in its conversation.
+        look_up: makes a check that `policy` requires with the tools of that agent: given the requirement, the rule that
+            requires it and the idempotency key of the call that is judged. Returns the result, and what speaks against
+            the call.
+        lets_in: whether the user of that run may use its agent now; None where that can not change.
+    """
+
+    agent: str
+    policy: Policy | None
+    facts: Callable[[], Facts]
+    look_up: Callable[[Requirement, str, str], Awaitable[tuple[ToolResult, str]]]
+    lets_in: Callable[[], bool] | None = None
+
+
+class Answer(Struct, frozen=True, omit_defaults=True):
+    """A person's answer to something pending.
+
+    Attributes:
+        verdict: for an approval: `approve` or `deny`; for a question or a result: `answer`; for a doubt: `done`,
+            `not_done`, `retry`, or `unknown` where nobody can tell.
+        text: the user's answer, the result, or a word to the model.
+        by: who answered. The program that passes the answer vouches for the name.
+        claimed: another name that whoever answered gave (`actum approvals --by`), for which nobody vouches. It is kept
+            on record beside `by`. Rules about approvers look at it where the journal is one person's own file, and at
+            `by` where several persons may write to the journal.
+        tenant: the tenant of whoever answered; None where the program vouches for the name alone, so that the name
+            counts as one of the run's tenant.
+        roles: the roles with which they came in; rules with `role:` among their approvers look at these.
+        arguments: with `approve`, what the call is to be made with instead of what the model said; it is judged anew.
+        for_run: with `approve`, calls like this one need no further approval in this run: the same tool with the same
+            arguments. Of a tool that declares `sinks`, only the sinks have to be the same; `sinks=()` declares that
+            no argument has to.
+        free: with `for_run`, the names of arguments that may differ all the same. A declared sink may not.
+        said: with a result, what the user says beside it: the model is told these messages behind all results.
+    """
+
+    verdict: Verdict
+    text: str = ""
+    by: str = "user"
+    arguments: JsonObject | None = None
+    for_run: bool = False
+    free: Collection[str] = ()
+    claimed: str = ""
+    tenant: str | None = None
+    roles: tuple[str, ...] = ()
+    said: tuple[UserMessage, ...] = ()
+
+
+class Approver(Protocol):
+    """A person who can be asked right now, at a terminal say."""
+
+    async def ask(self, pending: Pending) -> Answer | None:
+        """Show what waits and return the answer; None when there is none now, and the run is paused.
+
+        Raises:
+            CanNotBeAsked: this person can not be asked this.
+        """

@@ -1,0 +1,1 @@
+"""What holds within one process: threads, limits, packages, who drives which run."""

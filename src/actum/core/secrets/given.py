@@ -1,0 +1,61 @@
+"""The secrets that tools of this process were given: what its log is kept clean of.
+
+A run knows the secrets of its own tools (`RunContext.told`). A line of the log may be written outside of any run: by a
+thread that a tool started, by a connection that ends later. So a process remembers the secrets that its tools were
+given lately, up to `KEPT_MAX` of them. A secret value in the arguments of a call is looked for only while that call
+runs: a caller chooses such a value, and could choose a word that is in every line.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable
+from contextvars import ContextVar
+
+from .matcher import SecretMatcher
+from .redaction import DEFAULT_REDACTION
+
+KEPT_MAX = 1_000
+"""A process remembers so many secrets; of more, those that were not given for the longest time are forgotten."""
+
+of_this_call: ContextVar[Collection[str]] = ContextVar("of_this_call", default=())
+"""The secrets of the run whose call is being carried out."""
+
+
+class GivenSecrets:
+    """Secrets of a process. Any thread may add and ask."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[str, None] = {}
+        self._matcher = SecretMatcher(())
+        self._known: set[str] = set()
+
+    def add(self, secrets: Iterable[str]) -> None:
+        """Remember secrets."""
+        with self._lock:
+            for secret in secrets:
+                self._kept.pop(secret, None)
+                self._kept[secret] = None
+            while len(self._kept) > KEPT_MAX:
+                del self._kept[next(iter(self._kept))]
+
+    def without(self, text: str) -> str:
+        """The text without these secrets, without those of the call that is carried out, and without what looks like a
+        secret.
+        """
+        with self._lock:
+            spans = self._up_to_date().find(text) if self._kept else []
+        return DEFAULT_REDACTION.text(text, of_this_call.get(), spans)
+
+    def _up_to_date(self) -> SecretMatcher:
+        if len(self._known) > 2 * KEPT_MAX:
+            self._matcher, self._known = SecretMatcher(()), set()
+        for secret in self._kept.keys() - self._known:
+            self._matcher.add(secret)
+            self._known.add(secret)
+        return self._matcher
+
+
+GIVEN = GivenSecrets()
+"""Those of this process."""

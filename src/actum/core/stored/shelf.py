@@ -1,0 +1,365 @@
+"""The shelf: texts that people write and publish, such as workflows, agents, prompts and tools, in numbered versions.
+
+A text has a draft and publications. The draft is changed by `save`, and each change counts its revision up. A
+publication is made of the draft, has a number (1, 2, 3 ...) and never changes. The latest publication is the one in
+use: it is meant where no number is given. `rollback` publishes the text of an older publication anew, under a new
+number. After `unpublish` none is in use, until something is published again.
+
+Each tenant has a shelf of its own. The shelf does not know what a text means: whoever publishes a text checks it first
+(`actum.workflow.published` does so for workflows). This file knows no database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+
+from ..errors import UnknownName, UsageError
+
+ShelfKind: TypeAlias = str
+"""What a text on the shelf is, such as `workflow`: up to 24 small letters, digits and `_`."""
+
+TEXT_BYTES_MAX = 1_000_000
+"""A text may have so many bytes in UTF-8."""
+NAMES_MAX = 10_000
+"""So many names may stand on the shelf of one tenant, of all kinds together,"""
+PUBLICATIONS_MAX = 10_000
+"""so many publications under one name,"""
+SHELF_BYTES_MAX = 256 * 1024 * 1024
+"""and so many bytes may all drafts and publications of one tenant have together."""
+
+_NAME = re.compile(r"\w[\w.-]{0,127}")
+_KIND = re.compile("[a-z][a-z0-9_]{0,23}")
+_REFERENCE = re.compile(r"([^@]+)(?:@([1-9][0-9]{0,8}))?")
+
+
+class ShelfDraft(Struct, frozen=True, kw_only=True):
+    """The text that is worked on.
+
+    Attributes:
+        kind: what the text is.
+        name: what the text is called.
+        text: the text.
+        revision: counts the changes of the draft, from 1 on. Whoever saves says which revision was changed.
+        digest: SHA-256 of the text.
+        at: when the draft was saved last, in seconds since 1970.
+        by: who saved the draft last.
+        published: the number of the publication in use; 0 where none is.
+    """
+
+    kind: ShelfKind
+    name: str
+    text: str
+    revision: int
+    digest: str
+    at: float
+    by: str = ""
+    published: int = 0
+
+
+class ShelfVersion(Struct, frozen=True, kw_only=True):
+    """A publication without its text, for lists.
+
+    Attributes:
+        kind, name: what was published.
+        number: counts the publications of this name, from 1 on.
+        digest: SHA-256 of the text.
+        at: when the text was published, in seconds since 1970.
+        by: who published the text.
+        again: the number of the older publication of which this is a copy; 0 where the text comes from the draft.
+    """
+
+    kind: ShelfKind
+    name: str
+    number: int
+    digest: str
+    at: float
+    by: str = ""
+    again: int = 0
+
+
+class Publication(ShelfVersion, frozen=True, kw_only=True):
+    """A text as it was published. A publication never changes.
+
+    Attributes:
+        text: the text.
+    """
+
+    text: str
+
+
+class ShelfName(Struct, frozen=True, kw_only=True):
+    """A line of the list of what is on the shelf.
+
+    Attributes:
+        kind, name: what the text is, and what it is called.
+        revision: the revision of the draft.
+        published: the number of the publication in use; 0 where none is.
+        changed: the draft differs from the publication in use.
+        at: when the draft was saved last, in seconds since 1970.
+        by: who saved the draft last.
+    """
+
+    kind: ShelfKind
+    name: str
+    revision: int
+    published: int
+    changed: bool
+    at: float
+    by: str = ""
+
+
+class PublicationInUse(Struct, frozen=True, kw_only=True):
+    """The publication in use of a name, without its text, for lists that many requests read.
+
+    Attributes:
+        name: what was published.
+        number: the number of the publication.
+        digest: SHA-256 of the text.
+        at: when the text was published, in seconds since 1970.
+        about: what lists tell of the text, as whoever published it wrote this; empty where that is not known.
+    """
+
+    name: str
+    number: int
+    digest: str
+    at: float
+    about: str = ""
+
+
+class StaleDraft(UsageError):
+    """The draft is not the one that the caller knows: somebody else has saved it since. Nothing was changed.
+
+    Args:
+        current: the draft as it is; None where there is none.
+        revision: the revision that the caller knew.
+        text: the text that the caller wanted to save; None where the caller wanted to publish.
+    """
+
+    def __init__(self, current: ShelfDraft | None, revision: int, text: str | None = None) -> None:
+        if current is None:
+            told = f"there is no draft with the revision {revision}: save a new draft with the revision 0"
+        else:
+            who = f", saved by {current.by!r}," if current.by else ""
+            told = (
+                f"the draft of {current.kind} {current.name!r} has the revision {current.revision}{who} and not "
+                f"{revision}: look at the draft, and try again with its revision"
+            )
+        super().__init__(told)
+        self.current = current
+        self.revision = revision
+        self.text = text
+
+
+class ShelfFull(UsageError):
+    """This tenant has too much on its shelf."""
+
+
+class ShelfStore(Protocol):
+    """A place that keeps texts in versions, and that several processes may share. What a method changed is on disk when
+    the method returns. Every method may raise JournalError, and UsageError for a bad kind, name, tenant or user.
+
+    All methods take `tenant`, whose shelf is meant. For everybody else the texts of a tenant do not exist.
+    """
+
+    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> ShelfDraft | None:
+        """The draft under a name; None where there is none."""
+
+    async def save(
+        self, kind: ShelfKind, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
+    ) -> ShelfDraft:
+        """Save a draft. A text that the draft has already changes nothing, so that a repeated save does no harm.
+
+        Args:
+            kind, name: what the text is, and what it is called.
+            text: the whole text.
+            revision: the revision of the draft that the text was made of; 0 for a new draft.
+            tenant: whose shelf is meant.
+            by: who saves.
+
+        Raises:
+            StaleDraft: somebody else has saved the draft since.
+            ShelfFull: there is no room for the text.
+        """
+
+    async def publish(
+        self,
+        kind: ShelfKind,
+        name: str,
+        *,
+        revision: int | None = None,
+        tenant: str = "",
+        by: str = "",
+        about: str = "",
+    ) -> Publication:
+        """Publish the draft under the next number. A text that is published already is not published twice: the
+        publication in use is returned.
+
+        Args:
+            kind, name: what to publish.
+            revision: the revision that the caller has looked at; None to publish whatever the draft is now.
+            tenant: whose shelf is meant.
+            by: who publishes.
+            about: what lists tell of the text; see `PublicationInUse`.
+
+        Raises:
+            UnknownName: there is no draft.
+            StaleDraft: the draft has another revision.
+            ShelfFull: there is no room for the text.
+        """
+
+    async def rollback(
+        self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
+    ) -> Publication:
+        """Publish an older publication anew, under the next number. The draft stays as it is. Where the publication in
+        use has the same text, that publication is returned.
+
+        Raises:
+            UnknownName: there is no such publication.
+            ShelfFull: there is no room for the text.
+        """
+
+    async def unpublish(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Publication:
+        """From now on no publication of a name is in use. All publications stay on the shelf, with their numbers.
+
+        Returns:
+            The publication that was in use.
+
+        Raises:
+            UnknownName: none is in use.
+        """
+
+    async def published(
+        self, kind: ShelfKind, name: str, number: int | None = None, *, tenant: str = ""
+    ) -> Publication | None:
+        """A publication; None where there is none.
+
+        Args:
+            kind, name: what was published.
+            number: which publication; None for the one in use.
+            tenant: whose shelf is meant.
+        """
+
+    async def versions(self, kind: ShelfKind, name: str, *, tenant: str = "") -> list[ShelfVersion]:
+        """The publications of a name, the latest first."""
+
+    async def names(self, kind: ShelfKind, *, tenant: str = "") -> list[ShelfName]:
+        """What is on the shelf, in the order of the names."""
+
+    async def in_use(self, kind: ShelfKind, *, tenant: str = "") -> list[PublicationInUse]:
+        """The publications in use, in the order of the names. No text is read."""
+
+    async def publications_made(self, kind: ShelfKind, *, tenant: str = "") -> int:
+        """How often something was published, or taken out of use. While the number stays, `in_use` gives the same. It
+        is read in the same time however many publications there are."""
+
+
+def reference(text: str) -> tuple[str, int | None]:
+    """The name and the number that `name` or `name@3` stands for.
+
+    Raises:
+        UsageError: the text is neither.
+
+    >>> reference("desk@3")
+    ('desk', 3)
+    """
+    found = _REFERENCE.fullmatch(text)
+    if found is None:
+        raise UsageError("{text!r:.140} names no publication: write name, or name@3", text=text)
+    return checked_name(found[1]), int(found[2]) if found[2] else None
+
+
+def checked_name(name: str) -> str:
+    """A name for the shelf, if it is one.
+
+    Letters of any language are allowed, in their usual form (Unicode NFKC), so that two names that look alike because
+    of an invisible character are not both names. Letters of two alphabets that look alike remain two letters.
+
+    Raises:
+        UsageError: the name is empty, too long, or has other characters.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or unicodedata.normalize("NFKC", name) != name:
+        raise UsageError(
+            "the name {name!r:.140}: use 1 to 128 letters, digits, '_', '-' or '.', a letter first", name=name
+        )
+    return name
+
+
+def checked_kind(kind: str) -> ShelfKind:
+    """A kind of text, if it is one.
+
+    Raises:
+        UsageError: no kind is called so.
+    """
+    if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+        raise UsageError("the shelf has no kind {kind!r:.140}: use up to 24 small letters, digits and '_'", kind=kind)
+    return kind
+
+
+def checked_shelf_text(text: str) -> bytes:
+    """A text for the shelf in UTF-8, if it is one.
+
+    Raises:
+        UsageError: it is no text, or too large.
+    """
+    try:
+        found = text.encode()
+    except (AttributeError, UnicodeEncodeError):
+        raise UsageError("the text can not be written as UTF-8") from None
+    if len(found) > TEXT_BYTES_MAX:
+        raise UsageError("the text has {count} bytes: at most {most} are kept", count=len(found), most=TEXT_BYTES_MAX)
+    return found
+
+
+def checked_user(what: str, name: str) -> str:
+    """The name of a tenant or of a user, as a database can keep it.
+
+    Raises:
+        UsageError: it is no text, too long, or has characters that can not be kept.
+    """
+    if not isinstance(name, str) or len(name) > 1_000 or not name.isprintable():
+        raise UsageError(
+            "{what}={name!r:.140}: give a text of at most 1000 characters that can be printed", what=what, name=name
+        )
+    return name
+
+
+def text_digest(text: bytes) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(text).hexdigest()
+
+
+def check_shelf_room(names: int, publications: int, size: int) -> None:
+    """Whether a shelf may hold so much.
+
+    Args:
+        names: so many names of this tenant.
+        publications: so many publications of one name.
+        size: so many bytes of this tenant.
+
+    Raises:
+        ShelfFull: there is no room.
+    """
+    if names > NAMES_MAX or publications > PUBLICATIONS_MAX or size > SHELF_BYTES_MAX:
+        raise ShelfFull(
+            "the shelf is full: {most} names, {publications_max} publications of a name and "
+            "{shelf_bytes_max} bytes are the limit of a tenant",
+            most=NAMES_MAX,
+            publications_max=PUBLICATIONS_MAX,
+            shelf_bytes_max=SHELF_BYTES_MAX,
+        )
+
+
+def no_draft(kind: str, name: str) -> UnknownName:
+    """The error of whoever publishes what is not there."""
+    return UnknownName("there is no draft of {kind} {name!r}", kind=kind, name=name)
+
+
+def no_publication(kind: str, name: str, number: int | None = None) -> UnknownName:
+    """The error of whoever asks for a publication that is not there."""
+    which = f"{name}@{number}" if number is not None else name
+    return UnknownName("there is no published {kind} {which!r}; see `actum workflow list`", kind=kind, which=which)

@@ -1,0 +1,334 @@
+"""The shelf in the journal's database: drafts and numbered publications; see `core.stored.shelf`.
+
+Every change takes `database.lock()` first, so that of two processes which save or publish at the same time one comes
+after the other, and the second one sees what the first one did. No publication is ever updated or deleted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...core.errors import JournalError
+from ...core.stored.shelf import (
+    Publication,
+    PublicationInUse,
+    ShelfDraft,
+    ShelfKind,
+    ShelfName,
+    ShelfVersion,
+    StaleDraft,
+    check_shelf_room,
+    checked_kind,
+    checked_name,
+    checked_shelf_text,
+    checked_user,
+    no_draft,
+    no_publication,
+    text_digest,
+)
+from ..database import Database
+from ..writer import Writer
+
+_Place = tuple[str, ShelfKind, str]
+
+_OF = "WHERE tenant = ? AND kind = ? AND name = ?"
+_DRAFT = f"SELECT text, revision, digest, at, author, published FROM drafts {_OF}"
+_VERSION = "number, digest, at, author, again"
+_PUBLICATION = f"SELECT {_VERSION}, text FROM publications {_OF} AND number = ?"
+_VERSIONS = f"SELECT {_VERSION} FROM publications {_OF} ORDER BY number DESC"
+_IN_USE = f"SELECT published FROM drafts {_OF}"
+_LATEST = f"SELECT coalesce(max(number), 0) FROM publications {_OF}"
+_NAMES = """SELECT drafts.name, revision, published, coalesce(publications.digest, '') <> drafts.digest, drafts.at,
+    drafts.author FROM drafts LEFT JOIN publications ON publications.tenant = drafts.tenant
+    AND publications.kind = drafts.kind AND publications.name = drafts.name AND number = published
+    WHERE drafts.tenant = ? AND drafts.kind = ?"""
+_SIZES = """SELECT
+    (SELECT count(*) FROM drafts WHERE tenant = ?),
+    (SELECT coalesce(sum(length(text)), 0) FROM drafts WHERE tenant = ?),
+    (SELECT coalesce(sum(length(text)), 0) FROM publications WHERE tenant = ?)"""
+_ADD = """INSERT INTO publications (tenant, kind, name, number, text, digest, at, author, again)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_NEW = """INSERT INTO drafts (tenant, kind, name, text, revision, digest, at, author, published)
+    VALUES (?, ?, ?, ?, 1, ?, ?, ?, 0)"""
+_CHANGE = f"UPDATE drafts SET text = ?, revision = ?, digest = ?, at = ?, author = ? {_OF}"
+_IN_USE_ALL = "SELECT name, number, digest, at, about FROM in_use WHERE tenant = ? AND kind = ?"
+_PUT_IN_USE = """INSERT INTO in_use (tenant, kind, name, number, digest, at, about) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (tenant, kind, name)
+    DO UPDATE SET number = excluded.number, digest = excluded.digest, at = excluded.at, about = excluded.about"""
+_TAKE_OUT_OF_USE = f"DELETE FROM in_use {_OF}"
+_MADE = "SELECT made FROM publications_made WHERE tenant = ? AND kind = ?"
+_COUNT = """INSERT INTO publications_made (tenant, kind, made) VALUES (?, ?, 1)
+    ON CONFLICT (tenant, kind) DO UPDATE SET made = publications_made.made + 1"""
+_NUMBERS = range(1, 2**31)
+
+
+class DatabaseShelf:
+    """A `ShelfStore` in the database of a journal.
+
+    Args:
+        writer: the thread that reads and writes the tables.
+        check_format: raises JournalError where nothing can be written to this journal.
+        now: the time, in seconds since 1970.
+    """
+
+    def __init__(self, writer: Writer, check_format: Callable[[], None], now: Callable[[], float]) -> None:
+        self._writer = writer
+        self._check_format = check_format
+        self._now = now
+
+    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> ShelfDraft | None:
+        place = _place(tenant, kind, name)
+        self._check_format()
+        return await self._writer.ask(lambda database: _draft(database, place))
+
+    async def save(
+        self, kind: ShelfKind, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
+    ) -> ShelfDraft:
+        place, payload = _place(tenant, kind, name), checked_shelf_text(text)
+        checked_user("by", by)
+        self._check_format()
+        digest, at = text_digest(payload), self._now()
+
+        def write(database: Database) -> ShelfDraft:
+            database.lock()
+            current = _draft(database, place)
+            if current is not None and current.digest == digest:
+                return current
+            if revision != (current.revision if current is not None else 0):
+                raise StaleDraft(current, revision, text)
+            names, size = _sizes(database, tenant)
+            before = len(current.text.encode()) if current is not None else 0
+            check_shelf_room(names + (current is None), 0, size - before + len(payload))
+            if current is None:
+                database.execute(_NEW, (*place, payload, digest, at, by))
+            else:
+                database.execute(_CHANGE, (payload, revision + 1, digest, at, by, *place))
+            return ShelfDraft(
+                kind=kind,
+                name=name,
+                text=text,
+                revision=revision + 1,
+                digest=digest,
+                at=at,
+                by=by,
+                published=current.published if current is not None else 0,
+            )
+
+        return await self._writer.ask(write, writes=True, durable=True)
+
+    async def publish(
+        self,
+        kind: ShelfKind,
+        name: str,
+        *,
+        revision: int | None = None,
+        tenant: str = "",
+        by: str = "",
+        about: str = "",
+    ) -> Publication:
+        place = _place(tenant, kind, name)
+        checked_user("by", by)
+        self._check_format()
+        at = self._now()
+
+        def write(database: Database) -> Publication:
+            database.lock()
+            draft = _draft(database, place)
+            if draft is None:
+                raise no_draft(kind, name)
+            if revision is not None and revision != draft.revision:
+                raise StaleDraft(draft, revision)
+            return _publish(database, place, draft.text, at, by, about, again=0)
+
+        return await self._writer.ask(write, writes=True, durable=True)
+
+    async def rollback(
+        self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
+    ) -> Publication:
+        place = _place(tenant, kind, name)
+        checked_user("by", by)
+        self._check_format()
+        at = self._now()
+
+        def write(database: Database) -> Publication:
+            database.lock()
+            older = _publication(database, place, number)
+            if older is None:
+                raise no_publication(kind, name, number)
+            return _publish(database, place, older.text, at, by, about, again=number)
+
+        return await self._writer.ask(write, writes=True, durable=True)
+
+    async def unpublish(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Publication:
+        place = _place(tenant, kind, name)
+        self._check_format()
+
+        def write(database: Database) -> Publication:
+            database.lock()
+            in_use = _publication(database, place, None)
+            if in_use is None:
+                raise no_publication(kind, name)
+            database.execute(f"UPDATE drafts SET published = 0 {_OF}", place)
+            database.execute(_TAKE_OUT_OF_USE, place)
+            database.execute(_COUNT, (tenant, kind))
+            return in_use
+
+        return await self._writer.ask(write, writes=True, durable=True)
+
+    async def published(
+        self, kind: ShelfKind, name: str, number: int | None = None, *, tenant: str = ""
+    ) -> Publication | None:
+        place = _place(tenant, kind, name)
+        self._check_format()
+        return await self._writer.ask(lambda database: _publication(database, place, number))
+
+    async def versions(self, kind: ShelfKind, name: str, *, tenant: str = "") -> list[ShelfVersion]:
+        place = _place(tenant, kind, name)
+        self._check_format()
+        rows = await self._writer.ask(lambda database: database.execute(_VERSIONS, place))
+        return [
+            ShelfVersion(
+                kind=kind,
+                name=name,
+                number=_int(number),
+                digest=str(digest),
+                at=_float(at),
+                by=str(by),
+                again=_int(again),
+            )
+            for number, digest, at, by, again in rows
+        ]
+
+    async def names(self, kind: ShelfKind, *, tenant: str = "") -> list[ShelfName]:
+        wanted = (checked_user("tenant", tenant), checked_kind(kind))
+        self._check_format()
+        rows = await self._writer.ask(lambda database: database.execute(_NAMES, wanted))
+        found = [
+            ShelfName(
+                kind=kind,
+                name=str(name),
+                revision=_int(revision),
+                published=_int(published),
+                changed=bool(changed),
+                at=_float(at),
+                by=str(by),
+            )
+            for name, revision, published, changed, at, by in rows
+        ]
+        return sorted(found, key=lambda line: line.name)  # here, since databases sort letters in ways of their own
+
+    async def in_use(self, kind: ShelfKind, *, tenant: str = "") -> list[PublicationInUse]:
+        wanted = (checked_user("tenant", tenant), checked_kind(kind))
+        self._check_format()
+        rows = await self._writer.ask(lambda database: database.execute(_IN_USE_ALL, wanted))
+        found = [
+            PublicationInUse(
+                name=str(name), number=_int(number), digest=str(digest), at=_float(at), about=_about(about)
+            )
+            for name, number, digest, at, about in rows
+        ]
+        return sorted(found, key=lambda line: line.name)
+
+    async def publications_made(self, kind: ShelfKind, *, tenant: str = "") -> int:
+        wanted = (checked_user("tenant", tenant), checked_kind(kind))
+        self._check_format()
+        rows = await self._writer.ask(lambda database: database.execute(_MADE, wanted))
+        return _int(rows[0][0]) if rows else 0
+
+
+def _place(tenant: str, kind: ShelfKind, name: str) -> _Place:
+    return checked_user("tenant", tenant), checked_kind(kind), checked_name(name)
+
+
+def _draft(database: Database, place: _Place) -> ShelfDraft | None:
+    rows = database.execute(_DRAFT, place)
+    if not rows:
+        return None
+    text, revision, digest, at, by, published = rows[0]
+    _, kind, name = place
+    return ShelfDraft(
+        kind=kind,
+        name=name,
+        text=_text(text, digest, place),
+        revision=_int(revision),
+        digest=str(digest),
+        at=_float(at),
+        by=str(by),
+        published=_int(published),
+    )
+
+
+def _publication(database: Database, place: _Place, number: int | None) -> Publication | None:
+    """A publication; for None the one in use."""
+    if number is None:
+        in_use = database.execute(_IN_USE, place)
+        number = _int(in_use[0][0]) if in_use else 0
+    rows = database.execute(_PUBLICATION, (*place, number)) if number in _NUMBERS else []
+    if not rows:
+        return None
+    found, digest, at, by, again, text = rows[0]
+    _, kind, name = place
+    return Publication(
+        kind=kind,
+        name=name,
+        number=_int(found),
+        digest=str(digest),
+        text=_text(text, digest, place),
+        at=_float(at),
+        by=str(by),
+        again=_int(again),
+    )
+
+
+def _publish(
+    database: Database, place: _Place, text: str, at: float, by: str, about: str, *, again: int
+) -> Publication:
+    """Put a text under the next number, unless the publication in use has this text."""
+    tenant, kind, name = place
+    payload = text.encode()
+    digest = text_digest(payload)
+    in_use = _publication(database, place, None)
+    if in_use is not None and in_use.digest == digest:
+        return in_use
+    ((latest,),) = database.execute(_LATEST, place)
+    number = _int(latest) + 1
+    check_shelf_room(0, number, _sizes(database, tenant)[1] + len(payload))
+    database.execute(_ADD, (*place, number, payload, digest, at, by, again))
+    database.execute(f"UPDATE drafts SET published = ? {_OF}", (number, *place))
+    database.execute(_PUT_IN_USE, (*place, number, digest, at, about.encode()))
+    database.execute(_COUNT, (tenant, kind))
+    return Publication(kind=kind, name=name, number=number, digest=digest, text=text, at=at, by=by, again=again)
+
+
+def _sizes(database: Database, tenant: str) -> tuple[int, int]:
+    """How many names a tenant has on the shelf, and how many bytes."""
+    ((names, drafts, publications),) = database.execute(_SIZES, (tenant, tenant, tenant))
+    return _int(names), _int(drafts) + _int(publications)
+
+
+def _text(text: object, digest: object, place: _Place) -> str:
+    """The text of a row.
+
+    Raises:
+        JournalError: somebody changed the row by hand: the text is not used.
+    """
+    if not isinstance(text, bytes) or text_digest(text) != digest:
+        raise JournalError(
+            "the text of {place} {first_place!r} on the shelf is damaged", place=place[1], first_place=place[2]
+        )
+    return text.decode()
+
+
+def _about(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+def _int(value: object) -> int:
+    try:
+        return int(str(value))
+    except ValueError:
+        raise JournalError("a number on the shelf is damaged") from None
+
+
+def _float(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
