@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from actum.core.json import Json
 from actum.protocols.bound_text.address import bind_address, bind_path, bind_query
-from actum.protocols.bound_text.command import bind_pattern, bind_shell, bind_statement
 from actum.protocols.bound_text.form import bind_form, bind_multipart, form_of, multipart_of
-from actum.protocols.bound_text.grammar import bind_body, bind_of, is_known
+from actum.protocols.bound_text.grammar import bind_body, bind_of, bind_pattern, bind_shell, bind_statement, is_known
 from actum.protocols.bound_text.header import bind_header
 from actum.protocols.bound_text.json_text import bind_json, structured
 from actum.protocols.bound_text.markup import bind_markup

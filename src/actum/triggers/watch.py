@@ -10,16 +10,38 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from ..core.errors import ActumError
 from ..core.json import JsonObject
-from .content import ContentChanges
+from .content import ContentChanges, WatchedContent
 from .desk import TriggerDesk
 from .event import TriggerEvent
 from .schedule import Schedule
 from .settings import TriggerTable
 from .watched_file import StillChanging, UnreadableFile, WatchedFile
-from .watched_resource import WatchedResource
+
+
+class WatchedResource(Protocol):
+    """A resource, for whoever watches it. Both `listen` and `read` raise ActumError where the resource can not be
+    reached.
+    """
+
+    @property
+    def address(self) -> str:
+        """What the events of the resource call it."""
+
+    async def listen(self, changed: Callable[[], None]) -> None:
+        """From now on call `changed` whenever the resource is said to have changed, as far as anybody says so. To ask
+        for the same again changes nothing.
+        """
+
+    async def read(self) -> WatchedContent:
+        """The content as it is now."""
+
+    async def close(self) -> None:
+        """Let go of the resource."""
+
 
 log = logging.getLogger("actum.triggers")
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
 from typing import Generic, Protocol, TypeVar
 from urllib.parse import parse_qsl
 
@@ -24,14 +25,56 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...core.errors import ActumError, ModelError, UnknownName
 from ...core.identity import Identity, LetsIn
+from ...core.json import Json, JsonObject
 from ..door import REQUEST_ID, Worded, identity_of
 from ..refusal import HttpRefusal
 from .executor import Executor
-from .listing import model_entry, model_list
 from .names import Executing, ModelNames, Passing, lets_all_in
 from .refused import Refused, error_of_refusal, refusal_response, told_error
 from .request import ModelRequest, read_request
 from .surface import KEY_HEADERS, KEY_QUERY, SURFACES, Surface, Vendor, vendor_of
+
+OWNER = "actum"
+_BEGAN = 0
+"""When a model was made is not known; clients want a number."""
+
+
+def model_entry(vendor: Vendor, name: str) -> JsonObject:
+    """One model.
+
+    Args:
+        vendor: whose client asks.
+        name: of the model.
+    """
+    match vendor:
+        case "anthropic":
+            at = datetime.fromtimestamp(_BEGAN, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            unknown: JsonObject = dict.fromkeys(("capabilities", "max_input_tokens", "max_tokens"))
+            return {"type": "model", "id": name, "display_name": name, "created_at": at, **unknown}
+        case "gemini":
+            methods: list[Json] = ["generateContent", "streamGenerateContent"]
+            return {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": methods}
+        case "openai":
+            return {"id": name, "object": "model", "created": _BEGAN, "owned_by": OWNER}
+
+
+def model_list(vendor: Vendor, names: Sequence[str]) -> JsonObject:
+    """All models, on one page.
+
+    Args:
+        vendor: whose client asks.
+        names: of the models.
+    """
+    entries: list[Json] = [model_entry(vendor, name) for name in names]
+    match vendor:
+        case "anthropic":
+            first, last = (names[0], names[-1]) if names else (None, None)
+            return {"data": entries, "has_more": False, "first_id": first, "last_id": last}
+        case "gemini":
+            return {"models": entries}
+        case "openai":
+            return {"object": "list", "data": entries}
+
 
 log = logging.getLogger("actum.server.models")
 

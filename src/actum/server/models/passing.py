@@ -44,7 +44,6 @@ from ...models.returned_thoughts import may_be_refused, refuse_thoughts
 from ...transport.http import HttpFailure
 from ...transport.upstream_client import UpstreamAnswer, UpstreamClient
 from ..door import REQUEST_ID
-from .client_watch import ClientWatch
 from .event_watch import EventWatch, usage_of_answer
 from .lost import lost_header, told_losses
 from .outgoing import Outgoing, outgoing, wants_usage
@@ -53,6 +52,52 @@ from .request import ModelRequest
 from .surface import SURFACES
 from .trouble import ERROR_BYTES_MAX, RESTS, UpstreamFailure, failure_of_network, failure_of_status
 from .upstream import ModelRoute, ModelUpstream
+
+
+class ClientWatch:
+    """Cancels the task that makes an answer when the client hangs up.
+
+    Args:
+        receive: of the request, whose body was read to its end.
+
+    Attributes:
+        has_left: the client has hung up.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self.has_left = False
+        self._receive = receive
+        self._answering = asyncio.current_task()
+        self._watching = asyncio.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.has_left = True
+        if self._answering is not None:
+            self._answering.cancel()
+
+    def is_cause(self) -> bool:
+        """Whether the cancellation that was just caught came from here; it is taken back then. Called once for each
+        cancellation that is caught."""
+        if not self.has_left or self._answering is None:
+            return False
+        return self._answering.uncancel() == 0
+
+    def stop(self) -> None:
+        """Look no more, whatever was seen."""
+        self._watching.cancel()
+
+    def end(self) -> None:
+        """Look no more.
+
+        Raises:
+            ClientDisconnect: the client has hung up.
+        """
+        self.stop()
+        if self.has_left:
+            raise ClientDisconnect
+
 
 log = logging.getLogger("actum.server.models")
 

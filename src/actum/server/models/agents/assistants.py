@@ -51,9 +51,9 @@ from .assistant_requests import (
     texts_in,
 )
 from .assistant_view import IS_ACTIVE, AssistantRun, EventWriter, event
-from .client_history import own_words
 from .conversations import Conversations
 from .endpoints import Methods, fields_of_body, forget, json_response, page_of
+from .history import own_words
 from .ids import AnswerRef
 from .placing import GO_ON, GoOn, Placing
 from .telling import Telling

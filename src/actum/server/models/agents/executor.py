@@ -28,10 +28,11 @@ from ....core.identity import Identity
 from ....core.interfaces import Clock
 from ....core.json import JsonObject
 from ....core.process.worker_thread import LARGE, off_loop
-from ....core.run.record import Ended
+from ....core.run.record import Ended, Entry
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
 from ....features.refusal import Refusal
+from ....journal.recording import RunState
 from ....runs.options import Emit
 from ....runs.runner import unless_stopped
 from ...api.api import Api
@@ -50,13 +51,63 @@ from .endpoints import refused
 from .failure import STATUS_HEADER, failed_response, failure
 from .ids import AnswerRef
 from .items import answer_fold
-from .placing import Begin, GoOn, Place, Placing, door_fields, is_to_be_stored, under_way
+from .placing import REPEAT_S, UNSTORED, Begin, GoOn, Place, Placing, door_fields, is_to_be_stored, under_way
 from .secret import NameSecret
 from .stored import StoredAnswers
 from .telling import Telling
 from .turn import RUN_HEADER, AskedTurn, read_turn
-from .unstored import UnstoredRuns
 from .writers import AnswerWriter, comment, last_words, open_writer
+
+log = logging.getLogger("actum.server.models")
+
+LOOK_MAX = 10_000
+"""At so many runs, the latest, one look looks."""
+AT_ONCE = 50
+
+
+class UnstoredRuns:
+    """Deletes the words of runs that are not to be stored.
+
+    Args:
+        api: the runs and the journal.
+    """
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._refused: set[str] = set()
+
+    async def look(self) -> None:
+        """Delete the words of each run that nobody carries out, and in which nothing happened for ten minutes."""
+        journal = self._api.journal
+        ids = [id_ for id_ in await journal.named(UNSTORED, limit=LOOK_MAX) if id_ not in self._refused]
+        for at in range(0, len(ids), AT_ONCE):
+            part = ids[at : at + AT_ONCE]
+            driven = {*await journal.driven(part), *(id_ for id_ in part if self._api.work.get(id_) is not None)}
+            for run_id, entries in (await journal.read_each(part)).items():
+                if run_id not in driven and entries[-1].at <= self._api.clock.now() - REPEAT_S:
+                    await self._forget(run_id, entries)
+
+    async def forget(self, run_id: str) -> None:
+        """Delete the words of a run that has come to its end."""
+        entries = await self._api.journal.read(run_id)
+        if entries and isinstance(entries[-1].record, Ended):
+            await self._forget(run_id, entries)
+
+    async def _forget(self, run_id: str, entries: Sequence[Entry]) -> None:
+        journal = self._api.journal
+        try:
+            if RunState(entries).waiting():
+                return
+            for child in await journal.runs(parent=run_id, limit=None):
+                if child.status != "forgotten":
+                    await self._forget(child.run_id, await journal.read(child.run_id))
+            await journal.forget(run_id, by="models door", reason="store: false")
+        except (UnknownName, Busy):
+            pass  # it was forgotten, or somebody goes on with it
+        except (UsageError, JournalError) as error:
+            self._refused.add(run_id)
+            log.warning("run %s is not to be stored and can not be forgotten: %s", run_id, error)
+
 
 log = logging.getLogger("actum.server.models")
 

@@ -33,9 +33,19 @@ from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest
 from ..surface import RESPONSES
 from .answer import AnswerFold, Piece, Said
-from .client_history import claimed_history, own_words, turns_of, up_to_answer
 from .conversations import Conversations
-from .history import asked_before, history_name, name_of, question_name, request_name, squeezed
+from .history import (
+    asked_before,
+    claimed_history,
+    history_name,
+    name_of,
+    own_words,
+    question_name,
+    request_name,
+    squeezed,
+    turns_of,
+    up_to_answer,
+)
 from .ids import AskRef, read_answer_id, read_approval_id, read_call_id
 from .secret import NameSecret
 from .turn import AskedTurn

@@ -11,17 +11,40 @@ import re
 
 from ....core.definition import TextProblem
 from ....core.json import JsonObject, dumps
-from ...definition.text import BadWorkflow
+from ...definition.text import BYTES_MAX, BadWorkflow, read_text
 from ..imported import ImportedApp, name_of, sound_text
 from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes
 from ..secrets import Secrets, is_secret_name, without_keys
+from ..surrogates import whole
 from . import triggers
 from .assembly import Assembly
 from .graph import DifyGraph, DifyNode
 from .outside import agent_settings, model_name
 from .references import Place, References
-from .source import read_source
+
+_ENVELOPES = ("data", "yaml_content", "content")
+_ENVELOPES_MAX = 3
+
+
+def read_source(text: str | bytes) -> JsonObject:
+    """What a Dify file says.
+
+    Raises:
+        BadWorkflow: the text is too large, too deep, neither YAML nor JSON, or no object.
+    """
+    for _ in range(_ENVELOPES_MAX):
+        value = whole(read_text(text, yaml_bytes_max=BYTES_MAX).value)
+        if not isinstance(value, dict):
+            break
+        inner = [value[name] for name in _ENVELOPES if isinstance(value.get(name), str | dict)]
+        if any(name in value for name in ("app", "workflow", "graph", "rag_pipeline", "model_config")) or not inner:
+            return value
+        if isinstance(inner[0], dict):
+            return inner[0]
+        text = str(inner[0])
+    raise BadWorkflow([TextProblem("this is no file of Dify: an object with `app` and `workflow` is expected")])
+
 
 _CHATS = frozenset({"chat", "agent-chat", "completion"})
 _NOWHERE = Place("")
