@@ -13,7 +13,7 @@ from .apis import apis_table
 from .bfcl import NotFetched
 from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
-from .door import house_table, keys_table
+from .door import application_table, keys_table
 from .egress import egress_table
 from .gateway import gateway_table as passing_table
 from .gold import gold_table
@@ -61,7 +61,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "import": ("import and one tool", import_table),
     "passing": ("CPU of a request for a model that is passed on", passing_table),
     "door-keys": ("CPU of checking a key", keys_table),
-    "door-house": ("CPU that the house costs a request", house_table),
+    "door-application": ("CPU that the application costs a request", application_table),
     "mcp-server": ("CPU of a call at an MCP server", server_table),
     "mcp-gateway": ("CPU of a call at an MCP gateway", gateway_table),
     "egress": ("CPU of a guarded HTTPS call over a kept connection", egress_table),

@@ -1,9 +1,9 @@
 """What a task costs that is asked for by A2A; part of `make bench`.
 
-CPU of `SendMessage` of one agent without tools, through the house of `actum serve` with the journal in memory, against
-the official SDK with its store and queues in memory, both in this process and without sockets. Up to 1.5 times as much
-is allowed. Then 64 streaming sends at once on SQLite, without an error; and the cost of an answer in 100 and in 400
-chunks, which has to grow with the chunks and not with their square.
+CPU of `SendMessage` of one agent without tools, through the application of `actum serve` with the journal in memory,
+against the official SDK with its store and queues in memory, both in this process and without sockets. Up to 1.5 times
+as much is allowed. Then 64 streaming sends at once on SQLite, without an error; and the cost of an answer in 100 and in
+400 chunks, which has to grow with the chunks and not with their square.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _ours(journal: Journal, model: ScriptedModel) -> Starlette:
     who = Identity(principal="bench", scopes=ALL_SCOPES)
     agent = Agent(model, name="desk", journal=journal)
     doors = open_doors(Settings(), [], GivenAgents({"desk": agent}), journal, who)
-    return Serving(doors, ServeSettings(), Access(), who=who, journal=journal).house.app
+    return Serving(doors, ServeSettings(), Access(), who=who, journal=journal).application.app
 
 
 def _theirs() -> Starlette:
@@ -150,7 +150,7 @@ async def _measured(rounds: int) -> list[Row]:
                     if answer.json()["result"]["task"]["status"]["state"] != "TASK_STATE_COMPLETED":
                         raise ValueError(answer.text)
                 best[name] = min(best[name], (time.process_time() - began) / SENDS)
-            if name == "ours":  # its house is closed with its lifespan
+            if name == "ours":  # its application is closed with its lifespan
                 ways[name] = _ours(MemoryJournal(runs_max=1_000), ScriptedModel(lambda _: "Hello."))
     floor = best["SDK, in memory"]
     rows: list[Row] = [{"task": name, "µs": round(cpu * 1e6), "×": round(cpu / floor, 2)} for name, cpu in best.items()]

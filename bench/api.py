@@ -1,8 +1,8 @@
 """What a call costs that our own API is asked for; part of `make bench`.
 
 CPU of `POST /v1/tools/{name}/call` of one small tool, and of the same call through `/mcp` without a handshake, both
-through the house of `actum serve` with one key, in this process and without sockets, with the journal in memory. Up to
-1.15 times as much is allowed.
+through the application of `actum serve` with one key, in this process and without sockets, with the journal in memory.
+Up to 1.15 times as much is allowed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ async def _measured(rounds: int) -> list[Row]:
     await journal.keys.add(key)
     access = Access(verifier=StoredKeys(journal.keys))
     doors = open_doors(Settings(), [add], GivenAgents({}), journal, Identity())
-    app = Serving(doors, ServeSettings(), access, journal=journal, metrics=Metrics()).house.app
+    app = Serving(doors, ServeSettings(), access, journal=journal, metrics=Metrics()).application.app
     own: list[tuple[bytes, bytes]] = [(b"content-type", b"application/json"), (b"host", b"127.0.0.1:8000")]
     own.append((b"authorization", f"Bearer {text}".encode()))
     meta = "io.modelcontextprotocol/"

@@ -1,7 +1,7 @@
 """What a server costs a request; part of `make bench`.
 
-The house: CPU of a request that a door answers at once, in this process and without sockets: a Starlette application
-alone, the same route behind the house, and behind the house with one of a thousand keys.
+The application: CPU of a request that a door answers at once, in this process and without sockets: a Starlette
+application alone, the same route behind the application, and behind the application with one of a thousand keys.
 
 Keys: CPU of checking one key that a database keeps, with one key and with a thousand, while runs are written to the
 same database. A check includes the question whether any process has revoked a key since.
@@ -26,10 +26,10 @@ from actum.core.stored.key import new_key
 from actum.runs.administration import put_on_record
 from actum.server.access import Access
 from actum.server.attempts import Attempts
-from actum.server.house import House, HouseSettings
 from actum.server.metrics import Metrics
 from actum.server.stored_keys import StoredKeys
 from actum.server.verifier import Keys
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.place import open_journal
 from tests.postgres import postgres_server
 
@@ -60,14 +60,17 @@ class _Door:
         return
 
 
-def house_table(rounds: int) -> list[Row]:
-    """CPU of a request: alone, behind the house, and with a key."""
+def application_table(rounds: int) -> list[Row]:
+    """CPU of a request: alone, behind the application, and with a key."""
     made = [new_key(f"k{number}", scopes=["tools"]) for number in range(KEYS)]
     access = Access(verifier=Keys([key for _, key in made]))
     apps: dict[str, tuple[ASGIApp, str]] = {
         "starlette alone": (Starlette(routes=ROUTES), ""),
-        "behind the house": (House([_Door()], metrics=Metrics()).app, ""),
-        "with a key": (House([_Door()], HouseSettings(access=access), metrics=Metrics()).app, made[KEYS // 2][0]),
+        "behind the application": (WebApplication([_Door()], metrics=Metrics()).app, ""),
+        "with a key": (
+            WebApplication([_Door()], WebApplicationSettings(access=access), metrics=Metrics()).app,
+            made[KEYS // 2][0],
+        ),
     }
     best = dict.fromkeys(apps, float("inf"))
     for _ in range(rounds):

@@ -1,11 +1,11 @@
 """What `actum serve` keeps of requests that use sessions: `python -m bench.serve_memory [requests] [way ...]`.
 
-The doors, the house and the journal of `actum serve` answer in this process, without sockets, so that what is kept can
-be counted. Each way asks so many times over 200 sessions, by itself: see `WAYS`. After each tenth of the requests the
-objects that are alive (after a collection of garbage) and the memory of the process are told. A way is flat where the
-second half of its requests keeps fewer than `FLAT_BLOCKS` blocks of Python's allocator for each request. 20,000
-requests take one to two minutes a way. `trace` as a way more has tracemalloc tell at the end what was kept of the
-second half, and counts the objects of each type; that takes ten times as long.
+The doors, the application and the journal of `actum serve` answer in this process, without sockets, so that what is
+kept can be counted. Each way asks so many times over 200 sessions, by itself: see `WAYS`. After each tenth of the
+requests the objects that are alive (after a collection of garbage) and the memory of the process are told. A way is
+flat where the second half of its requests keeps fewer than `FLAT_BLOCKS` blocks of Python's allocator for each request.
+20,000 requests take one to two minutes a way. `trace` as a way more has tracemalloc tell at the end what was kept of
+the second half, and counts the objects of each type; that takes ten times as long.
 
 A conversation is read as a whole when it goes on, so it is begun anew after a few turns (`TURNS`). `tests/server/
 test_memory.py` asks in the same ways, and looks at our own objects and registries alone.
@@ -292,9 +292,9 @@ async def served(folder: Path) -> AsyncIterator[tuple[Client, list[str]]]:
     access, stored, _ = await with_stored_keys(Access(), opened, host="127.0.0.1", by="bench", is_person=False)
     agent: Agent[object] = Agent(Model(), [add], name="desk", journal=journal)
     doors = open_doors(Settings(), [add], GivenAgents({"desk": agent}), journal, Identity(), verifier=access.verifier)
-    house = Serving(doors, ServeSettings(), access, journal=journal, metrics=counts, stored=stored).house
-    async with house.app.router.lifespan_context(house.app):
-        yield Client(house.app), [f"Bearer {each.text}" for each in made]
+    application = Serving(doors, ServeSettings(), access, journal=journal, metrics=counts, stored=stored).application
+    async with application.app.router.lifespan_context(application.app):
+        yield Client(application.app), [f"Bearer {each.text}" for each in made]
     await opened.close()
 
 

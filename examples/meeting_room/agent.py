@@ -14,7 +14,7 @@ from actum.core.identity import Identity
 from actum.core.json import JsonObject
 from actum.messages import Request, ToolMessage, UserMessage
 from actum.server.api.api import GivenAgents
-from actum.server.house import House, HouseSettings
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function import FunctionTool
@@ -66,4 +66,4 @@ def room_agent(folder: Path, receiver: str) -> ASGIApp:
     agent = Agent(ScriptedModel(script), tools, name="rooms", policy=Rules(Rule("allow")), journal=journal)
     settings = Settings(egress=EgressRules(private=(receiver,)))
     doors = open_doors(settings, tools, GivenAgents({"rooms": agent}), journal, Identity())
-    return House(doors, HouseSettings()).app
+    return WebApplication(doors, WebApplicationSettings()).app

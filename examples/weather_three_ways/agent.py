@@ -13,7 +13,7 @@ from actum.core.identity import Identity
 from actum.journal.memory import MemoryJournal
 from actum.messages import Request, ToolMessage, UserMessage
 from actum.server.api.api import GivenAgents
-from actum.server.house import House, HouseSettings
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function import FunctionTool
 
@@ -33,4 +33,4 @@ def weather_agent(tool: FunctionTool) -> ASGIApp:
     journal = MemoryJournal()
     agent = Agent(ScriptedModel(script), [tool], name="weather", journal=journal)
     doors = open_doors(Settings(), [tool], GivenAgents({"weather": agent}), journal, Identity())
-    return House(doors, HouseSettings()).app
+    return WebApplication(doors, WebApplicationSettings()).app

@@ -109,7 +109,7 @@ async def cancelled() -> list[Message]:
     return list((await agent.run("and?", conversation="c")).messages)
 
 
-class House:
+class WebApplication:
     """A policy with a rule that is nobody's business."""
 
     def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
@@ -121,7 +121,7 @@ NUMBER = Tool(name="act", parameters={"type": "object"}, result={"type": "intege
 REACHED: dict[str, Callable[[], Awaitable[list[Message]]]] = {
     "unknown_tool": lambda: ran(act(), said=ToolCall("c1", "atc", {})),
     "invalid_arguments": lambda: ran(act(), said=ToolCall("c1", "act", {"city": 5, "key": 1})),
-    "permission_denied": lambda: ran(act(), policy=House()),
+    "permission_denied": lambda: ran(act(), policy=WebApplication()),
     "approval_denied": lambda: ran(act(approval=True), approver=ScriptedApprover(Answer("deny", "Not today."))),
     "approval_expired": expired,
     "budget_exceeded": lambda: ran(act(), calls=2, limits=Limits(tools={"act": ToolLimits(calls=1)})),

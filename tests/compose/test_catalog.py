@@ -18,8 +18,8 @@ from actum.protocols.catalog import CatalogEntry, ai_catalog, search_answer
 from actum.server import McpService
 from actum.server.access import Access
 from actum.server.catalog import CatalogDoor
-from actum.server.house import House, HouseSettings
 from actum.server.verifier import Keys
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.catalog import CatalogIndex
 from actum.testing import FakeClock
 from actum.transport.egress import Egress
@@ -193,8 +193,8 @@ async def test_the_server_tells_each_caller_of_the_entries_that_the_caller_may_s
     entries = indexed(open_to_all, mine, CatalogEntry(name="red", kind="a2a", url="https://c.example", tenant="red"))
     keys = {name: new_key(name, scopes=["tools"]) for name in ("ann", "bob")}
     verifier = Keys([key for _, key in keys.values()])
-    house = House([CatalogDoor(entries)], HouseSettings(access=Access(verifier=verifier)))
-    async with serving(house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+    application = WebApplication([CatalogDoor(entries)], WebApplicationSettings(access=Access(verifier=verifier)))
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
         public = await client.get("/.well-known/ai-catalog.json")
         assert public.headers["actum-draft"]
         assert [each["url"] for each in public.json()["entries"]] == ["https://a.example"]

@@ -24,9 +24,9 @@ from actum.journal.memory import MemoryJournal
 from actum.protocols.mcp.config import McpServer
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
-from actum.server.house import HouseSettings
 from actum.server.metrics import Metrics
 from actum.server.web import ConnectionLimits
+from actum.server.web_application import WebApplicationSettings
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from tests.web import serving
@@ -43,13 +43,16 @@ def test_the_guide_shows_every_setting_with_its_default() -> None:
 
 
 def test_the_defaults_of_the_settings_are_those_of_the_server() -> None:
-    limits, house, connections = ServeLimits(), HouseSettings(), ConnectionLimits()
+    limits, application, connections = ServeLimits(), WebApplicationSettings(), ConnectionLimits()
     assert (limits.body_bytes, limits.body_s, limits.header_bytes) == (
-        house.body_bytes_max,
-        house.body_s,
-        house.header_bytes_max,
+        application.body_bytes_max,
+        application.body_s,
+        application.header_bytes_max,
     )
-    assert (limits.requests, limits.requests_per_caller) == (house.requests_max, house.requests_per_caller_max)
+    assert (limits.requests, limits.requests_per_caller) == (
+        application.requests_max,
+        application.requests_per_caller_max,
+    )
     assert (limits.connections, limits.connections_per_address, limits.headers_s, limits.header_bytes) == (
         connections.connections_max,
         connections.connections_per_address_max,
@@ -85,7 +88,10 @@ async def test_a_journal_that_is_closed_makes_the_server_not_ready_but_alive() -
     for journal, status in ((MemoryJournal(), 200), (Closed(), 503)):
         doors = open_doors(Settings(), [], GivenAgents({}), journal, Identity())
         served = Serving(doors, ServeSettings(), Access(), journal=journal, metrics=Metrics())
-        async with serving(served.house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+        async with (
+            serving(served.application.app) as origin,
+            httpx2.AsyncClient(base_url=origin, trust_env=False) as client,
+        ):
             assert [(await client.get(path)).status_code for path in ("/readyz", "/healthz")] == [status, 200]
 
 
@@ -95,7 +101,7 @@ async def test_a_server_without_models_says_in_the_form_of_each_api_what_is_miss
     served = Serving(doors, ServeSettings(), Access(), journal=journal)
     hint = re.escape("no models. Its operator names them in actum.toml: an agent as [agents.NAME]")
     said: Any = [{"role": "user", "content": "Hi"}]
-    async with serving(served.house.app) as origin:
+    async with serving(served.application.app) as origin:
         async with openai.AsyncOpenAI(base_url=f"{origin}/v1", api_key="x") as client:
             with pytest.raises(openai.NotFoundError, match=hint):
                 await client.chat.completions.create(model="gpt-5", messages=said)
@@ -121,7 +127,10 @@ async def test_a_call_counts_towards_the_same_limits_whichever_door_it_came_thro
     journal = MemoryJournal()
     doors = open_doors(settings, [look], GivenAgents({}), journal, Identity(scopes=("admin",)))
     served = Serving(doors, ServeSettings(), Access(), who=Identity(scopes=("admin",)), journal=journal)
-    async with serving(served.house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+    async with (
+        serving(served.application.app) as origin,
+        httpx2.AsyncClient(base_url=origin, trust_env=False) as client,
+    ):
         way = McpServer(name="x", url=f"{origin}/mcp", transport="http")
         async with McpConnection(way) as connection:
             asked: JsonObject = {"name": "look", "arguments": {}}

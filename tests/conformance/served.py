@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from actum.server.house import House, HouseSettings
 from actum.server.metrics import Metrics
 from actum.server.web import serve
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from tests.conformance.server import service
 from tests.server_process import inherited
 
 if __name__ == "__main__":
-    house = House([service().door(sse=True)], HouseSettings(), metrics=Metrics())
-    asyncio.run(serve(house, inherited(sys.argv[1])))
+    application = WebApplication([service().door(sse=True)], WebApplicationSettings(), metrics=Metrics())
+    asyncio.run(serve(application, inherited(sys.argv[1])))

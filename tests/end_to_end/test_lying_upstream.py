@@ -63,7 +63,7 @@ client_id = "c"
 """
 
 
-class House:
+class WebApplication:
     """A running server, and those who ask it.
 
     Args:
@@ -119,7 +119,7 @@ class House:
 
 
 @asynccontextmanager
-async def house(folder: Path, lie: Lie, *, tls: bool = False) -> AsyncIterator[House]:
+async def house(folder: Path, lie: Lie, *, tls: bool = False) -> AsyncIterator[WebApplication]:
     context, trusted = None, {}
     if tls:
         private, public = key_pair("localhost")
@@ -143,7 +143,7 @@ async def house(folder: Path, lie: Lie, *, tls: bool = False) -> AsyncIterator[H
             served(folder, "--tools", "liars.py:tools", settings=SETTINGS.format(**places), **variables) as server,
             httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S, trust_env=False) as client,
         ):
-            yield House(client, keys, upstream)
+            yield WebApplication(client, keys, upstream)
 
 
 @pytest.mark.parametrize(

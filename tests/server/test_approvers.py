@@ -124,9 +124,11 @@ async def served(folder: Path, approver: str, kind: str) -> AsyncIterator[Served
         verifier = entered.access.verifier
         agents = GivenAgents({"desk": desk, "asks": workflows.agent("asks")})
         doors = open_doors(settings, [pay], agents, journal, Identity(), verifier=verifier, workflows=workflows)
-        house = Serving(doors, ServeSettings(), entered.access, journal=journal, stored=entered.stored).house
+        application = Serving(
+            doors, ServeSettings(), entered.access, journal=journal, stored=entered.stored
+        ).application
         async with (
-            serving(house.app) as url,
+            serving(application.app) as url,
             httpx2.AsyncClient(base_url=url, trust_env=False, timeout=HANGS_S) as client,
         ):
             yield Served(url, client, tokens)

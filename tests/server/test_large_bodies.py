@@ -20,7 +20,7 @@ from tests.effort import turns_counted
 
 from .a2a.serving import said
 from .a2a.test_grpc_limits import desk
-from .api.house import answering
+from .api.application import answering
 from .doors import DOORS
 from .test_deep_json import asked
 from .test_matrix import served

@@ -30,12 +30,12 @@ from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
 from actum.server.attempts import Attempts, recorded_in
 from actum.server.door import identity_of
-from actum.server.house import House, HouseSettings
 from actum.server.login.door import LoginDoor
 from actum.server.login.provider import ANSWER_BYTES_MAX, ANSWER_S, LoginProvider, LoginSettings
 from actum.server.login.same_site import own_path
 from actum.server.open_streams import OpenStreams
 from actum.server.verifier import Authenticator
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.journal import DatabaseJournal
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
@@ -145,14 +145,14 @@ class World:
             provider=LoginProvider(settings, fetcher=fetcher, clock=self.clock),
             clock=self.clock,
         )
-        house = House(
+        application = WebApplication(
             [Who(), door],
-            HouseSettings(access=Access(verifier=Authenticator([])), public=self.public),
+            WebApplicationSettings(access=Access(verifier=Authenticator([])), public=self.public),
             streams=OpenStreams([door.sessions]),
             clock=self.clock,
         )
         try:
-            async with serving(house.app) as origin:
+            async with serving(application.app) as origin:
                 self.origins.append(origin)
                 self.journals.append(journal)
                 yield origin

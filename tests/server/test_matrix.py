@@ -27,7 +27,7 @@ from actum.server.metrics import Metrics
 from tests.patience import HANGS_S
 from tests.web import serving
 
-from .api.house import Bank, answering
+from .api.application import Bank, answering
 from .api.test_runs import calls
 
 BODIES: dict[str, object] = {
@@ -227,7 +227,7 @@ OPEN = ("GET /healthz", "GET /readyz")
 
 
 class Served:
-    """The house of `actum serve` with a run of ann that waits for a person, and keys of all kinds."""
+    """The application of `actum serve` with a run of ann that waits for a person, and keys of all kinds."""
 
     def __init__(
         self, bank: Bank, journal: MemoryJournal, routes: Sequence[BaseRoute], client: httpx2.AsyncClient
@@ -268,7 +268,7 @@ class Served:
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[Served]:
-    """The house, which was started before anybody made a key."""
+    """The application, which was started before anybody made a key."""
     journal, bank = MemoryJournal(), Bank()
     pays = answering(calls("pay", to="Ada", amount=1), *["Hi."] * 20)
     agent = Agent(pays, bank.tools, name="desk", journal=journal)  # type: ignore[arg-type]
@@ -290,7 +290,7 @@ async def served(folder: Path) -> AsyncIterator[Served]:
         metrics=Metrics(),
         stored=entered.stored,
     )
-    app = serving_.house.app
+    app = serving_.application.app
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, trust_env=False, timeout=HANGS_S) as client:
         yield Served(bank, journal, app.routes, client)
 

@@ -18,10 +18,10 @@ from actum.core.json import JsonObject
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpServer
-from actum.server.house import House, HouseSettings
 from actum.server.mcp.service import McpService
 from actum.server.metrics import Metrics, counted
 from actum.server.web import metrics_app
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
 from tests.web import serving
@@ -76,8 +76,8 @@ async def test_requests_runs_and_calls_are_counted_by_what_came_of_them() -> Non
     journal = counted(MemoryJournal(), metrics)
     policy = Rules(Rule("deny", tools="barred", when="false"), Rule("deny", tools="barred"), default="allow")
     service = McpService([add, fail, barred], journal=journal, policy=policy)
-    house = House([service.door()], HouseSettings(), metrics=metrics)
-    async with serving(house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+    application = WebApplication([service.door()], WebApplicationSettings(), metrics=metrics)
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
         async with McpConnection(McpServer(name="x", url=f"{origin}/mcp", transport="http"), era="modern") as way:
             added: list[JsonObject] = [{"a": 1, "b": 2}, {"a": 3, "b": 4}, {"a": "no number"}]
             for arguments in added:
@@ -116,8 +116,8 @@ async def test_the_counts_have_an_address_of_their_own_and_no_other_name_there()
         assert samples((await client.get("/metrics")).text)["actum_runs_started_total", frozenset()] == 0
         assert (await client.get("/metrics", headers={"host": "evil.example"})).status_code == 421
         assert (await client.get("/mcp")).status_code == 404
-    house = House([], metrics=Metrics(), shows_metrics=False)
-    async with serving(house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+    application = WebApplication([], metrics=Metrics(), shows_metrics=False)
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
         assert (await client.get("/metrics")).status_code == 404
 
 

@@ -111,7 +111,7 @@ async def near(
         serve = ServeSettings(public=here)
         who = Identity(principal="ann", scopes=ALL_SCOPES)
         doors = open_doors(Settings(serve=serve), [], GivenAgents({"desk": agent}), journal, who)
-        async with serving(Serving(doors, serve, Access(), who=who, journal=journal).house.app, listener):
+        async with serving(Serving(doors, serve, Access(), who=who, journal=journal).application.app, listener):
             yield Near(here, agent, journal, model)
     await journal.close()
 

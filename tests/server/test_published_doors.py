@@ -202,8 +202,8 @@ async def town(
         who = Identity()
         doors = open_doors(settings, tools, agents, journal, who, verifier=verifier, workflows=workflows)
         access = Access(verifier=verifier)
-        house = Serving(doors, settings.serve, access, who=who, journal=journal).house
-        async with serving(house.app) as url:
+        application = Serving(doors, settings.serve, access, who=who, journal=journal).application
+        async with serving(application.app) as url:
             yield Town(url, {name: text for name, (text, _) in made.items()}, journal)
 
 

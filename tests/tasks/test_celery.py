@@ -207,7 +207,7 @@ async def test_readyz_and_metrics_tell_of_a_broker_that_is_away_or_hangs_and_are
                 [], ServeSettings(), Access(), journal=office.journal, metrics=Metrics(), dispatcher=dispatcher
             )
             async with (
-                serving(served.house.app) as origin,
+                serving(served.application.app) as origin,
                 httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=5) as client,
             ):
 

@@ -126,7 +126,7 @@ class Receiver:
         return found
 
 
-class House:
+class WebApplication:
     """A folder and a journal, in which one server after another works."""
 
     def __init__(self, folder: Path, place: str, receiver: Receiver) -> None:
@@ -180,38 +180,38 @@ async def stands(client: httpx2.AsyncClient, task_id: str, wait: float = 30) -> 
 
 
 @pytest.fixture
-async def house(tmp_path: Path, place: str) -> AsyncIterator[House]:
+async def application(tmp_path: Path, place: str) -> AsyncIterator[WebApplication]:
     receiver = Receiver()
     server = await asyncio.start_server(receiver.answer, "127.0.0.1", 0)
     receiver.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server:
-        yield House(tmp_path, place, receiver)
+        yield WebApplication(tmp_path, place, receiver)
 
 
 @pytest.mark.row("P5")
 async def test_a_server_that_is_killed_loses_nothing_does_nothing_twice_and_tells_each_end(
-    house: House,
+    application: WebApplication,
 ) -> None:
-    async with house.serves() as (server, client):
-        quick = await house.ask(client, "look", "first")
+    async with application.serves() as (server, client):
+        quick = await application.ask(client, "look", "first")
         assert (await stands(client, quick))["state"] == "succeeded"
-        reading = await house.ask(client, "read", "book")
-        paying = await house.ask(client, "pay", "rent", max_retries=3)
-        await until(lambda: {"begun book", "begun rent"} <= set(house.ledger()))
-        waiting = [await house.ask(client, "look", f"later {number}") for number in range(4)]
+        reading = await application.ask(client, "read", "book")
+        paying = await application.ask(client, "pay", "rent", max_retries=3)
+        await until(lambda: {"begun book", "begun rent"} <= set(application.ledger()))
+        waiting = [await application.ask(client, "look", f"later {number}") for number in range(4)]
         server.process.kill()
         await server.ended()
-    (house.folder / "go").touch()
-    async with house.serves() as (_, client):
+    (application.folder / "go").touch()
+    async with application.serves() as (_, client):
         for task_id in (reading, *waiting):
             assert (await stands(client, task_id))["state"] == "succeeded", task_id
         doubtful = await stands(client, paying)
         assert doubtful["state"] == "waiting"  # a person has to say whether the rent was paid
-        ledger = house.ledger()
+        ledger = application.ledger()
         assert ledger["begun rent"] == 1
         assert ledger["finished book"] == 1
         assert [ledger[f"look later {number}"] for number in range(4)] == [1] * 4
-        receiver = house.receiver
+        receiver = application.receiver
         ended = (quick, reading, *waiting)
         await until(lambda: all(receiver.ids_of(task_id) for task_id in ended) and len(receiver.got) > len(ended))
         for task_id in ended:
@@ -221,40 +221,46 @@ async def test_a_server_that_is_killed_loses_nothing_does_nothing_twice_and_tell
 
 
 @pytest.mark.row("P5")
-async def test_a_server_that_is_told_to_end_puts_its_tasks_back_and_their_attempts_do_not_count(house: House) -> None:
-    async with house.serves() as (server, client):
-        reading = await house.ask(client, "read", "book", max_retries=0)
-        await until(lambda: house.ledger()["begun book"] == 1)
+async def test_a_server_that_is_told_to_end_puts_its_tasks_back_and_their_attempts_do_not_count(
+    application: WebApplication,
+) -> None:
+    async with application.serves() as (server, client):
+        reading = await application.ask(client, "read", "book", max_retries=0)
+        await until(lambda: application.ledger()["begun book"] == 1)
         server.process.terminate()
         assert await server.ended() in (0, 143, -15)
-    (house.folder / "go").touch()
-    async with house.serves() as (_, client):
+    (application.folder / "go").touch()
+    async with application.serves() as (_, client):
         assert (await stands(client, reading))["state"] == "succeeded"
-        assert house.ledger()["finished book"] == 1
+        assert application.ledger()["finished book"] == 1
 
 
 @pytest.mark.row("P5")
-async def test_queued_and_running_tasks_are_cancelled_over_http_and_an_ended_task_is_not(house: House) -> None:
-    async with house.serves() as (_, client):
-        queued = await house.ask(client, "look", "never", not_before=time.time() + 600)
-        running = await house.ask(client, "read", "book")
-        await until(lambda: house.ledger()["begun book"] == 1)
+async def test_queued_and_running_tasks_are_cancelled_over_http_and_an_ended_task_is_not(
+    application: WebApplication,
+) -> None:
+    async with application.serves() as (_, client):
+        queued = await application.ask(client, "look", "never", not_before=time.time() + 600)
+        running = await application.ask(client, "read", "book")
+        await until(lambda: application.ledger()["begun book"] == 1)
         for task_id in (queued, running):
             answer = await client.delete(f"/v1/tasks/{task_id}")
             assert answer.status_code == 200, answer.text
             assert (await stands(client, task_id, wait=0))["state"] == "cancelled"
-        (house.folder / "go").touch()
+        (application.folder / "go").touch()
         again = await client.delete(f"/v1/tasks/{running}")
         assert again.status_code == 409
         assert "cancelled" in again.text
-        assert (await stands(client, await house.ask(client, "read", "other")))["state"] == "succeeded"
-        assert (house.ledger()["finished book"], house.ledger()["look never"]) == (0, 0)
+        assert (await stands(client, await application.ask(client, "read", "other")))["state"] == "succeeded"
+        assert (application.ledger()["finished book"], application.ledger()["look never"]) == (0, 0)
 
 
 @pytest.mark.row("P5")
-async def test_an_agent_starts_a_tool_in_the_background_and_looks_how_its_task_stands(house: House) -> None:
-    async with house.serves() as (_, client):
-        (house.folder / "go").touch()
+async def test_an_agent_starts_a_tool_in_the_background_and_looks_how_its_task_stands(
+    application: WebApplication,
+) -> None:
+    async with application.serves() as (_, client):
+        (application.folder / "go").touch()
         answer = await client.post(
             "/v1/runs", json={"agent": "clerk", "question": "Read the report.", "execute_async": True}
         )
@@ -262,25 +268,25 @@ async def test_an_agent_starts_a_tool_in_the_background_and_looks_how_its_task_s
         told = await stands(client, answer.json()["task_id"])
         assert told["state"] == "succeeded", told
         assert told["result"] == "It says: done report"
-        assert house.ledger()["finished report"] == 1
+        assert application.ledger()["finished report"] == 1
 
 
 @pytest.mark.row("P5")
 async def test_a_tool_that_is_said_to_be_safe_runs_in_the_server_is_cancelled_timed_out_and_put_back(
-    house: House,
+    application: WebApplication,
 ) -> None:
-    async with house.serves() as (server, client):
-        cancelled = await house.ask(client, "near", "one")
-        late = await house.ask(client, "near", "two", timeout_s=0.2)
+    async with application.serves() as (server, client):
+        cancelled = await application.ask(client, "near", "one")
+        late = await application.ask(client, "near", "two", timeout_s=0.2)
         assert (await stands(client, late))["state"] == "timed_out"
         assert (await client.delete(f"/v1/tasks/{cancelled}")).json()["state"] == "cancelled"
-        back = await house.ask(client, "near", "three", max_retries=0)
-        await until(lambda: house.ledger()["begun three"] == 1)
+        back = await application.ask(client, "near", "three", max_retries=0)
+        await until(lambda: application.ledger()["begun three"] == 1)
         server.process.terminate()
         await server.ended()
-    (house.folder / "go").touch()
-    async with house.serves() as (server, client):
+    (application.folder / "go").touch()
+    async with application.serves() as (server, client):
         told = await stands(client, back)
         assert (told["state"], told["result"]) == ("succeeded", str(server.process.pid))
-        other = await stands(client, await house.ask(client, "far", "four"))
+        other = await stands(client, await application.ask(client, "far", "four"))
         assert other["result"] != str(server.process.pid)

@@ -26,10 +26,10 @@ from actum.core.stored.webhook import signature
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.server.a2a.signing import CardKey
 from actum.server.access import Access
-from actum.server.house import House, HouseSettings
 from actum.server.news_signature import NewsSignatures
 from actum.server.trigger_senders import TriggerSenders
 from actum.server.triggers import BODY_BYTES_MAX, TriggerDoor
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.sqlite import SQLiteJournal
 from actum.transport.egress import Egress
 from actum.triggers.desk import TriggerDesk
@@ -37,7 +37,7 @@ from actum.triggers.settings import TriggerTable
 from tests.cli.test_serve import until
 from tests.patience import HANGS_S
 from tests.server.a2a.serving import a2a_server, spoken
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 from tests.storage.conftest import Store
 from tests.web import serving
 
@@ -75,8 +75,13 @@ def senders(desk: TriggerDesk, *secrets: str) -> TriggerSenders:
 @asynccontextmanager
 async def opened(hall: Hall, *secrets: str) -> AsyncIterator[httpx2.AsyncClient]:
     """The triggers behind a house that wants keys."""
-    house = House([TriggerDoor(hall.desk, senders(hall.desk, *secrets))], HouseSettings(access=Access(verifier=Keys())))
-    async with serving(house.app) as url, httpx2.AsyncClient(base_url=f"{url}/v1/triggers", timeout=HANGS_S) as client:
+    application = WebApplication(
+        [TriggerDoor(hall.desk, senders(hall.desk, *secrets))], WebApplicationSettings(access=Access(verifier=Keys()))
+    )
+    async with (
+        serving(application.app) as url,
+        httpx2.AsyncClient(base_url=f"{url}/v1/triggers", timeout=HANGS_S) as client,
+    ):
         yield client
 
 
@@ -274,14 +279,14 @@ async def test_of_five_hundred_events_at_once_each_is_on_record_once_or_told_429
     limits = {"per_minute": 10_000, "queued_max": 10_000} | {limit: 150}
     table = TriggerTable(workflow="lamp", secret="s", signature="token", id="body:id", **limits)  # type: ignore[arg-type]
     servers = [hall(press=table), hall(press=table)]
-    settings = HouseSettings(access=Access(verifier=Keys()), requests_per_caller_max=1_000)
+    settings = WebApplicationSettings(access=Access(verifier=Keys()), requests_per_caller_max=1_000)
     fresh = httpx2.Limits(max_connections=100, max_keepalive_connections=0)  # a server closes idle ones as it likes
     begun: dict[int, str] = {}
     async with AsyncExitStack() as stack:
         clients = []
         for server in servers:
             url = await stack.enter_async_context(
-                serving(House([TriggerDoor(server.desk, senders(server.desk))], settings).app)
+                serving(WebApplication([TriggerDoor(server.desk, senders(server.desk))], settings).app)
             )
             clients.append(await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120, limits=fresh)))
 
@@ -380,8 +385,10 @@ async def test_news_that_are_signed_need_a_key_of_the_agent(hall: Callable[..., 
         checks = TriggerSenders(
             it.desk, lambda name: [SECRET], {"weather": agent}, NewsSignatures(Egress(), it.desk.clock)
         )
-        house = House([TriggerDoor(it.desk, checks)], HouseSettings(access=Access(verifier=Keys())))
-        async with serving(house.app) as url, httpx2.AsyncClient(base_url=url, timeout=HANGS_S) as client:
+        application = WebApplication(
+            [TriggerDoor(it.desk, checks)], WebApplicationSettings(access=Access(verifier=Keys()))
+        )
+        async with serving(application.app) as url, httpx2.AsyncClient(base_url=url, timeout=HANGS_S) as client:
             for signer, said, status in (
                 (stranger, claims, 401),
                 (key, claims | {"iat": 7}, 401),
@@ -406,9 +413,9 @@ async def test_an_agent_of_ours_elsewhere_pushes_the_news_of_a_task_to_a_trigger
     it.clock.set(SystemClock().now())  # the sender's clock
     agents: dict[str, RemoteAgent] = {}
     checks = TriggerSenders(it.desk, lambda name: [SECRET], agents, NewsSignatures(Egress(), it.desk.clock))
-    house = House([TriggerDoor(it.desk, checks)], HouseSettings(access=Access(verifier=Keys())))
+    application = WebApplication([TriggerDoor(it.desk, checks)], WebApplicationSettings(access=Access(verifier=Keys())))
     journal = SQLiteJournal(tmp_path / "far.db")
-    async with serving(house.app) as url, a2a_server(answering("Rain."), journal=journal, private=[url]) as far:
+    async with serving(application.app) as url, a2a_server(answering("Rain."), journal=journal, private=[url]) as far:
         agents["weather"] = RemoteAgent(url=f"{far.url}/", name="weather")
         target = {"url": f"{url}/v1/triggers/weather", "token": SECRET}
         params = {**spoken("Will it rain?"), "configuration": {"taskPushNotificationConfig": target}}

@@ -1,4 +1,4 @@
-"""Servers as the settings describe them: the doors, the house around them, and where it listens.
+"""Servers as the settings describe them: the doors, the application around them, and where it listens.
 
 `open_doors` is the list of what one `actum.toml` serves under one address: a new protocol is one more entry there.
 
@@ -38,7 +38,6 @@ from ..server.api.door import ApiDoor
 from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogDoor
 from ..server.door import Door
-from ..server.house import House, HouseSettings, NotReady, request_id
 from ..server.keys import Entrance
 from ..server.login.door import LoginDoor
 from ..server.login.provider import LoginSettings
@@ -53,6 +52,7 @@ from ..server.task_metrics import TaskMetrics
 from ..server.triggers import TriggerDoor
 from ..server.verifier import Verifier, wants_token
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
+from ..server.web_application import NotReady, WebApplication, WebApplicationSettings, request_id
 from ..server.workflows import PublishedOffer
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.guard import is_here
@@ -405,9 +405,9 @@ class Serving:
         self._login = login
         endings: list[Endings] = [each for each in (stored, login.sessions if login else None) if each is not None]
         own_address = bool(serve.metrics)
-        self.house = House(
+        self.application = WebApplication(
             doors,
-            _house_settings(serve, access),
+            _application_settings(serve, access),
             who=who,
             ready=self._look if journal is not None else None,
             metrics=metrics,
@@ -449,7 +449,7 @@ class Serving:
             if self._metrics is not None
         ]
         return await serve(
-            self.house,
+            self.application,
             main,
             connections=self._connections,
             context=self._context,
@@ -496,11 +496,11 @@ class Serving:
         assert self._reread is not None
         try:
             new = self._reread()
-            house, connections = _house_settings(new, self._access), _connection_limits(new)
+            application, connections = _application_settings(new, self._access), _connection_limits(new)
             proxies, context = _proxies(new), _tls(new)
             if (context is None) != (self._context is None):
                 raise UsageError("certificate: TLS begins or ends with a new start only")
-            self.house.change(house)
+            self.application.change(application)
         except UsageError as error:
             log.error("the settings were not read anew, the old ones hold: %s", error)  # for a person
             return
@@ -575,9 +575,9 @@ def _listener(place: str) -> socket.socket:
     return listener
 
 
-def _house_settings(serve: ServeSettings, access: Access) -> HouseSettings:
+def _application_settings(serve: ServeSettings, access: Access) -> WebApplicationSettings:
     limits = serve.limits
-    return HouseSettings(
+    return WebApplicationSettings(
         access=msgspec.structs.replace(
             access, names=(*access.names, *serve.names), origins=(*access.origins, *serve.origins)
         ),

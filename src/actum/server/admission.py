@@ -1,8 +1,8 @@
 """What a caller has to pass at every port of a server: failed keys are slowed down, and each caller has only so many
 requests under way.
 
-The house looks at this for HTTP. A door that also answers at a port of its own, such as gRPC, is a `OwnPort`: the house
-hands the same `Admission` to this door, so that both ports count together.
+The application looks at this for HTTP. A door that also answers at a port of its own, such as gRPC, is a `OwnPort`: the
+application hands the same `Admission` to this door, so that both ports count together.
 
 This file loads a web framework: import it only where a server is to run.
 """
@@ -106,11 +106,11 @@ class Admission:
 
 @runtime_checkable
 class OwnPort(Protocol):
-    """A door that also answers at a port of its own, where the house can not look at requests."""
+    """A door that also answers at a port of its own, where the application can not look at requests."""
 
     def take_admission(self, admission: Admission) -> None:
-        """Look at callers by this. The house calls it once, before the door is opened.
+        """Look at callers by this. The application calls it once, before the door is opened.
 
         Args:
-            admission: of the house.
+            admission: of the application.
         """

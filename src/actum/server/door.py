@@ -1,7 +1,7 @@
-"""A door: what one protocol adds to a server. The house puts doors together.
+"""A door: what one protocol adds to a server. The application puts doors together.
 
-The house looks at every request first: `Host` and `Origin`, sizes, time limits, who asks. A door behind it finds in the
-scope of the request who asks, and answers in the words of its own protocol.
+The application looks at every request first: `Host` and `Origin`, sizes, time limits, who asks. A door behind it finds
+in the scope of the request who asks, and answers in the words of its own protocol.
 
 This file loads a web framework: import it only where a server is to run.
 """
@@ -35,7 +35,7 @@ class Door(Protocol):
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """What the protocol answers to. The first part of each path is fixed, such as `v1` in `/v1/runs/{id}`: by this
-        part the house knows the door."""
+        part the application knows the door."""
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:
         """What has to be open while the server runs; entered once, before the first request."""
@@ -84,7 +84,7 @@ class KeysElsewhere(Protocol):
 
     def take_keys(self, scope: Scope) -> list[str]:
         """The keys that a request to this door shows, beside `Authorization`. They are taken out of the scope, so that
-        nothing behind the house can log them or send them on.
+        nothing behind the application can log them or send them on.
 
         Args:
             scope: of the request; its `headers` and its `query_string` are replaced.

@@ -22,7 +22,7 @@ PROBLEM = b"application/problem+json"
 
 
 class HttpRefusal(Exception):
-    """The request is refused. A door may raise this as long as its answer has not begun; the house answers.
+    """The request is refused. A door may raise this as long as its answer has not begun; the application answers.
 
     Args:
         status: of the response.

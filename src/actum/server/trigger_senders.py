@@ -53,8 +53,8 @@ class TriggerSenders:
         self._signatures = signatures
 
     def hide_token(self, scope: Scope) -> None:
-        """The token of a sender stands where a key of the server would stand, and is no key: the house must not see
-        the token, or it would refuse the request.
+        """The token of a sender stands where a key of the server would stand, and is no key: the application must not
+        see the token, or it would refuse the request.
         """
         table = self._desk.triggers.get(str(scope["path"]).removeprefix("/v1/triggers/"))
         if table is not None and table.is_webhook and table.secrets and (table.a2a or table.signature == "token"):

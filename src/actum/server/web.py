@@ -1,8 +1,8 @@
-"""A web server for one house: uvicorn, which cuts clients that are too slow, too many or too talkative.
+"""A web server for one application: uvicorn, which cuts clients that are too slow, too many or too talkative.
 
 uvicorn waits for the end of the headers for as long as a client wants, and takes as many connections as come. Here the
 headers of each request have some seconds to arrive and a size, and connections are counted, in all and by address. The
-time for the body is the house's affair.
+time for the body is the application's affair.
 
 Told to end by a signal, the server takes no new requests, tells those who listen, and gives what is under way some
 seconds. A second signal ends the process at once; the journal is made for that. A hang-up signal reads the settings
@@ -38,10 +38,10 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ..features.refusal import phrase
 from .access import LOCAL, accepted, fits, is_loopback
-from .house import HEADER_BYTES_MAX, House
 from .metrics import Metrics
 from .places import Places
 from .proxies import Proxies
+from .web_application import HEADER_BYTES_MAX, WebApplication
 
 HEADERS_S = 15.0
 """Seconds in which the headers of a request have to arrive, from the first byte on, or from the connection on."""
@@ -190,7 +190,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvi
             self.transport.abort()
 
     def _hang_up_with(self, status: int) -> None:
-        """Say why, and hang up: no request was read of which a house could say so."""
+        """Say why, and hang up: no request was read of which an application could say so."""
         again = "retry-after: 1\r\n" if status in (429, 503) else ""
         head = f"HTTP/1.1 {status} {phrase(status)}\r\n{again}content-length: 0\r\nconnection: close\r\n\r\n"
         self.transport.write(head.encode())
@@ -198,7 +198,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvi
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, which drains the house before it waits for what is under way."""
+    """uvicorn's, which drains the application before it waits for what is under way."""
 
     def __init__(
         self, config: uvicorn.Config, drain: Callable[[], Awaitable[None]], reload: Callable[[], None] | None
@@ -256,7 +256,7 @@ def tls(certificate: str, key: str) -> ssl.SSLContext:
 
 
 class Beside(NamedTuple):
-    """Another app, served as long as the house is.
+    """Another app, served as long as the application is.
 
     Attributes:
         app: what answers.
@@ -268,7 +268,7 @@ class Beside(NamedTuple):
 
 
 class _BesideServer(uvicorn.Server):
-    """uvicorn's, which leaves the signals to the server of the house."""
+    """uvicorn's, which leaves the signals to the server of the application."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -294,7 +294,7 @@ def metrics_app(metrics: Metrics, host: str) -> ASGIApp:
 
 
 async def serve(
-    house: House,
+    application: WebApplication,
     listener: socket.socket,
     *,
     connections: Connections | None = None,
@@ -303,10 +303,10 @@ async def serve(
     reload: Callable[[], None] | None = None,
     beside: Sequence[Beside] = (),
 ) -> int:
-    """Serve a house until the process is told to end.
+    """Serve an application until the process is told to end.
 
     Args:
-        house: what answers.
+        application: what answers.
         listener: where; it listens already.
         connections: their limits.
         context: for TLS; None for plain HTTP.
@@ -317,12 +317,12 @@ async def serve(
     Returns:
         The number of the signal that ended it.
     """
-    server = _Server(_config(house.app, connections or Connections(), context, end_s), house.drain, reload)
+    server = _Server(_config(application.app, connections or Connections(), context, end_s), application.drain, reload)
     others = [_BesideServer(_config(each.app, Connections(), None, end_s)) for each in beside]
     serving = [asyncio.create_task(other.serve([each.listener])) for other, each in zip(others, beside, strict=True)]
     try:
         # Not by uvicorn, which ends the process with a status of its own where a door can not be opened.
-        async with house.app.router.lifespan_context(house.app):
+        async with application.app.router.lifespan_context(application.app):
             await server.serve([listener])
     finally:
         for other in others:

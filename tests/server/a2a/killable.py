@@ -52,8 +52,8 @@ def main(number: str, place: str) -> None:
     who = Identity(principal="ann", scopes=ALL_SCOPES)
     agents = GivenAgents({"desk": agent_of(folder, journal)})
     doors = open_doors(Settings(), [], agents, journal, who)
-    house = Serving(doors, ServeSettings(), Access(), who=who, journal=journal).house
-    server = uvicorn.Server(uvicorn.Config(house.app, log_config=None, proxy_headers=False))
+    application = Serving(doors, ServeSettings(), Access(), who=who, journal=journal).application
+    server = uvicorn.Server(uvicorn.Config(application.app, log_config=None, proxy_headers=False))
     server.run(sockets=[inherited(number)])
 
 

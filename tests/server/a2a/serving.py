@@ -20,7 +20,7 @@ from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
 from actum.server.scopes import ALL_SCOPES
 from tests.patience import HANGS_S
-from tests.server.api.house import ANN, BOB, Bank, NoDrop, answering
+from tests.server.api.application import ANN, BOB, Bank, NoDrop, answering
 from tests.web import serving
 
 NORTH = Identity(principal="ann", tenant="north", key_id="k-north", scopes=ALL_SCOPES)
@@ -125,8 +125,8 @@ async def a2a_server(
         settings = Settings(serve=serve, egress=type(settings.egress)(private=tuple(private)))
     verifier = KnownCallers()
     doors = open_doors(settings, bank.tools, GivenAgents(named), journal, Identity(), verifier=verifier)  # type: ignore[arg-type]
-    house = Serving(doors, serve, Access(verifier=verifier), journal=journal).house
-    async with serving(house.app) as url, httpx.AsyncClient(timeout=HANGS_S) as client:
+    application = Serving(doors, serve, Access(verifier=verifier), journal=journal).application
+    async with serving(application.app) as url, httpx.AsyncClient(timeout=HANGS_S) as client:
         it = A2AServer(url, client, bank, journal)
         yield it
         for each in it.clients:

@@ -21,7 +21,7 @@ from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from tests.patience import HANGS_S
 from tests.peers.programs import free_port
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 from tests.server.api.test_runs import calls
 
 from .serving import NEW, A2AServer, a2a_server, error_of, said, spoken

@@ -23,7 +23,7 @@ from actum.server.a2a.handler import RunHandler
 from actum.server.a2a.service import TaskService
 from actum.server.api.api import Api, GivenAgents
 from tests.cli.test_serve import certificate
-from tests.server.api.house import Bank, NoDrop, answering
+from tests.server.api.application import Bank, NoDrop, answering
 from tests.server.api.test_runs import calls
 
 from .serving import KnownCallers, said

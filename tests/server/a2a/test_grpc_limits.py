@@ -31,13 +31,13 @@ from actum.server.a2a.service import TaskService
 from actum.server.admission import Admission
 from actum.server.api.api import Api, GivenAgents
 from actum.server.attempts import FREE_PER_KEY, Attempts
-from actum.server.house import House, HouseSettings
 from actum.server.open_streams import OpenStreams
 from actum.server.stored_keys import KeysOnceMade, StoredKeys
 from actum.server.verifier import Verifier
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import FakeClock, ScriptedModel
 from tests.patience import HANGS_S
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 from tests.server.memory_keys import MemoryKeys
 from tests.web import serving
 
@@ -284,11 +284,13 @@ async def test_http_and_grpc_count_requests_failed_keys_and_scopes_together() ->
 
     door = A2ADoor(tasks, Cards(CardSettings(), 0.0), beside=beside, drain_s=0.0)
     access = Access(verifier=verifier, scopes=("tools",))
-    house = House(
-        [door], HouseSettings(access=access, requests_per_caller_max=2), attempts=Attempts(clock=FakeClock(now=6000.0))
+    application = WebApplication(
+        [door],
+        WebApplicationSettings(access=access, requests_per_caller_max=2),
+        attempts=Attempts(clock=FakeClock(now=6000.0)),
     )
     async with (
-        serving(house.app) as url,
+        serving(application.app) as url,
         httpx.AsyncClient(timeout=HANGS_S) as http,
         grpc.aio.insecure_channel(f"127.0.0.1:{ports[0]}") as channel,
     ):
@@ -299,7 +301,7 @@ async def test_http_and_grpc_count_requests_failed_keys_and_scopes_together() ->
         ann = {"authorization": "Bearer ann"}
         assert (await http.post(f"{url}/a2a/desk", json={}, headers=ann)).status_code == 429
         assert (await http.post(f"{url}/a2a/desk", json={}, headers={"authorization": "Bearer bob"})).status_code == 200
-        house.change(HouseSettings(access=Access(verifier=verifier, scopes=("audit",))))
+        application.change(WebApplicationSettings(access=Access(verifier=verifier, scopes=("audit",))))
         assert await refused(stub.GetTask(asked, metadata=ANN)) == grpc.StatusCode.PERMISSION_DENIED
         wrong = {"authorization": "Bearer wrong"}
         for _ in range(FREE_PER_KEY):

@@ -55,8 +55,8 @@ async def kit() -> Any:  # noqa: ANN401 - a generator
     journal = MemoryJournal()
     agent, serve = make_kit_agent(journal), ServeSettings(a2a=A2ATable(strict_card=True))
     doors = open_doors(Settings(serve=serve), [], GivenAgents({"kit": agent}), journal, ME)
-    house = Serving(doors, serve, Access(), who=ME, journal=journal).house
-    async with serving(house.app) as url, httpx.AsyncClient(timeout=HANGS_S) as client:
+    application = Serving(doors, serve, Access(), who=ME, journal=journal).application
+    async with serving(application.app) as url, httpx.AsyncClient(timeout=HANGS_S) as client:
         yield KitServer(url, client)
 
 

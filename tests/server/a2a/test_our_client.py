@@ -18,8 +18,8 @@ from actum.journal.memory import MemoryJournal
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.protocols.mcp.config import McpServer
 from actum.server.api.api import GivenAgents
-from actum.server.house import House, HouseSettings
 from actum.server.mcp.service import McpService
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.a2a import A2AToolset
 from actum.toolsets.mcp.toolset import McpToolset
@@ -59,7 +59,7 @@ async def served() -> AsyncIterator[str]:
             }
         )
         doors = open_doors(Settings(), [], agents, journal, Identity())
-        async with serving(House(doors, HouseSettings()).app, listener):
+        async with serving(WebApplication(doors, WebApplicationSettings()).app, listener):
             yield here
 
 
@@ -96,7 +96,7 @@ async def test_a_circle_of_agent_remote_agent_mcp_server_and_first_agent_is_refu
         served_agent = Agent(ScriptedModel(asks_by_mcp), [by_mcp], policy=ALLOWED, journal=journal, name="middle")
         doors = open_doors(Settings(), [], GivenAgents({"middle": served_agent}), journal, Identity())
         async with (
-            serving(House(doors, HouseSettings()).app, a2a),
+            serving(WebApplication(doors, WebApplicationSettings()).app, a2a),
             serving(McpService([first], policy=ALLOWED).app(), mcp),
         ):
             result = await first.run("Ask.")

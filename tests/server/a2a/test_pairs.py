@@ -43,7 +43,7 @@ from actum.toolsets.a2a.toolset import A2AToolset
 from tests.patience import HANGS_S
 from tests.peers import install
 from tests.peers.programs import listening as program_listening
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 from tests.toolsets.a2a.remote_servers import april_agent, sdk_agent
 from tests.toolsets.a2a.test_toolset import outcome
 from tests.web import listening as free_port
@@ -73,7 +73,7 @@ def agent_of(journal: MemoryJournal) -> Agent[str]:
 async def our_server() -> AsyncIterator[str]:
     journal = MemoryJournal()
     doors = open_doors(Settings(serve=ServeSettings(a2a=A2ATable())), [], _given(journal), journal, WHO)
-    async with serving(Serving(doors, ServeSettings(), Access(), who=WHO, journal=journal).house.app) as url:
+    async with serving(Serving(doors, ServeSettings(), Access(), who=WHO, journal=journal).application.app) as url:
         yield url
 
 

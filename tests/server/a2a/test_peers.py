@@ -16,7 +16,7 @@ from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
 from actum.server.scopes import ALL_SCOPES
 from tests.peers import install
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 from tests.web import serving
 
 CLIENTS = install.HERE / "clients"
@@ -39,8 +39,8 @@ async def test_a_client_of_others_sends_and_streams(peer: str) -> None:
     who = Identity(principal="ann", scopes=ALL_SCOPES)
     agent = Agent(answering("Hello.", "Streamed."), name="desk", journal=journal)
     doors = open_doors(Settings(), [], GivenAgents({"desk": agent}), journal, who)
-    house = Serving(doors, ServeSettings(), Access(), who=who, journal=journal).house
-    async with serving(house.app) as url:
+    application = Serving(doors, ServeSettings(), Access(), who=who, journal=journal).application
+    async with serving(application.app) as url:
         if peer.startswith("@"):
             modules = install.npm_bin("conformance").parents[3]
             script = str(CLIENTS / "a2a_client.mjs")

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from actum.storage.sqlite import SQLiteJournal
 from tests.patience import HANGS_S
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 from tests.web import serving
 
 from .serving import a2a_server, error_of, spoken

@@ -17,7 +17,7 @@ from actum.core.model import Request
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 from tests.server.api.test_runs import calls
 
 from .serving import NEW, A2AServer, a2a_server, error_of, said, spoken

@@ -14,7 +14,7 @@ from actum import Agent, Context, tool
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from tests.patience import HANGS_S
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 from tests.server.api.test_runs import calls
 
 from .serving import NEW, a2a_server, error_of, spoken

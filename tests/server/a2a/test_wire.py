@@ -13,7 +13,7 @@ from jwt import PyJWK
 from actum.core.model import Request
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 
 from .serving import NEW, a2a_server, error_of, spoken
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .house import answering, house
+from .application import answering, application
 from .test_runs import calls
 
 
 async def test_a_caller_is_told_of_the_agents_that_the_caller_may_ask() -> None:
-    async with house(answering("Hi.")) as it:
+    async with application(answering("Hi.")) as it:
         listed = (await it.ask("GET", "/v1/agents")).json()
         assert [each["name"] for each in listed["items"]] == ["desk"]
         assert listed["next"] is None
@@ -21,7 +21,7 @@ async def test_a_caller_is_told_of_the_agents_that_the_caller_may_ask() -> None:
 
 
 async def test_what_waits_is_counted_for_those_who_see_it() -> None:
-    async with house(answering(*[calls("pay", to="Ada", amount=1)] * 3)) as it:
+    async with application(answering(*[calls("pay", to="Ada", amount=1)] * 3)) as it:
         run = ""
         for _ in range(3):
             run = (await it.ask("POST", "/v1/runs", {"question": "Pay."})).json()["id"]

@@ -9,11 +9,11 @@ from actum.core.tool import Tool
 from actum.server.api.operations import OPERATIONS
 from actum.server.scopes import SCOPES, allows
 
-from .house import House, answering, house
+from .application import WebApplication, answering, application
 from .test_runs import calls
 
 
-async def things_of_ann(it: House) -> dict[str, dict[str, str]]:
+async def things_of_ann(it: WebApplication) -> dict[str, dict[str, str]]:
     """A session with a run of ann that waits for a person, and the names of these by the tags of operations."""
     run = (await it.ask("POST", "/v1/runs", {"question": "Pay Ada.", "session": "c1"})).json()["id"]
     told = await it.until(run, "paused")
@@ -29,7 +29,7 @@ async def things_of_ann(it: House) -> dict[str, dict[str, str]]:
 
 
 async def test_not_found_and_not_yours_are_answered_alike() -> None:
-    async with house(answering(calls("pay", to="Ada", amount=1))) as it:
+    async with application(answering(calls("pay", to="Ada", amount=1))) as it:
         names = await things_of_ann(it)
         for who in ("bob", "north"):
             for method, path in (
@@ -48,7 +48,7 @@ async def test_not_found_and_not_yours_are_answered_alike() -> None:
 
 
 async def test_an_administrator_sees_all_of_the_own_tenant_and_an_approver_what_waits() -> None:
-    async with house(answering(calls("pay", to="Ada", amount=1))) as it:
+    async with application(answering(calls("pay", to="Ada", amount=1))) as it:
         names = await things_of_ann(it)
         assert (await it.ask("GET", f"/v1/runs/{names['runs']['id']}", who="root")).status_code == 200
         assert len((await it.ask("GET", "/v1/runs?principal=ann", who="root")).json()["items"]) == 1
@@ -67,7 +67,7 @@ def test_every_scope_of_an_operation_is_in_the_table() -> None:
 
 
 async def test_a_key_for_some_names_uses_no_others() -> None:
-    async with house(answering(calls("slow"))) as it:
+    async with application(answering(calls("slow"))) as it:
         listed = (await it.ask("GET", "/v1/tools", who="narrow")).json()["items"]
         assert [each["name"] for each in listed] == ["add"]
         body = {"arguments": {"a": 1, "b": 1}}
@@ -96,7 +96,7 @@ class TwoOf:
 
 
 async def test_persons_approve_together_and_nobody_for_himself() -> None:
-    async with house(policy=TwoOf()) as it:
+    async with application(policy=TwoOf()) as it:
         body = {"arguments": {"to": "Ada", "amount": 20}}
         waits = (await it.ask("POST", "/v1/tools/pay/call", body)).json()
         path, yes = f"/v1/approvals/{waits['approval']}", {"verdict": "approve"}

@@ -20,7 +20,7 @@ from actum.testing import FakeClock
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
 
-from .house import Bank, NoDrop
+from .application import Bank, NoDrop
 
 SCOPE = {"type": "http", "method": "GET"}
 

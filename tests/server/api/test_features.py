@@ -25,7 +25,7 @@ from actum.server.api.operations import OPERATIONS, TAKEN, check_operations, rec
 from actum.storage.place import open_journal
 from actum.testing import FakeClock
 
-from .house import Bank, house
+from .application import Bank, application
 
 
 class NewThing(Struct, frozen=True):
@@ -151,8 +151,8 @@ async def test_of_two_servers_on_one_journal_one_has_the_feature_and_the_other_s
     journals = [open_journal(str(tmp_path / "j.db"), record_kinds=kinds) for kinds in (features.record_kinds, NO_KINDS)]
     try:
         async with (
-            house(bank=Shed(), journal=journals[0], features=features) as having,
-            house(bank=Shed(), journal=journals[1]) as lacking,
+            application(bank=Shed(), journal=journals[0], features=features) as having,
+            application(bank=Shed(), journal=journals[1]) as lacking,
         ):
             for needed in (False, True):
                 body = {"arguments": {"where": "shed", "needed": needed}}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from actum.testing import ScriptedModel
 
-from .house import House, house
+from .application import WebApplication, application
 
 GUIDE = Path(__file__).parents[3] / "docs" / "api.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -18,7 +18,7 @@ async def test_every_request_of_the_guide_works() -> None:
     commands = [line for block in BLOCK.findall(GUIDE.read_text("utf-8")) for line in block.splitlines()]
     assert len(commands) > 15
     model = ScriptedModel(lambda request: "It is 5.")
-    async with house(model) as it:
+    async with application(model) as it:
         waits = await it.ask("POST", "/v1/tools/pay/call", {"arguments": {"to": "A", "amount": 1}}, who="root")
         names = {"KEY": "root", "ACTUM": it.url, "APPROVAL": waits.json()["approval"], "RUN": ""}
         for command in commands:
@@ -29,7 +29,7 @@ async def test_every_request_of_the_guide_works() -> None:
                 await it.until(names["RUN"], "done")
 
 
-async def sent(it: House, command: str, names: dict[str, str]) -> tuple[int, str]:
+async def sent(it: WebApplication, command: str, names: dict[str, str]) -> tuple[int, str]:
     """The status and the body that a `curl` command is answered."""
     words = shlex.split(re.sub(r"\$([A-Z]+)", lambda found: names[found[1]], command))
     assert words.pop(0) == "curl"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from actum.core.json import JsonObject
 
-from .house import ANN_OF_NORTH, answering, house
+from .application import ANN_OF_NORTH, answering, application
 
 
 async def test_a_key_is_made_and_told_once_and_is_revoked_for_good() -> None:
-    async with house(answering("Hi.")) as it:
+    async with application(answering("Hi.")) as it:
         body: JsonObject = {"id": "ci", "user": "ann", "scopes": ["tools"], "tools": ["crm_*"], "expires_at": 4e9}
         made = await it.ask("POST", "/v1/keys", body, who="root")
         assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
@@ -38,7 +38,7 @@ async def test_a_key_is_made_and_told_once_and_is_revoked_for_good() -> None:
 
 
 async def test_another_tenant_has_no_such_key_and_learns_of_none() -> None:
-    async with house(answering("Hi.")) as it:
+    async with application(answering("Hi.")) as it:
         assert (await it.ask("POST", "/v1/keys", {"id": "ours"}, who="root")).status_code == 201
         assert (await it.ask("POST", "/v1/keys", {"id": "theirs"}, who="north")).json()["tenant"] == ANN_OF_NORTH.tenant
         for who, own, other in (("root", "ours", "theirs"), ("north", "theirs", "ours")):
@@ -51,7 +51,7 @@ async def test_another_tenant_has_no_such_key_and_learns_of_none() -> None:
 
 
 async def test_nobody_gives_a_key_more_than_they_have() -> None:
-    async with house(answering("Hi.")) as it:
+    async with application(answering("Hi.")) as it:
         within: JsonObject = {"tools": ["crm_find*", "add"], "models": ["gpt-5"]}
         cases: list[tuple[JsonObject, str]] = [
             (within, ""),
@@ -73,7 +73,7 @@ async def test_nobody_gives_a_key_more_than_they_have() -> None:
 
 
 async def test_where_a_server_wants_no_key_none_is_made_or_revoked_over_http() -> None:
-    async with house(answering("Hi.")) as it:
+    async with application(answering("Hi.")) as it:
         await it.ask("POST", "/v1/keys", {"id": "ci"}, who="root")
         for method, path, body in (("POST", "/v1/keys", {"id": "x"}), ("DELETE", "/v1/keys/ci", None)):
             answer = await it.ask(method, path, body, who="keyless")

@@ -19,20 +19,22 @@ from actum.server.api.audit import AUDIT_RUNS
 from actum.storage.place import open_journal
 from tests.patience import HANGS_S
 
-from .house import Bank, House, answering, house
+from .application import Bank, WebApplication, answering, application
 
 
 def calls(name: str, **arguments: object) -> Reply:
     return Reply.of(calls=[ToolCall("c1", name, dict(arguments))])  # type: ignore[arg-type]
 
 
-async def events(it: House, run_id: str, *, after: int | None = None, who: str = "ann", most: int = 99) -> list[str]:
+async def events(
+    it: WebApplication, run_id: str, *, after: int | None = None, who: str = "ann", most: int = 99
+) -> list[str]:
     """The ids of the events of a run, up to the end of its stream or so many."""
     return [each["id"] async for each in stream(it, run_id, after=after, who=who, most=most)]
 
 
 async def stream(
-    it: House, run_id: str, *, after: int | None = None, who: str = "ann", most: int = 99
+    it: WebApplication, run_id: str, *, after: int | None = None, who: str = "ann", most: int = 99
 ) -> AsyncIterator[dict[str, str]]:
     headers = {"authorization": f"Bearer {who}"} | ({} if after is None else {"last-event-id": str(after)})
     seen = 0
@@ -55,7 +57,7 @@ async def stream(
 
 
 async def test_a_run_is_started_followed_and_told() -> None:
-    async with house(answering(calls("add", a=2, b=3), "It is 5.")) as it:
+    async with application(answering(calls("add", a=2, b=3), "It is 5.")) as it:
         begun = await it.ask("POST", "/v1/runs", {"agent": "desk", "question": "2 and 3?", "session": "c1"})
         assert begun.status_code == 202
         run_id = begun.json()["id"]
@@ -81,7 +83,7 @@ async def test_a_run_is_started_followed_and_told() -> None:
 
 
 async def test_the_same_key_starts_one_run_and_is_answered_the_same() -> None:
-    async with house(answering("One.", "Two.")) as it:
+    async with application(answering("One.", "Two.")) as it:
         body = {"question": "Hello?"}
         one, two = await asyncio.gather(*(it.ask("POST", "/v1/runs", body, idempotency_key="k") for _ in range(2)))
         assert one.status_code == two.status_code == 202
@@ -100,7 +102,7 @@ async def test_the_same_key_starts_one_run_and_is_answered_the_same() -> None:
 
 async def test_a_run_is_cancelled_wherever_it_stands() -> None:
     """One under way here, one that waits for a person, and one that another process carries out."""
-    async with house(answering(calls("slow"), calls("pay", to="Ada", amount=1))) as it:
+    async with application(answering(calls("slow"), calls("pay", to="Ada", amount=1))) as it:
         slow = (await it.ask("POST", "/v1/runs", {"question": "Wait."})).json()["id"]
         await it.bank.entered.wait()
         told = (await it.ask("POST", f"/v1/runs/{slow}/cancel")).json()
@@ -112,7 +114,10 @@ async def test_a_run_is_cancelled_wherever_it_stands() -> None:
         again = (await it.ask("POST", f"/v1/runs/{waits}/cancel")).json()
         assert again == told
     bank = Bank()
-    async with house(answering(calls("slow")), bank=bank) as one, house(journal=one.journal, bank=bank) as two:
+    async with (
+        application(answering(calls("slow")), bank=bank) as one,
+        application(journal=one.journal, bank=bank) as two,
+    ):
         far = (await one.ask("POST", "/v1/runs", {"question": "Wait."})).json()["id"]
         await bank.entered.wait()
         both = await asyncio.gather(*(two.ask("POST", f"/v1/runs/{far}/cancel") for _ in range(2)))
@@ -122,7 +127,7 @@ async def test_a_run_is_cancelled_wherever_it_stands() -> None:
 async def test_a_run_that_its_process_left_is_resumed_by_another() -> None:
     model = answering(calls("slow"))
     bank, journal = Bank(), MemoryJournal()
-    async with house(model, bank=bank, journal=journal) as one:
+    async with application(model, bank=bank, journal=journal) as one:
         run_id = (await one.ask("POST", "/v1/runs", {"question": "Wait."})).json()["id"]
         await bank.entered.wait()
         entries = await journal.read(run_id)
@@ -132,7 +137,7 @@ async def test_a_run_that_its_process_left_is_resumed_by_another() -> None:
             if not left._kept:
                 left._kept.update(journal._kept)
     bank.is_open.set()
-    async with house(answering("Opened."), bank=bank, journal=left) as two:
+    async with application(answering("Opened."), bank=bank, journal=left) as two:
         assert (await two.ask("GET", f"/v1/runs/{run_id}")).json()["status"] == "interrupted"
         resumed = await two.ask("POST", f"/v1/runs/{run_id}/resume")
         assert resumed.status_code == 202
@@ -143,7 +148,7 @@ async def test_a_run_that_its_process_left_is_resumed_by_another() -> None:
 
 
 async def test_a_run_branches_off_and_goes_on() -> None:
-    async with house(answering(calls("add", a=2, b=3), "It is 5.", "It is 7.")) as it:
+    async with application(answering(calls("add", a=2, b=3), "It is 5.", "It is 7.")) as it:
         run_id = (await it.ask("POST", "/v1/runs", {"question": "2 and 3?"})).json()["id"]
         await it.until(run_id, "done")
         body = {"at": 3, "result": "7"}
@@ -163,8 +168,8 @@ async def test_events_go_on_at_every_place_from_any_process_without_a_gap_or_a_d
     """The stream is cut behind every event of a run, and gone on with at another server on the same database."""
     one_journal, two_journal = open_journal(tmp_path / "j.db"), open_journal(tmp_path / "j.db")
     async with (
-        house(answering(calls("add", a=2, b=3), calls("fail", why="x"), "Done."), journal=one_journal) as one,
-        house(journal=two_journal) as two,
+        application(answering(calls("add", a=2, b=3), calls("fail", why="x"), "Done."), journal=one_journal) as one,
+        application(journal=two_journal) as two,
     ):
         run_id = (await one.ask("POST", "/v1/runs", {"question": "Both."})).json()["id"]
         whole = await events(one, run_id)
@@ -181,7 +186,7 @@ async def test_events_go_on_at_every_place_from_any_process_without_a_gap_or_a_d
 
 async def test_events_come_as_they_happen_and_wait_for_a_person(tmp_path: Path) -> None:
     journal, far = open_journal(tmp_path / "j.db"), open_journal(tmp_path / "j.db")
-    async with house(journal=journal) as it, house(journal=far) as two:
+    async with application(journal=journal) as it, application(journal=far) as two:
         waits = (await it.ask("POST", "/v1/tools/pay/call", {"arguments": {"to": "A", "amount": 1}})).json()
         following = asyncio.create_task(events(two, waits["run"]))
         agreed = await it.ask("POST", f"/v1/approvals/{waits['approval']}", {"verdict": "approve"}, who="eve")
@@ -196,7 +201,7 @@ async def test_events_come_as_they_happen_and_wait_for_a_person(tmp_path: Path) 
 
 
 async def test_a_server_that_stops_ends_its_streams_and_begins_nothing() -> None:
-    async with house() as it:
+    async with application() as it:
         waits = (await it.ask("POST", "/v1/tools/pay/call", {"arguments": {"to": "A", "amount": 1}})).json()
         following = asyncio.create_task(events(it, waits["run"]))
         for _ in range(200):
@@ -211,7 +216,7 @@ async def test_a_server_that_stops_ends_its_streams_and_begins_nothing() -> None
 
 
 async def test_sessions_are_listed_read_and_forgotten() -> None:
-    async with house(answering("Hi Ann.", "Bye Ann.", "Hi Bob.")) as it:
+    async with application(answering("Hi Ann.", "Bye Ann.", "Hi Bob.")) as it:
         for question in ("Hello.", "Goodbye."):
             run = (await it.ask("POST", "/v1/runs", {"question": question, "session": "c:1 é?"})).json()["id"]
             await it.until(run, "done")
@@ -241,7 +246,7 @@ async def test_sessions_are_listed_read_and_forgotten() -> None:
 
 
 async def test_two_turns_of_one_session_do_not_run_at_once() -> None:
-    async with house(answering(calls("slow"), "Opened.")) as it:
+    async with application(answering(calls("slow"), "Opened.")) as it:
         first = (await it.ask("POST", "/v1/runs", {"question": "Wait.", "session": "c1"})).json()["id"]
         await it.bank.entered.wait()
         busy = await it.ask("POST", "/v1/runs", {"question": "And?", "session": "c1"})
@@ -251,7 +256,7 @@ async def test_two_turns_of_one_session_do_not_run_at_once() -> None:
 
 
 async def test_the_audit_is_told_part_by_part() -> None:
-    async with house() as it:
+    async with application() as it:
         for number in range(3):
             await it.ask("POST", "/v1/tools/add/call", {"arguments": {"a": number, "b": 1}})
         await it.ask("POST", "/v1/tools/drop/call", {})
@@ -269,7 +274,7 @@ async def test_the_audit_is_told_part_by_part() -> None:
 
 
 async def test_a_part_of_the_audit_reads_a_bounded_number_of_runs_and_the_next_goes_on_behind_them() -> None:
-    async with house() as it:
+    async with application() as it:
         await it.ask("POST", "/v1/tools/drop/call", {})
         for number in range(AUDIT_RUNS + 5):
             await it.ask("POST", "/v1/tools/add/call", {"arguments": {"a": number, "b": 1}})
@@ -297,7 +302,7 @@ async def test_what_is_wrong_with_a_request_is_told_in_one_shape() -> None:
         "a session with a NUL": (422, b'{"question": "a", "session": "\\u0000"}', "application/json"),
         "an agent that there is not": (404, b'{"question": "a", "agent": "x"}', "application/json"),
     }
-    async with house() as it:
+    async with application() as it:
         for named, (status, body, kind) in cases.items():
             headers = {"authorization": "Bearer ann"} | ({"content-type": kind} if kind else {})
             answer = await it.client.post("/v1/runs", content=body, headers=headers)
@@ -345,7 +350,7 @@ async def test_an_error_that_nobody_expected_tells_a_reference_and_nothing_else(
         async def runs(self, **filters: object) -> list[object]:  # type: ignore[override]
             raise RuntimeError("SELECT secret FROM /srv/journal.db")
 
-    async with house(journal=Broken()) as it:  # type: ignore[arg-type]
+    async with application(journal=Broken()) as it:  # type: ignore[arg-type]
         answer = await it.ask("GET", "/v1/runs")
     assert answer.status_code == 500
     assert answer.json()["reference"] in caplog.text
@@ -355,18 +360,18 @@ async def test_an_error_that_nobody_expected_tells_a_reference_and_nothing_else(
 
 async def test_what_is_under_way_when_the_server_stops_is_finished_or_left_on_record() -> None:
     bank, journal = Bank(), MemoryJournal()
-    async with house(answering(calls("slow")), bank=bank, journal=journal, drain_s=0.05) as it:
+    async with application(answering(calls("slow")), bank=bank, journal=journal, drain_s=0.05) as it:
         run_id = (await it.ask("POST", "/v1/runs", {"question": "Wait."})).json()["id"]
         await bank.entered.wait()
-    async with house(bank=bank, journal=journal) as it:
+    async with application(bank=bank, journal=journal) as it:
         told = (await it.ask("GET", f"/v1/runs/{run_id}")).json()
         assert (told["status"], told["stop_reason"]) == ("stopped", "cancelled")
         bank.entered.clear()
-    async with house(answering(calls("slow"), "Opened."), bank=bank, journal=journal, drain_s=10.0) as it:
+    async with application(answering(calls("slow"), "Opened."), bank=bank, journal=journal, drain_s=10.0) as it:
         run_id = (await it.ask("POST", "/v1/runs", {"question": "Wait."})).json()["id"]
         await bank.entered.wait()
         asyncio.get_running_loop().call_later(0.2, bank.is_open.set)
-    async with house(journal=journal) as it:
+    async with application(journal=journal) as it:
         assert (await it.ask("GET", f"/v1/runs/{run_id}")).json()["text"] == "Opened."
 
 
@@ -378,7 +383,7 @@ async def test_a_run_that_this_server_let_go_of_goes_on_when_another_process_has
     pays = Reply.of(
         calls=[ToolCall("c1", "pay", {"to": "bob", "amount": 1}), ToolCall("c2", "pay", {"to": "eve", "amount": 2})]
     )
-    async with house(answering(pays, "Done."), journal=journal) as it:
+    async with application(answering(pays, "Done."), journal=journal) as it:
         run_id = (await it.ask("POST", "/v1/runs", {"agent": "desk", "question": "Pay."})).json()["id"]
         await it.until(run_id, "paused")
         other = open_journal(str(tmp_path / "runs.db"))  # as `actum approvals approve` opens it

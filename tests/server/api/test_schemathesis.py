@@ -8,7 +8,7 @@ from pathlib import Path
 
 from actum.testing import ScriptedModel
 
-from .house import Bank, house
+from .application import Bank, application
 
 EXAMPLES_MAX = 4
 CONFIG = """
@@ -39,7 +39,7 @@ async def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     config.write_text(CONFIG)
     bank = Bank()
     bank.is_open.set()
-    async with house(ScriptedModel(lambda request: "Hello."), bank=bank) as it:
+    async with application(ScriptedModel(lambda request: "Hello."), bank=bank) as it:
         waits = await it.ask("POST", "/v1/tools/ask/call", {}, who="root")  # something that can be answered
         assert waits.status_code == 202
         run = await it.ask("POST", "/v1/runs", {"question": "Hi.", "session": "c1"}, who="root")

@@ -11,7 +11,7 @@ from actum.compose.secrets import kept_secrets
 from actum.core.json import JsonObject
 from actum.core.user import User
 
-from .house import answering, house
+from .application import answering, application
 
 KEY = {"ACTUM_SECRETS_KEY": "0123456789abcdef" * 4}
 
@@ -20,7 +20,7 @@ async def test_a_secret_is_set_used_and_removed_by_its_tenant_alone_and_never_an
     kept = kept_secrets({"XDG_STATE_HOME": str(tmp_path), "ACTUM_SECRET_OPERATORS": "hunter1", **KEY})
     assert kept.store is not None
     said = ""
-    async with house(answering("Hi."), secrets=kept) as it:
+    async with application(answering("Hi."), secrets=kept) as it:
         for who, tenant, body in (
             ("root", "", {"value": "hunter2"}),
             ("root", "", {"value": "hunter3", "user": "ann"}),
@@ -65,7 +65,7 @@ async def test_what_can_be_no_secret_is_refused_and_a_keyless_server_changes_non
         ("crm_key", {"value": "hunter2"}, "keyless", 403, "needs_key"),
         ("crm_key", {"value": "hunter2"}, "bob", 403, "scope"),
     ]
-    async with house(answering("Hi."), secrets=kept_secrets({"XDG_STATE_HOME": str(tmp_path), **KEY})) as it:
+    async with application(answering("Hi."), secrets=kept_secrets({"XDG_STATE_HOME": str(tmp_path), **KEY})) as it:
         for name, body, who, status, code in bad:
             answer = await it.ask("PUT", f"/v1/secrets/{name}", body, who=who)
             assert (answer.status_code, answer.json()["code"]) == (status, code), (name, body)
@@ -83,7 +83,7 @@ async def test_a_store_that_can_not_be_read_is_told_without_its_place(
     file.parent.mkdir(parents=True)
     file.write_text("damaged")
     caplog.set_level(logging.ERROR, "actum.api")
-    async with house(answering("Hi."), secrets=kept) as it:
+    async with application(answering("Hi."), secrets=kept) as it:
         for method, body in (("GET", None), ("PUT", {"value": "hunter2"}), ("DELETE", None)):
             answer = await it.ask(method, f"/v1/secrets{'' if method == 'GET' else '/crm_key'}", body, who="root")
             told = answer.json()
@@ -91,6 +91,6 @@ async def test_a_store_that_can_not_be_read_is_told_without_its_place(
             assert str(tmp_path) not in answer.text
             assert told["reference"] in caplog.text
             assert str(file) in caplog.text
-    async with house(answering("Hi.")) as it:  # a server without a home folder
+    async with application(answering("Hi.")) as it:  # a server without a home folder
         assert (await it.ask("PUT", "/v1/secrets/crm_key", {"value": "v"}, who="root")).json()["code"] == "no_secrets"
         assert (await it.ask("GET", "/v1/secrets", who="root")).json()["items"] == []

@@ -20,7 +20,7 @@ from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
 from actum.tasks.queue import TaskLimits, TaskQueue
 
-from .house import Bank, House, NoDrop, house
+from .application import Bank, NoDrop, WebApplication, application
 
 ADD = {"arguments": {"a": 2, "b": 3}, "execute_async": True}
 
@@ -42,7 +42,7 @@ class Worker:
 
 
 @asynccontextmanager
-async def served(tmp_path: Path, limits: TaskLimits | None = None) -> AsyncIterator[tuple[House, Worker]]:
+async def served(tmp_path: Path, limits: TaskLimits | None = None) -> AsyncIterator[tuple[WebApplication, Worker]]:
     """A server with tasks, and what carries them out."""
     journal, bank = open_journal(str(tmp_path / "journal.db")), Bank()
 
@@ -53,7 +53,7 @@ async def served(tmp_path: Path, limits: TaskLimits | None = None) -> AsyncItera
     known = ("api", "desk")
     queue = TaskQueue(journal, clock=SystemClock(), limits=limits, can_build=lambda name: name in known)
     try:
-        async with house(journal=journal, bank=bank, tasking=Tasking(queue, check_webhook=check)) as it:
+        async with application(journal=journal, bank=bank, tasking=Tasking(queue, check_webhook=check)) as it:
             yield it, Worker(journal, bank)
     finally:
         await journal.close()
@@ -112,7 +112,7 @@ async def test_a_task_that_can_not_be_is_refused_before_anything_is_queued(tmp_p
         assert (await it.ask("GET", "/v1/tasks")).json()["items"] == []
         asked = await it.ask("POST", "/v1/runs", {"question": "Hello?", "agent": "none", "execute_async": True})
         assert asked.status_code == 404
-    async with house() as it:  # a journal in memory
+    async with application() as it:  # a journal in memory
         refused = await it.ask("POST", "/v1/tools/add/call", ADD)
         assert (refused.status_code, refused.headers["content-type"]) == (409, "application/problem+json")
 

@@ -11,11 +11,11 @@ import pytest
 from actum.call.limits.limits import Limits, UserLimits
 from actum.storage.place import open_journal
 
-from .house import Bank, house
+from .application import Bank, application
 
 
 async def test_tools_are_listed_searched_and_called() -> None:
-    async with house() as it:
+    async with application() as it:
         listed = (await it.ask("GET", "/v1/tools?limit=2")).json()
         assert [each["name"] for each in listed["items"]] == ["add", "ask"]
         rest = (await it.ask("GET", f"/v1/tools?cursor={listed['next']}")).json()
@@ -32,7 +32,7 @@ async def test_tools_are_listed_searched_and_called() -> None:
 
 async def test_what_becomes_of_a_call_is_told_by_the_status() -> None:
     """A failed tool is a result, a denied call is 403, arguments that do not fit are 422, an unknown tool is 404."""
-    async with house() as it:
+    async with application() as it:
         failed = await it.ask("POST", "/v1/tools/fail/call", {"arguments": {"why": "no funds"}})
         assert failed.status_code == 200
         assert failed.json()["error"]["code"] == "tool_error"
@@ -61,7 +61,7 @@ async def test_what_becomes_of_a_call_is_told_by_the_status() -> None:
 
 
 async def test_a_call_that_waits_goes_on_when_a_person_agrees() -> None:
-    async with house() as it:
+    async with application() as it:
         body = {"arguments": {"to": "Ada", "amount": 20}}
         waits = await it.ask("POST", "/v1/tools/pay/call", body, idempotency_key="k1")
         assert waits.status_code == 202
@@ -88,7 +88,7 @@ async def test_a_call_that_waits_goes_on_when_a_person_agrees() -> None:
 
 
 async def test_what_a_tool_asks_of_the_user_is_answered_by_the_user() -> None:
-    async with house() as it:
+    async with application() as it:
         waits = await it.ask("POST", "/v1/tools/ask/call", {})
         assert waits.status_code == 202
         ask_id = waits.json()["approval"]
@@ -104,7 +104,7 @@ async def test_what_a_tool_asks_of_the_user_is_answered_by_the_user() -> None:
 
 async def test_one_key_starts_one_run() -> None:
     """Two at once make one call, another body is 409, a repeat is answered the same; keys of two callers are two."""
-    async with house() as it:
+    async with application() as it:
         first = asyncio.create_task(it.ask("POST", "/v1/tools/slow/call", {}, idempotency_key="k"))
         await it.bank.entered.wait()
         second = asyncio.create_task(it.ask("POST", "/v1/tools/slow/call", {}, idempotency_key="k"))
@@ -128,7 +128,7 @@ async def test_one_key_starts_one_run() -> None:
 async def test_two_servers_on_one_database_start_one_run(tmp_path: Path) -> None:
     bank = Bank()
     near, far = open_journal(tmp_path / "j.db"), open_journal(tmp_path / "j.db")
-    async with house(bank=bank, journal=near) as one, house(bank=bank, journal=far) as two:
+    async with application(bank=bank, journal=near) as one, application(bank=bank, journal=far) as two:
         first = asyncio.create_task(one.ask("POST", "/v1/tools/slow/call", {}, idempotency_key="k"))
         await bank.entered.wait()
         second = asyncio.create_task(two.ask("POST", "/v1/tools/slow/call", {}, idempotency_key="k"))
@@ -149,7 +149,7 @@ async def test_two_servers_on_one_database_start_one_run(tmp_path: Path) -> None
 
 
 async def test_a_repeat_is_answered_as_the_first_time_whatever_came_of_the_call() -> None:
-    async with house() as it:
+    async with application() as it:
         cases: list[tuple[str, object, int]] = [
             ("add", {"a": 1, "b": 2}, 200),
             ("fail", {"why": "x"}, 200),
@@ -171,7 +171,7 @@ async def test_a_repeat_is_answered_as_the_first_time_whatever_came_of_the_call(
 
 
 async def test_a_client_that_hangs_up_ends_nothing() -> None:
-    async with house() as it:
+    async with application() as it:
         with pytest.raises(httpx.ReadTimeout):
             await it.client.post(
                 "/v1/tools/slow/call",
@@ -186,7 +186,7 @@ async def test_a_client_that_hangs_up_ends_nothing() -> None:
 
 
 async def test_what_a_client_says_counts_as_its_own_words_unless_the_operator_trusts_it() -> None:
-    async with house() as it:
+    async with application() as it:
         for who, said in (("ann", ""), ("user", "user")):
             called = await it.ask("POST", "/v1/tools/add/call", {"arguments": {"a": 1, "b": 1}}, who=who)
             requested = (await it.journal.read(called.json()["run"]))[1].record
@@ -195,7 +195,7 @@ async def test_what_a_client_says_counts_as_its_own_words_unless_the_operator_tr
 
 async def test_a_call_that_somebody_cancels_tells_what_may_have_happened() -> None:
     """The client that waits, and the client that asks again, are told the same."""
-    async with house() as it:
+    async with application() as it:
         waits = asyncio.create_task(it.ask("POST", "/v1/tools/slow/call", {}, idempotency_key="k"))
         await it.bank.entered.wait()
         (run,) = (await it.ask("GET", "/v1/runs?status=running&kind=call")).json()["items"]
@@ -209,7 +209,7 @@ async def test_a_call_that_somebody_cancels_tells_what_may_have_happened() -> No
 
 
 async def test_who_has_too_much_under_way_is_told_when_to_come_back() -> None:
-    async with house(limits=Limits(users=UserLimits(runs=1))) as it:
+    async with application(limits=Limits(users=UserLimits(runs=1))) as it:
         waits = asyncio.create_task(it.ask("POST", "/v1/tools/slow/call", {}))
         await it.bank.entered.wait()
         body = {"arguments": {"a": 1, "b": 1}}

@@ -28,7 +28,7 @@ from actum.workflow.published import PublishedWorkflows
 from tests.patience import HANGS_S
 from tests.web import serving
 
-from .house import CALLERS, Bank, House, NoDrop, app_of
+from .application import CALLERS, Bank, NoDrop, WebApplication, app_of
 from .test_runs import stream
 
 PAYING = b"""\
@@ -61,7 +61,7 @@ outputs: {name: "${who.output.name}"}
 
 
 @asynccontextmanager
-async def desk(journal: Journal | None = None, bank: Bank | None = None) -> AsyncIterator[House]:
+async def desk(journal: Journal | None = None, bank: Bank | None = None) -> AsyncIterator[WebApplication]:
     """A server with three workflows."""
     bank, journal = bank or Bank(), journal or MemoryJournal()
     made = {
@@ -81,7 +81,7 @@ async def desk(journal: Journal | None = None, bank: Bank | None = None) -> Asyn
         runner, GivenAgents({}), drain_s=0.1, workflows=GivenWorkflows(made, shelf, await runner.list_tools())
     )
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=HANGS_S) as client:
-        yield House(bank, journal, door, client, url)
+        yield WebApplication(bank, journal, door, client, url)
 
 
 async def test_a_workflow_is_listed_shown_and_checked() -> None:

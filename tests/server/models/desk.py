@@ -22,13 +22,13 @@ from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents
 from actum.server.api.door import ApiDoor
 from actum.server.door import Door
-from actum.server.house import House, HouseSettings
 from actum.server.models.agents.executor import AgentExecutor, AgentServing
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
 from actum.server.models.passing import PassingThrough
 from actum.server.models.upstream import ModelRoute
 from actum.server.verifier import Keys
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 from actum.transport.upstream_client import UpstreamClient
@@ -104,8 +104,10 @@ async def desk(
         ),
         ApiDoor(runner, GivenAgents({"desk": agent})),
     ]
-    house = House(doors, HouseSettings(access=Access(verifier=Keys(key for _, key in made.values()))))
-    async with serving(house.app) as origin:
+    application = WebApplication(
+        doors, WebApplicationSettings(access=Access(verifier=Keys(key for _, key in made.values())))
+    )
+    async with serving(application.app) as origin:
         yield Desk(origin, {name: text for name, (text, _) in made.items()}, model, agent.journal, api)
     if path is not None:
         await agent.journal.close()

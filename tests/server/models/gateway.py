@@ -18,11 +18,11 @@ from actum.dialects.api.openai_responses.dialect import OPENAI_RESPONSES
 from actum.dialects.base import ApiDialect
 from actum.models.catalog import ModelPlace
 from actum.server.access import Access
-from actum.server.house import House, HouseSettings
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
 from actum.server.models.passing import PassingThrough
 from actum.server.models.upstream import ModelRoute, ModelUpstream
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.transport.upstream_client import UpstreamClient
 from tests.patience import HANGS_S
 from tests.web import serving
@@ -94,9 +94,9 @@ async def gateway(
         ModelNames(made, {}),
         passer=PassingThrough(UpstreamClient(), kept=lines, clock=clock, failures_max=failures_max),
     )
-    house = House([door], HouseSettings(access=access or Access()))
+    application = WebApplication([door], WebApplicationSettings(access=access or Access()))
     async with (
-        serving(house.app) as origin,
+        serving(application.app) as origin,
         httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=HANGS_S) as client,
     ):
         yield Gateway(origin, client, lines)

@@ -21,11 +21,11 @@ from actum.core.model import Request
 from actum.runs.runner import Runner
 from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents
-from actum.server.house import House, HouseSettings
 from actum.server.models.agents.executor import AgentExecutor
 from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
 from actum.server.verifier import SharedKey
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import ScriptedModel
 from tests.web import serving
 
@@ -64,8 +64,8 @@ async def serve(listener: socket.socket, journal: str, book: Path, key: str, *, 
         Api(Runner(name="server", journal=agent.journal), GivenAgents({"desk": agent}), SystemClock())
     )
     door = ModelsDoor(ModelNames[str]({}, {"desk": "desk"}), executor=executor)
-    house = House([door], HouseSettings(access=Access(verifier=SharedKey(key, "ann"))))
-    async with serving(house.app, listener):
+    application = WebApplication([door], WebApplicationSettings(access=Access(verifier=SharedKey(key, "ann"))))
+    async with serving(application.app, listener):
         await asyncio.Event().wait()
 
 

@@ -28,8 +28,8 @@ from actum.core.message import Reply, Usage
 from actum.core.stored.key import Key, new_key
 from actum.core.stored.passed import PassedRequests
 from actum.server.access import Access
-from actum.server.house import House, HouseSettings
 from actum.server.verifier import Keys
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.sqlite import SQLiteJournal
 from tests.chat_server import ChatServer, Raw
 from tests.web import serving
@@ -69,8 +69,8 @@ async def opened(tmp_path: Path, api: str, *, key: Key = KEY) -> AsyncIterator[t
         journal = SQLiteJournal(tmp_path / f"{api}.db")
         door = open_models_door(settings, {"UP_KEY": "secret-of-the-operator"}, journal)
         assert door is not None
-        house = House([door], HouseSettings(access=Access(verifier=Keys([key]))))
-        async with serving(house.app) as origin:
+        application = WebApplication([door], WebApplicationSettings(access=Access(verifier=Keys([key]))))
+        async with serving(application.app) as origin:
             kept = journal.passed
             assert kept is not None
             yield origin, kept

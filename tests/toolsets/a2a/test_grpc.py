@@ -38,7 +38,7 @@ from actum.transport.egress import Egress, EgressRules
 from tests.cli.test_serve import certificate
 from tests.patience import HANGS_S
 from tests.server.a2a.serving import KnownCallers
-from tests.server.api.house import answering
+from tests.server.api.application import answering
 from tests.toolsets.a2a.remote_servers import sdk_agent
 from tests.toolsets.a2a.test_toolset import configured, outcome
 

@@ -15,10 +15,10 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 from actum.core.json import Json
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import Access
-from actum.server.house import House, HouseSettings
 from actum.server.issuer import Issuer as Trusted
 from actum.server.issuer import SignedTokens
 from actum.server.mcp.http import McpDoor
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock
 from actum.toolsets.login import LoginFailed, LoginNeeded, Person
@@ -64,7 +64,7 @@ async def serving_tools(tmp_path: Path, era: McpEra) -> AsyncIterator[Place]:
         verifier = SignedTokens(Trusted(url=issuer.url, audience=url), clock=clock)
         door = McpDoor(Server("t", on_call_tool=call), lambda: None)
         access = Access(verifier=verifier, resource=url, issuer=issuer.url, scopes=("read",))
-        app = House([door], HouseSettings(access=access)).app
+        app = WebApplication([door], WebApplicationSettings(access=access)).app
 
         def login(person: Person | None) -> OAuth:
             return OAuth(url, TokenStore(tmp_path / "tokens.json"), name="t", person=person, clock=clock)

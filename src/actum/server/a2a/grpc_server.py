@@ -1,9 +1,9 @@
 """gRPC: the services of 1.0 and of 0.3 over the same methods, on a port of its own.
 
-gRPC has no house around it, so what the house looks at is looked at here: the key of each request and its scope, the
-version, sizes, and how much one caller may have under way (`Admission`, which the house shares). A message is parsed
-only after its key was found valid. A stream ends soon after its key. What a caller is told of an error comes from the
-same table as over HTTP.
+gRPC has no application around it, so what the application looks at is looked at here: the key of each request and its
+scope, the version, sizes, and how much one caller may have under way (`Admission`, which the application shares). A
+message is parsed only after its key was found valid. A stream ends soon after its key. What a caller is told of an
+error comes from the same table as over HTTP.
 
 Source: the service `lf.a2a.v1.A2AService`, and for 0.3 `a2a.v1.A2AService`.
 """

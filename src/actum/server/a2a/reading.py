@@ -1,4 +1,4 @@
-"""JSON that was sent by strangers, nested so deeply at most. The house bounds its size."""
+"""JSON that was sent by strangers, nested so deeply at most. The application bounds its size."""
 
 from __future__ import annotations
 

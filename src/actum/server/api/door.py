@@ -1,6 +1,7 @@
 """The door of our own API: routes made of the list of operations, and everything that a request can be wrong in.
 
-Who asks, how large a request may be and how long it may take is looked at by the house before a request comes here.
+Who asks, how large a request may be and how long it may take is looked at by the application before a request comes
+here.
 """
 
 from __future__ import annotations
@@ -213,7 +214,9 @@ class _Place:
         if not allows(who, operation.scopes):
             await _refuse(send, _missing_scope(operation))
             return
-        raw = b"" if operation.body is None else await _bytes(receive)  # what the house says against it passes through
+        raw = (
+            b"" if operation.body is None else await _bytes(receive)
+        )  # what the application says against it passes through
         try:
             asked = await off_loop(len(raw), _read, operation, who, scope, raw)
             answer = await operation.handler(self.api, asked)

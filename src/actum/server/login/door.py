@@ -1,11 +1,11 @@
-"""The door at which people log in with a browser, and by which the house knows their cookies.
+"""The door at which people log in with a browser, and by which the application knows their cookies.
 
     GET  /login?return_to=/path   begin to log in; who is logged in already reads who they are
     GET  /login/callback          the way back from the issuer
     POST /logout                  end the session, in every process
 
-A cookie counts at every door of the house. The session's own cookie is Strict and can't be read by a script; a new one
-is made at each log-in, so that nobody can hand a session on to somebody else before they log in.
+A cookie counts at every door of the application. The session's own cookie is Strict and can't be read by a script; a
+new one is made at each log-in, so that nobody can hand a session on to somebody else before they log in.
 
 Limits: an old session of the same browser is ended at the log-in only where the browser shows it; a browser keeps a
 Strict cookie back when the issuer's site leads here. Such a session ends after its time idle. A log-out here does not
@@ -60,7 +60,7 @@ _SOON = {"retry-after": "5"}
 
 
 class LoginDoor:
-    """A `Door` of the house; also an `OpenDoor` and a `Recognizer`.
+    """A `Door` of the application; also an `OpenDoor` and a `Recognizer`.
 
     Args:
         settings: how people log in.

@@ -86,7 +86,7 @@ def own_origin(scope: Scope, public: str) -> str:
     """The origin of this server as browsers see it.
 
     Args:
-        scope: of a request of which the house has checked `Host`.
+        scope: of a request of which the application has checked `Host`.
         public: the server's address as clients write it; empty where it is the one at which the server listens.
     """
     if public:

@@ -1,7 +1,7 @@
 """The identity of a request in the form of the MCP SDK, and back.
 
-The house checks keys and tokens and knows nothing of MCP (`server/house.py`). The SDK, which keeps the sessions of old
-clients, wants a user of its own kind: this is the one place where an `Identity` becomes such a user.
+The application checks keys and tokens and knows nothing of MCP (`server/web_application.py`). The SDK, which keeps the
+sessions of old clients, wants a user of its own kind: this is the one place where an `Identity` becomes such a user.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A request that names a version without a handshake is whole by itself, and taken back by hanging up. Any other belongs
 to a session. What is wrong with a request is told before anything of it is done.
 
-Who may come in, and how large a body may be, is the affair of the house (`server/house.py`).
+Who may come in, and how large a body may be, is the affair of the application (`server/web_application.py`).
 
 Limits: streams can not be taken up again (a request with `Last-Event-ID` is refused), and there are no batches.
 Source: Model Context Protocol 2026-07-28 and 2025-11-25 (basic/transports).

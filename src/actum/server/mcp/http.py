@@ -1,6 +1,7 @@
 """An MCP server over HTTP: Streamable HTTP in both eras at one path, and HTTP+SSE for clients that know no other.
 
-This is a door: the house looks at who may come in, at `Host` and `Origin`, sizes and time limits (`server/house.py`).
+This is a door: the application looks at who may come in, at `Host` and `Origin`, sizes and time limits
+(`server/web_application.py`).
 
 Limits: an SSE session takes its messages from any request that knows its id and shows the credential that opened it.
 """
@@ -27,7 +28,7 @@ from .exchange import refusal as told
 from .sessions import SESSIONS_MAX
 
 _NO_LIMIT = 2**40
-"""The house limits the size of a body; the SDK wants a limit of its own, which is never reached."""
+"""The application limits the size of a body; the SDK wants a limit of its own, which is never reached."""
 
 
 class McpDoor:

@@ -578,7 +578,7 @@ class McpService:
         return self._server.app(path, host=host, access=access, sse=sse)
 
     def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
-        """Streamable HTTP in both eras as one door of a house, beside others; see `server/house.py`.
+        """Streamable HTTP in both eras as one door of an application, beside others; see `server/web_application.py`.
 
         Args:
             path, sse: as for `app`.

@@ -33,7 +33,7 @@ from ...core.policy import Facts, Policy
 from ...core.tool import Tool
 from ...policy.rules import DEFAULT, Barring
 from ..access import LOCAL, Access
-from ..house import House, HouseSettings
+from ..web_application import WebApplication, WebApplicationSettings
 from .auth import identity_of
 from .calls import INVALID_PARAMS
 from .holders import Client, Clients
@@ -186,10 +186,10 @@ class SourceServer:
     def app(self, path: str, *, host: str, access: Access = LOCAL, sse: bool = False) -> Starlette:
         """Streamable HTTP in both eras at one path; see `McpService.app`."""
         door = self.door(path, sse=sse)
-        return House([door], HouseSettings(access=access, host=host), who=self._who).app
+        return WebApplication([door], WebApplicationSettings(access=access, host=host), who=self._who).app
 
     def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
-        """Streamable HTTP as one door of a house; see `McpService.door`."""
+        """Streamable HTTP as one door of an application; see `McpService.door`."""
         return McpDoor(self.server, self._source.hang_up, path=path, sse=sse, scopes=scopes)
 
     async def run_stdio(self) -> None:

@@ -1,11 +1,11 @@
 """The models door: reads a request of any model API once, finds out what the model's name means, and has it answered.
 
-    house: keys, sizes, places ──▶ ModelsDoor ──▶ Passer     the name of a model behind this server
+    application: keys, sizes, places ──▶ ModelsDoor ──▶ Passer     the name of a model behind this server
                                         │
                                         └───────▶ Executor   the name of an agent
 
-Every error is told in the form and with the status of the API that was asked, those of the house among them. This file
-sends nothing to anybody: `passing.py` and the executor do.
+Every error is told in the form and with the status of the API that was asked, those of the application among them. This
+file sends nothing to anybody: `passing.py` and the executor do.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class ModelsDoor(Generic[T]):
         return found
 
     def word(self, refusal: HttpRefusal, scope: Scope) -> Worded:
-        """Tell a refusal of the house in the form of the API that was asked."""
+        """Tell a refusal of the application in the form of the API that was asked."""
         told = told_error(_vendor_of(scope), error_of_refusal(refusal), scope[REQUEST_ID])
         return Worded(JSON.encode(), told.body)
 

@@ -59,6 +59,6 @@ def refusal_response(
 
 
 def error_of_refusal(refusal: HttpRefusal) -> ModelError:
-    """What the house refuses, as an error that every dialect can write."""
+    """What the application refuses, as an error that every dialect can write."""
     again = next((value for name, value in refusal.headers if name == b"retry-after"), b"")
     return ModelError(refusal.detail, status=refusal.status, retry_after=float(again) if again.isdigit() else None)

@@ -41,7 +41,7 @@ class ModelRequest:
 
     Args:
         surface: the API that was asked.
-        http: the request. A key was taken out of its headers and its address by the house.
+        http: the request. A key was taken out of its headers and its address by the application.
         body: the bytes of the body.
         model: the name of the model, as the client wrote it.
         stream: whether the client wants the answer in pieces.

@@ -1,14 +1,16 @@
-"""The house: doors put together into one web application, with one look at each request before its door hears of it.
+"""The application: doors put together into one web application, with one look at each request before its door hears of
+it.
 
-    house = House([service.door()], HouseSettings(access=access, host="127.0.0.1"))
-    house.app            # for any ASGI server; `web.serve` runs uvicorn
+    application = WebApplication([service.door()], WebApplicationSettings(access=access, host="127.0.0.1"))
+    application.app            # for any ASGI server; `web.serve` runs uvicorn
 
 In this order: the id of the request, who sends it (proxies), `Host` and `Origin`, whether the server stops, size of
 headers and of the body, places for requests under way, who makes the request (a key or a token), scopes. Then the door
 answers; while it reads the body, the body has to arrive in time and keep to its size.
 
-The settings can be replaced while the house is open (`House.change`). The house knows no protocol: a door says how its
-protocol tells a refusal (`OwnWords` of `door.py`). Connections, and the time for headers, are the affair of `web.py`.
+The settings can be replaced while the application is open (`WebApplication.change`). The application knows no protocol:
+a door says how its protocol tells a refusal (`OwnWords` of `door.py`). Connections, and the time for headers, are the
+affair of `web.py`.
 
 This file loads a web framework: import it only where a server is to run.
 """
@@ -55,7 +57,7 @@ from .refusal import PROBLEM, Headers, HttpRefusal, MissingScope, busy, problem
 from .verifier import Verifier, wants_token
 
 if TYPE_CHECKING:
-    from .metrics import Metrics  # MCP over stdio needs the house, and no package for metrics
+    from .metrics import Metrics  # MCP over stdio needs the application, and no package for metrics
 
 log = logging.getLogger("actum.server")
 
@@ -96,8 +98,8 @@ class NotReady(ActumError):
     """No request can be answered now. The words are for everybody: they hold no address, no path and no secret."""
 
 
-class HouseSettings(Struct, frozen=True, kw_only=True):
-    """What the house looks at.
+class WebApplicationSettings(Struct, frozen=True, kw_only=True):
+    """What the application looks at.
 
     Attributes:
         access: who may come in.
@@ -126,12 +128,12 @@ class HouseSettings(Struct, frozen=True, kw_only=True):
     requests_per_caller_max: int = REQUESTS_PER_CALLER_MAX
 
 
-class House:
+class WebApplication:
     """Doors in one web application.
 
     Args:
         doors: what is served.
-        settings: what the house looks at.
+        settings: what the application looks at.
         who: on whose behalf whoever comes is served where no key is wanted.
         ready: whether requests can be answered; always, when it is left out.
         metrics: counts; None to count nothing.
@@ -153,7 +155,7 @@ class House:
     def __init__(
         self,
         doors: Sequence[Door],
-        settings: HouseSettings | None = None,
+        settings: WebApplicationSettings | None = None,
         *,
         who: Identity | None = None,
         ready: Ready | None = None,
@@ -173,7 +175,7 @@ class House:
         self._is_draining = False
         self._told: asyncio.Task[None] | None = None
         self._inner: ASGIApp = _nothing
-        self.settings = settings or HouseSettings()
+        self.settings = settings or WebApplicationSettings()
         self._looks = _Looks(self.settings)
         self._own = [Route(HEALTH, self._health), Route(READY, self._ready)]
         if metrics is not None and shows_metrics:
@@ -202,7 +204,7 @@ class House:
         self._inner = app
         return self._enter
 
-    def change(self, settings: HouseSettings) -> None:
+    def change(self, settings: WebApplicationSettings) -> None:
         """From the next request on, other settings hold. Requests that are under way keep those that they began with.
 
         Args:
@@ -234,7 +236,7 @@ class House:
                 await stack.enter_async_context(self._streams.watched())
             for door in self._doors:
                 await stack.enter_async_context(door.lifespan())
-            watching = asyncio.create_task(self._watch(), name="house watches for the end")
+            watching = asyncio.create_task(self._watch(), name="application watches for the end")
             try:
                 yield
             finally:
@@ -414,7 +416,7 @@ class House:
             return next((each for each in sharing if any(_matches(route, scope) for route in each.door.routes)), None)
         return sharing[0] if sharing else None
 
-    def _place(self, settings: HouseSettings, caller: Hashable) -> _Place:
+    def _place(self, settings: WebApplicationSettings, caller: Hashable) -> _Place:
         full = self._places.take(caller, settings.requests_per_caller_max, settings.requests_max)
         if full == "caller":
             raise busy(429, "You have too many requests under way: wait until some are answered.")
@@ -437,7 +439,8 @@ class House:
         body = b"" if scope["method"] == "HEAD" else words.body
         await answer.send({"type": "http.response.body", "body": body})
 
-    # What the house serves itself -------------------------------------------------------------------------------------
+    # What the application serves itself
+    # -------------------------------------------------------------------------------------
 
     async def _health(self, request: Request) -> Response:
         return Response("yes\n", media_type="text/plain")
@@ -478,7 +481,7 @@ class _Entry(NamedTuple):
 class _Looks:
     """What is looked at, by one set of settings."""
 
-    def __init__(self, settings: HouseSettings) -> None:
+    def __init__(self, settings: WebApplicationSettings) -> None:
         self.settings = settings
         access = settings.access
         refuse_open(settings.host, access)
@@ -623,7 +626,7 @@ class _Place:
 class _Body:
     """The body of a request, which has to arrive in time and keep to its size."""
 
-    def __init__(self, receive: Receive, settings: HouseSettings, clock: Clock, began: float) -> None:
+    def __init__(self, receive: Receive, settings: WebApplicationSettings, clock: Clock, began: float) -> None:
         self._receive = receive
         self._settings = settings
         self._clock = clock
@@ -652,7 +655,7 @@ class _Body:
 
 
 class _Answer:
-    """The answer to a request, with the headers that the house adds.
+    """The answer to a request, with the headers that the application adds.
 
     Attributes:
         status: of the response; 0 until it has begun.
@@ -756,7 +759,7 @@ def _matches(route: BaseRoute, scope: Scope) -> bool:
     return bool(route.matches(scope)[0].value)
 
 
-def _too_large(settings: HouseSettings) -> HttpRefusal:
+def _too_large(settings: WebApplicationSettings) -> HttpRefusal:
     return HttpRefusal(413, "The body is longer than {body_bytes_max} bytes.", body_bytes_max=settings.body_bytes_max)
 
 

@@ -1,4 +1,4 @@
-"""The house: what is looked at before any door hears of a request, over real sockets."""
+"""The application: what is looked at before any door hears of a request, over real sockets."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from actum.core.identity import Identity
 from actum.core.stored.key import new_key
 from actum.server.access import Access
 from actum.server.door import Worded, identity_of
-from actum.server.house import House, HouseSettings
 from actum.server.metrics import Metrics
 from actum.server.refusal import HttpRefusal, MissingScope
 from actum.server.verifier import Keys
 from actum.server.web import ConnectionLimits, Connections, PatientProtocol
+from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import FakeClock
 from tests.patience import HANGS_S
 from tests.web import serving
 
-LIMITS = HouseSettings(body_bytes_max=1_000, body_s=0.3, header_bytes_max=2_000)
+LIMITS = WebApplicationSettings(body_bytes_max=1_000, body_s=0.3, header_bytes_max=2_000)
 HOST = b"host: 127.0.0.1\r\n"
 
 
@@ -106,11 +106,13 @@ class Polite(Echo):
 
 
 @asynccontextmanager
-async def opened(house: House, limits: ConnectionLimits | None = None) -> AsyncIterator[tuple[str, httpx2.AsyncClient]]:
-    """A house that is served, and a client."""
+async def opened(
+    application: WebApplication, limits: ConnectionLimits | None = None
+) -> AsyncIterator[tuple[str, httpx2.AsyncClient]]:
+    """An application that is served, and a client."""
     http = partial(PatientProtocol, counted=Connections(limits or ConnectionLimits(header_bytes_max=2_000)))
     async with (
-        serving(house.app, http=http) as origin,
+        serving(application.app, http=http) as origin,
         httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=HANGS_S) as client,
     ):
         yield origin, client
@@ -183,7 +185,7 @@ BAD: dict[str, tuple[int, tuple[bytes, ...]]] = {
 
 
 async def test_each_bad_request_is_told_what_is_wrong_and_nothing_else() -> None:
-    async with opened(House([Echo()], LIMITS)) as (origin, client):
+    async with opened(WebApplication([Echo()], LIMITS)) as (origin, client):
         for name, (status, parts) in BAD.items():
             answer = await raw(origin, *parts)
             found, problem = told(answer)
@@ -198,7 +200,7 @@ async def test_each_bad_request_is_told_what_is_wrong_and_nothing_else() -> None
 
 
 async def test_a_body_that_dribbles_is_cut_although_each_byte_comes_soon() -> None:
-    async with opened(House([Echo()], LIMITS)) as (origin, _):
+    async with opened(WebApplication([Echo()], LIMITS)) as (origin, _):
         place = urlsplit(origin)
         reader, writer = await asyncio.open_connection(place.hostname, place.port)
         writer.write(POST + b"content-length: 900\r\n\r\n")
@@ -212,7 +214,7 @@ async def test_a_body_that_dribbles_is_cut_although_each_byte_comes_soon() -> No
 
 
 async def test_requests_that_come_at_once_on_one_connection_are_answered_in_order() -> None:
-    async with opened(House([Echo()], LIMITS)) as (origin, _):
+    async with opened(WebApplication([Echo()], LIMITS)) as (origin, _):
         first = b"POST /echo HTTP/1.1\r\n" + HOST + b"content-length: 3\r\n\r\nabc"
         second = b"GET /nothing HTTP/1.1\r\n" + HOST + b"\r\n"
         answer = await raw(origin, first + second + POST + b"content-length: 1\r\n\r\nx")
@@ -220,7 +222,7 @@ async def test_requests_that_come_at_once_on_one_connection_are_answered_in_orde
 
 
 async def test_a_client_that_sends_too_much_still_reads_why() -> None:
-    async with opened(House([Echo()], LIMITS)) as (_, client):
+    async with opened(WebApplication([Echo()], LIMITS)) as (_, client):
         assert (await client.post("/echo", content=b"x" * 300_000)).status_code == 413
         assert (await client.post("/echo", content=b"x")).status_code == 200
 
@@ -235,7 +237,9 @@ def keyed(clock: FakeClock, **scopes: Sequence[str]) -> tuple[dict[str, str], Ke
 
 async def test_without_a_key_a_stranger_is_told_how_to_come_in_and_a_weak_key_which_scope_it_lacks() -> None:
     keys, verifier = keyed(FakeClock(), good=["tools"], weak=[], chief=["admin"], scraper=["metrics"])
-    house = House([Echo(scopes=("tools",))], HouseSettings(access=Access(verifier=verifier)), metrics=Metrics())
+    application = WebApplication(
+        [Echo(scopes=("tools",))], WebApplicationSettings(access=Access(verifier=verifier)), metrics=Metrics()
+    )
     cases: list[tuple[str, dict[str, str], int, str]] = [
         ("/echo", {}, 401, 'Bearer realm="actum", scope="tools"'),
         ("/echo", {"authorization": "Bearer wrong"}, 401, 'error="invalid_token"'),
@@ -256,7 +260,7 @@ async def test_without_a_key_a_stranger_is_told_how_to_come_in_and_a_weak_key_wh
         ("/healthz", {}, 200, ""),
         ("/readyz", {}, 200, ""),
     ]
-    async with opened(house) as (_, client):
+    async with opened(application) as (_, client):
         for path, headers, status, challenge in cases:
             answer = await client.get(path, headers=headers)
             assert answer.status_code == status, (path, headers, answer.text)
@@ -266,7 +270,7 @@ async def test_without_a_key_a_stranger_is_told_how_to_come_in_and_a_weak_key_wh
 
 
 async def test_a_refusal_is_told_in_the_words_of_its_door() -> None:
-    async with opened(House([Echo(), Polite()], LIMITS)) as (_, client):
+    async with opened(WebApplication([Echo(), Polite()], LIMITS)) as (_, client):
         answer = await client.post("/polite", content=b"x" * 2_000)
         assert (answer.status_code, answer.headers["content-type"], answer.text) == (413, "text/sorry", "sorry: 413")
         assert (await client.post("/echo", content=b"x" * 2_000)).headers["content-type"] == "application/problem+json"
@@ -275,7 +279,7 @@ async def test_a_refusal_is_told_in_the_words_of_its_door() -> None:
 async def test_a_request_keeps_its_id_where_that_is_well_formed_and_the_log_has_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with opened(House([Echo()])) as (_, client):
+    async with opened(WebApplication([Echo()])) as (_, client):
         for given, kept in (("abc-1.2_3", True), ("a b", False), ("x" * 65, False), ('"><script>', False), ("", False)):
             answer = await client.get("/echo", headers={"x-request-id": given})
             assert (answer.headers["x-request-id"] == given) == kept, given
@@ -288,12 +292,12 @@ async def test_a_request_keeps_its_id_where_that_is_well_formed_and_the_log_has_
 async def test_proxies_are_believed_only_where_they_are_named() -> None:
     told_by = {"x-forwarded-for": "198.51.100.7", "x-forwarded-proto": "https", "forwarded": "for=203.0.113.9"}
     for settings, seen in (
-        (HouseSettings(), "127.0.0.1 http"),
-        (HouseSettings(proxies=("10.0.0.0/8",)), "127.0.0.1 http"),
-        (HouseSettings(proxies=("127.0.0.1",)), "198.51.100.7 https"),
-        (HouseSettings(proxies=("127.0.0.1",), proxy_header="forwarded"), "203.0.113.9 http"),
+        (WebApplicationSettings(), "127.0.0.1 http"),
+        (WebApplicationSettings(proxies=("10.0.0.0/8",)), "127.0.0.1 http"),
+        (WebApplicationSettings(proxies=("127.0.0.1",)), "198.51.100.7 https"),
+        (WebApplicationSettings(proxies=("127.0.0.1",), proxy_header="forwarded"), "203.0.113.9 http"),
     ):
-        async with opened(House([Echo()], settings)) as (_, client):
+        async with opened(WebApplication([Echo()], settings)) as (_, client):
             assert (await client.get("/echo", headers=told_by)).text.split(" ", 2)[2] == seen, settings
             evil = {"x-forwarded-host": "evil.example"}
             assert (await client.get("/echo", headers=evil)).status_code == 200, "it is not read"
@@ -304,12 +308,12 @@ async def test_a_page_reads_answers_only_where_its_origin_was_named() -> None:
         return sorted(name for name in answer.headers if name.startswith("access-control"))
 
     asks = {"access-control-request-method": "POST", "access-control-request-headers": "authorization, x-a"}
-    async with opened(House([Echo()])) as (_, client):
+    async with opened(WebApplication([Echo()])) as (_, client):
         for origin in ({"origin": "http://localhost:3000"}, {}):
             assert cors(await client.get("/echo", headers=origin)) == []
         assert (await client.options("/echo", headers={"origin": "http://localhost", **asks})).status_code == 405
-    named = HouseSettings(access=Access(verifier=keyed(FakeClock())[1], origins=("https://app.example",)))
-    async with opened(House([Echo()], named)) as (_, client):
+    named = WebApplicationSettings(access=Access(verifier=keyed(FakeClock())[1], origins=("https://app.example",)))
+    async with opened(WebApplication([Echo()], named)) as (_, client):
         refused = await client.get("/echo", headers={"origin": "https://app.example"})
         assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, "https://app.example")
         assert cors(await client.get("/echo", headers={"origin": "http://localhost"})) == []
@@ -320,11 +324,11 @@ async def test_a_page_reads_answers_only_where_its_origin_was_named() -> None:
 
 async def test_who_has_too_much_under_way_is_told_so_and_everybody_where_all_places_are_taken() -> None:
     for settings, status in (
-        (HouseSettings(requests_per_caller_max=2), 429),
-        (HouseSettings(requests_max=2), 503),
+        (WebApplicationSettings(requests_per_caller_max=2), 429),
+        (WebApplicationSettings(requests_max=2), 503),
     ):
         door = Echo()
-        async with opened(House([door], settings)) as (_, client), asyncio.TaskGroup() as group:
+        async with opened(WebApplication([door], settings)) as (_, client), asyncio.TaskGroup() as group:
             waiting = [group.create_task(client.get("/echo/wait")) for _ in range(2)]
             refused = await client.get("/echo")
             while refused.status_code == 200:  # until both have arrived
@@ -333,15 +337,15 @@ async def test_who_has_too_much_under_way_is_told_so_and_everybody_where_all_pla
             assert (await client.get("/healthz")).status_code == 200, "a probe needs no place"
             door.gate.set()
         assert [each.result().status_code for each in waiting] == [200, 200]
-        async with opened(House([door], settings)) as (_, client):
+        async with opened(WebApplication([door], settings)) as (_, client):
             assert [(await client.get("/echo")).status_code for _ in range(5)] == [200] * 5, "places are given back"
 
 
 async def test_two_users_at_one_address_have_places_of_their_own() -> None:
     keys, verifier = keyed(FakeClock(), ann=[], bob=[])
     door = Echo()
-    settings = HouseSettings(access=Access(verifier=verifier), requests_per_caller_max=1)
-    async with opened(House([door], settings)) as (_, client):
+    settings = WebApplicationSettings(access=Access(verifier=verifier), requests_per_caller_max=1)
+    async with opened(WebApplication([door], settings)) as (_, client):
         first = asyncio.create_task(client.get("/echo/wait", headers={"authorization": keys["ann"]}))
         await door.entered.wait()
         assert (await client.get("/echo", headers={"authorization": keys["ann"]})).status_code == 429
@@ -356,7 +360,7 @@ async def test_connections_are_counted_by_address_and_in_all() -> None:
         (ConnectionLimits(connections_per_address_max=2), 429),
         (ConnectionLimits(connections_max=2), 503),
     ):
-        async with opened(House([Echo()]), limits) as (origin, client):
+        async with opened(WebApplication([Echo()]), limits) as (origin, client):
             place = urlsplit(origin)
             idle = [await asyncio.open_connection(place.hostname, place.port) for _ in range(2)]
             answer = await raw(origin)
@@ -379,7 +383,7 @@ async def until(ask: Callable[[], object]) -> int:
 
 async def test_a_client_that_hangs_up_ends_nothing() -> None:
     door = Echo()
-    async with opened(House([door])) as (origin, client):
+    async with opened(WebApplication([door])) as (origin, client):
         place = urlsplit(origin)
         _, writer = await asyncio.open_connection(place.hostname, place.port)
         writer.write(b"GET /echo/wait HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -393,14 +397,14 @@ async def test_a_client_that_hangs_up_ends_nothing() -> None:
 
 async def test_a_house_that_drains_takes_nothing_new_tells_streams_and_lets_the_rest_finish() -> None:
     door = Echo()
-    house = House([door])
-    async with opened(house) as (_, client):
+    application = WebApplication([door])
+    async with opened(application) as (_, client):
         waiting = asyncio.create_task(client.get("/echo/wait"))
         await door.entered.wait()
         async with client.stream("GET", "/echo/stream") as stream:
             lines = stream.aiter_lines()
             assert await anext(lines) == "begun"
-            await house.drain()
+            await application.drain()
             assert await anext(lines) == "the server stops"
         refused = await client.get("/echo")
         assert (refused.status_code, refused.headers["connection"]) == (503, "close")
@@ -422,8 +426,8 @@ async def test_a_door_that_does_not_end_its_streams_keeps_nobody_waiting() -> No
             raise RuntimeError("no")
 
     clock, stubborn, polite = FakeClock(), Stubborn(), Echo()
-    house = House([stubborn, Broken(), polite], clock=clock)
-    draining = asyncio.create_task(house.drain())
+    application = WebApplication([stubborn, Broken(), polite], clock=clock)
+    draining = asyncio.create_task(application.drain())
     await stubborn.entered.wait()
     clock.advance(5.0)
     async with asyncio.timeout(HANGS_S):
@@ -432,19 +436,19 @@ async def test_a_door_that_does_not_end_its_streams_keeps_nobody_waiting() -> No
 
 
 async def test_new_settings_hold_from_the_next_request_on_and_broken_ones_change_nothing() -> None:
-    house = House([Echo()], LIMITS)
-    async with opened(house) as (_, client):
+    application = WebApplication([Echo()], LIMITS)
+    async with opened(application) as (_, client):
         assert (await client.post("/echo", content=b"x" * 2_000)).status_code == 413
-        house.change(msgspec.structs.replace(LIMITS, body_bytes_max=5_000))
+        application.change(msgspec.structs.replace(LIMITS, body_bytes_max=5_000))
         assert (await client.post("/echo", content=b"x" * 2_000)).status_code == 200
         for broken in (
-            HouseSettings(host="0.0.0.0"),
-            HouseSettings(proxies=("nowhere",)),
-            HouseSettings(public="tools.example.org"),
-            HouseSettings(access=Access(issuer="https://login.example")),
+            WebApplicationSettings(host="0.0.0.0"),
+            WebApplicationSettings(proxies=("nowhere",)),
+            WebApplicationSettings(public="tools.example.org"),
+            WebApplicationSettings(access=Access(issuer="https://login.example")),
         ):
             with pytest.raises(UsageError):
-                house.change(broken)
+                application.change(broken)
         assert (await client.post("/echo", content=b"x" * 2_000)).status_code == 200
 
 
@@ -459,7 +463,7 @@ async def test_readiness_is_looked_at_once_a_second_and_a_journal_that_fails_or_
             raise outcome
         return []
 
-    async with opened(House([], ready=look, clock=clock)) as (_, client):
+    async with opened(WebApplication([], ready=look, clock=clock)) as (_, client):
         assert {(await client.get("/readyz")).text for _ in range(20)} == {"yes\n"}
         assert looks == 1
         outcome = RuntimeError("password=secret")
@@ -470,8 +474,8 @@ async def test_readiness_is_looked_at_once_a_second_and_a_journal_that_fails_or_
 
 async def test_the_public_address_is_where_tokens_are_for_and_a_name_of_the_server() -> None:
     access = Access(verifier=keyed(FakeClock())[1], issuer="https://login.example")
-    house = House([Echo()], HouseSettings(access=access, public="https://tools.example.org"))
-    async with opened(house) as (_, client):
+    application = WebApplication([Echo()], WebApplicationSettings(access=access, public="https://tools.example.org"))
+    async with opened(application) as (_, client):
         refused = await client.get("/echo", headers={"host": "tools.example.org"})
         metadata = "https://tools.example.org/.well-known/oauth-protected-resource"
         assert f'resource_metadata="{metadata}"' in refused.headers["www-authenticate"]
@@ -493,5 +497,5 @@ async def test_what_is_no_request_over_http_is_hung_up_on(caplog: pytest.LogCapt
     async def receive() -> dict[str, object]:
         return {"type": "websocket.connect"}
 
-    await House([Echo()]).app({"type": "websocket", "path": "/echo", "headers": []}, receive, send)
+    await WebApplication([Echo()]).app({"type": "websocket", "path": "/echo", "headers": []}, receive, send)
     assert sent == [{"type": "websocket.close", "code": 1008}]

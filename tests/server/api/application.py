@@ -1,6 +1,6 @@
-"""A small house around the door of our own API: it knows some keys and puts their callers into the scope.
+"""A small application around the door of our own API: it knows some keys and puts their callers into the scope.
 
-The house of `actum serve` does more; what a request is refused for before it comes to the door is tested there.
+The application of `actum serve` does more; what a request is refused for before it comes to the door is tested there.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def answering(*replies: Reply | str) -> ScriptedModel:
     return ScriptedModel(list(replies))
 
 
-class House:
+class WebApplication:
     """A server with our own API, and a client of it.
 
     Attributes:
@@ -224,7 +224,7 @@ def app_of(door: ApiDoor) -> ASGIApp:
 
 
 @asynccontextmanager
-async def house(
+async def application(
     model: Model | None = None,
     *,
     journal: Journal | None = None,
@@ -236,7 +236,7 @@ async def house(
     workflows: Mapping[str, Workflow] | None = None,
     secrets: KeptSecrets | None = None,
     features: FeatureSet = NO_FEATURES,
-) -> AsyncIterator[House]:
+) -> AsyncIterator[WebApplication]:
     """A server with some tools and an agent called `desk`."""
     bank = bank or Bank()
     journal = journal or MemoryJournal()
@@ -252,4 +252,4 @@ async def house(
         features=features,
     )
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=HANGS_S) as client:
-        yield House(bank, journal, door, client, url)
+        yield WebApplication(bank, journal, door, client, url)
