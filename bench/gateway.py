@@ -47,8 +47,8 @@ from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents
 from actum.server.metrics import Metrics
 from actum.server.models.agents.executor import AgentExecutor
-from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
+from actum.server.models.routes import ModelRoutes
 from actum.server.stored_keys import StoredKeys
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
@@ -389,7 +389,7 @@ async def _serve_agent() -> int:
         await journal.keys.add(key)
         runner = Runner(name="server", journal=journal)
         executor = AgentExecutor(Api(runner, GivenAgents({"desk": agent}), SystemClock()))
-        door = ModelsDoor(ModelNames[str]({}, {"desk": "desk"}), executor=executor, scopes=("models",))
+        door = ModelRoutes(ModelNames[str]({}, {"desk": "desk"}), executor=executor, scopes=("models",))
         serve = ServeSettings(http="127.0.0.1:0")
         serving = Serving([door], serve, Access(verifier=StoredKeys(journal.keys)), journal=journal, metrics=Metrics())
         with serving.listening() as address:

@@ -17,7 +17,7 @@ from actum.core.stored.key import new_key
 from actum.protocols.catalog import CatalogEntry, ai_catalog, search_answer
 from actum.server import McpService
 from actum.server.access import Access
-from actum.server.catalog import CatalogDoor
+from actum.server.catalog import CatalogRoutes
 from actum.server.verifier import Keys
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.catalog import CatalogIndex
@@ -193,7 +193,7 @@ async def test_the_server_tells_each_caller_of_the_entries_that_the_caller_may_s
     entries = indexed(open_to_all, mine, CatalogEntry(name="red", kind="a2a", url="https://c.example", tenant="red"))
     keys = {name: new_key(name, scopes=["tools"]) for name in ("ann", "bob")}
     verifier = Keys([key for _, key in keys.values()])
-    application = WebApplication([CatalogDoor(entries)], WebApplicationSettings(access=Access(verifier=verifier)))
+    application = WebApplication([CatalogRoutes(entries)], WebApplicationSettings(access=Access(verifier=verifier)))
     async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
         public = await client.get("/.well-known/ai-catalog.json")
         assert public.headers["actum-draft"]

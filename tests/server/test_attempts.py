@@ -18,7 +18,7 @@ from tests.server.memory_keys import MemoryKeys
 HOME, AWAY = "192.0.2.1", "198.51.100.9"
 
 
-class Door:
+class RouteGroup:
     """A door with one good key, and strangers who try."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Door:
         self.attempts = Attempts(recorded_in(self.journal), clock=self.clock)
         self.good, self.key = new_key("ci", principal="ann")
 
-    async def open(self) -> Door:
+    async def open(self) -> RouteGroup:
         await self.store.add(self.key)
         return self
 
@@ -50,7 +50,7 @@ def guess(name: str = "ci") -> str:
 
 
 async def test_each_failed_try_waits_twice_as_long_as_the_one_before() -> None:
-    door = await Door().open()
+    door = await RouteGroup().open()
     assert [await door.comes(AWAY, guess()) for _ in range(FREE_PER_KEY)] == [""] * FREE_PER_KEY
     waited = []
     for _ in range(8):
@@ -67,14 +67,14 @@ async def test_each_failed_try_waits_twice_as_long_as_the_one_before() -> None:
 
 
 async def test_a_stranger_elsewhere_locks_no_good_key_out() -> None:
-    door = await Door().open()
+    door = await RouteGroup().open()
     for _ in range(200):
         await door.comes(AWAY, guess())
     assert await door.comes(HOME, door.good) == "ann"
 
 
 async def test_a_good_key_behind_the_same_proxy_as_a_stranger_goes_on() -> None:
-    door = await Door().open()
+    door = await RouteGroup().open()
     assert await door.comes(HOME, door.good) == "ann"
     for number in range(200):
         await door.comes(HOME, guess(f"k{number}"))
@@ -85,7 +85,7 @@ async def test_a_good_key_behind_the_same_proxy_as_a_stranger_goes_on() -> None:
 
 
 async def test_one_address_that_tries_many_ids_waits_and_an_ipv6_network_is_one_address() -> None:
-    door = await Door().open()
+    door = await RouteGroup().open()
     tries = [await door.comes(f"2001:db8::{number:x}", guess(f"k{number}")) for number in range(FREE_PER_ADDRESS + 1)]
     assert tries == [""] * FREE_PER_ADDRESS + [1]
     assert await door.comes("2001:db8:0:1::1", guess()) == ""
@@ -94,7 +94,7 @@ async def test_one_address_that_tries_many_ids_waits_and_an_ipv6_network_is_one_
 
 
 async def test_a_flood_of_bad_keys_is_one_record_a_minute_and_a_bounded_memory() -> None:
-    door = await Door().open()
+    door = await RouteGroup().open()
     for number in range(30_000):
         await door.comes(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", "nonsense")
     assert await door.lines() == []
@@ -115,7 +115,7 @@ async def test_a_flood_of_bad_keys_is_one_record_a_minute_and_a_bounded_memory()
 
 
 async def test_what_was_tried_stands_nowhere_in_the_journal() -> None:
-    door = await Door().open()
+    door = await RouteGroup().open()
     tried = guess("robot")
     await door.comes(AWAY, tried)
     await door.comes(AWAY, "my-password-123456")
@@ -128,7 +128,7 @@ async def test_what_was_tried_stands_nowhere_in_the_journal() -> None:
 
 
 async def test_an_outage_of_the_database_is_no_failed_try_and_one_of_the_journal_keeps_nobody_out() -> None:
-    door = await Door().open()
+    door = await RouteGroup().open()
 
     class Away:
         async def verify_token(self, token: str) -> Identity | None:

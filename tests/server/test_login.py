@@ -29,11 +29,11 @@ from actum.journal.audit import audit
 from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
 from actum.server.attempts import Attempts, recorded_in
-from actum.server.door import identity_of
-from actum.server.login.door import LoginDoor
 from actum.server.login.provider import ANSWER_BYTES_MAX, ANSWER_S, LoginProvider, LoginSettings
+from actum.server.login.routes import LoginRoutes
 from actum.server.login.same_site import own_path
 from actum.server.open_streams import OpenStreams
+from actum.server.route_group import identity_of
 from actum.server.verifier import Authenticator
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.journal import DatabaseJournal
@@ -137,7 +137,7 @@ class World:
         told = {"issuer": self.issuer.url, "client_id": "actum", "client_secret": "s", "tenant_claim": "org"}
         settings = LoginSettings(**{**told, "scopes": ("tools",), "idle_s": 600.0, "session_s": 3600.0, **more})  # type: ignore[arg-type]
         fetcher = Fetcher(Guard(settings.issuer), seconds_max=self.answer_s, bytes_max=ANSWER_BYTES_MAX)
-        door = LoginDoor(
+        door = LoginRoutes(
             settings,
             journal,
             public=self.public,

@@ -23,9 +23,9 @@ from actum.core.errors import UsageError
 from actum.core.identity import Identity
 from actum.core.stored.key import new_key
 from actum.server.access import Access
-from actum.server.door import Worded, identity_of
 from actum.server.metrics import Metrics
 from actum.server.refusal import HttpRefusal, MissingScope
+from actum.server.route_group import Worded, identity_of
 from actum.server.verifier import Keys
 from actum.server.web import ConnectionLimits, Connections, PatientProtocol
 from actum.server.web_application import WebApplication, WebApplicationSettings

@@ -28,7 +28,7 @@ from actum.server.a2a.signing import CardKey
 from actum.server.access import Access
 from actum.server.news_signature import NewsSignatures
 from actum.server.trigger_senders import TriggerSenders
-from actum.server.triggers import BODY_BYTES_MAX, TriggerDoor
+from actum.server.triggers import BODY_BYTES_MAX, TriggerRoutes
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.sqlite import SQLiteJournal
 from actum.transport.egress import Egress
@@ -76,7 +76,7 @@ def senders(desk: TriggerDesk, *secrets: str) -> TriggerSenders:
 async def opened(hall: Hall, *secrets: str) -> AsyncIterator[httpx2.AsyncClient]:
     """The triggers behind a house that wants keys."""
     application = WebApplication(
-        [TriggerDoor(hall.desk, senders(hall.desk, *secrets))], WebApplicationSettings(access=Access(verifier=Keys()))
+        [TriggerRoutes(hall.desk, senders(hall.desk, *secrets))], WebApplicationSettings(access=Access(verifier=Keys()))
     )
     async with (
         serving(application.app) as url,
@@ -286,7 +286,7 @@ async def test_of_five_hundred_events_at_once_each_is_on_record_once_or_told_429
         clients = []
         for server in servers:
             url = await stack.enter_async_context(
-                serving(WebApplication([TriggerDoor(server.desk, senders(server.desk))], settings).app)
+                serving(WebApplication([TriggerRoutes(server.desk, senders(server.desk))], settings).app)
             )
             clients.append(await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120, limits=fresh)))
 
@@ -386,7 +386,7 @@ async def test_news_that_are_signed_need_a_key_of_the_agent(hall: Callable[..., 
             it.desk, lambda name: [SECRET], {"weather": agent}, NewsSignatures(Egress(), it.desk.clock)
         )
         application = WebApplication(
-            [TriggerDoor(it.desk, checks)], WebApplicationSettings(access=Access(verifier=Keys()))
+            [TriggerRoutes(it.desk, checks)], WebApplicationSettings(access=Access(verifier=Keys()))
         )
         async with serving(application.app) as url, httpx2.AsyncClient(base_url=url, timeout=HANGS_S) as client:
             for signer, said, status in (
@@ -413,7 +413,9 @@ async def test_an_agent_of_ours_elsewhere_pushes_the_news_of_a_task_to_a_trigger
     it.clock.set(SystemClock().now())  # the sender's clock
     agents: dict[str, RemoteAgent] = {}
     checks = TriggerSenders(it.desk, lambda name: [SECRET], agents, NewsSignatures(Egress(), it.desk.clock))
-    application = WebApplication([TriggerDoor(it.desk, checks)], WebApplicationSettings(access=Access(verifier=Keys())))
+    application = WebApplication(
+        [TriggerRoutes(it.desk, checks)], WebApplicationSettings(access=Access(verifier=Keys()))
+    )
     journal = SQLiteJournal(tmp_path / "far.db")
     async with serving(application.app) as url, a2a_server(answering("Rain."), journal=journal, private=[url]) as far:
         agents["weather"] = RemoteAgent(url=f"{far.url}/", name="weather")

@@ -19,10 +19,10 @@ from ..core.secrets.store import SecretStore
 from ..core.user import User
 from ..runs.runner import Runner
 from ..server.a2a.card import Cards, CardSettings
-from ..server.a2a.door import SCOPE, A2ADoor, names_of
 from ..server.a2a.grpc_server import GrpcSettings, serving_grpc
 from ..server.a2a.handler import RunHandler
 from ..server.a2a.push import PushSender, PushTargets
+from ..server.a2a.routes import SCOPE, A2ARoutes, names_of
 from ..server.a2a.service import A2ARequest, TaskService, is_structured
 from ..server.a2a.signing import CardKey
 from ..server.access import is_loopback
@@ -51,7 +51,7 @@ def open_a2a_door(
     verifier: Verifier | None,
     who: Identity,
     workflows: WorkflowsByName | None = None,
-) -> A2ADoor:
+) -> A2ARoutes:
     """The door of A2A.
 
     Args:
@@ -109,7 +109,7 @@ def open_a2a_door(
         fetcher = Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX)
         return PushSender(push, journal, fetcher, key, jku, clock=clock, revive=tasks.revive)
 
-    return A2ADoor(
+    return A2ARoutes(
         tasks,
         cards,
         public=serve.public.rstrip("/"),

@@ -12,10 +12,10 @@ from ..core.budget import Price
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..models.catalog import SILENCE_S, ModelPlace, place_of
-from ..server.models.door import ModelsDoor
 from ..server.models.executor import Executor
 from ..server.models.names import ModelNames
 from ..server.models.passing import PassingThrough
+from ..server.models.routes import ModelRoutes
 from ..server.models.upstream import ModelRoute, ModelUpstream
 from ..transport.upstream_client import UpstreamClient
 from .mcp import secrets_of
@@ -31,7 +31,7 @@ def open_models_door(
     journal: Journal,
     agents: Sequence[str] = (),
     executor: Executor | None = None,
-) -> ModelsDoor[ModelRoute]:
+) -> ModelRoutes[ModelRoute]:
     """The door of all model APIs. Where the settings name no model and no agent, every request is told so in the form
     of its API, with what is to be written into the settings.
 
@@ -63,7 +63,7 @@ def open_models_door(
         else:
             passing[name] = _route(name, table, settings.prices, environment)
     passer = PassingThrough(UpstreamClient(), kept=journal.passed)
-    return ModelsDoor(ModelNames(passing, executing), passer=passer, executor=executor, scopes=(MODELS_SCOPE,))
+    return ModelRoutes(ModelNames(passing, executing), passer=passer, executor=executor, scopes=(MODELS_SCOPE,))
 
 
 def _route(name: str, table: ModelTable, prices: Mapping[str, Price], environment: Mapping[str, str]) -> ModelRoute:

@@ -34,22 +34,22 @@ from ..runs.given_tools import Toolish
 from ..server.access import Access
 from ..server.api.api import AgentsByName, Api, GivenAgents
 from ..server.api.approvals.operations import go_on_with_woken
-from ..server.api.door import ApiDoor
+from ..server.api.routes import ApiRoutes
 from ..server.attempts import Attempts, recorded_in
-from ..server.catalog import CatalogDoor
-from ..server.door import Door
+from ..server.catalog import CatalogRoutes
 from ..server.keys import Entrance
-from ..server.login.door import LoginDoor
 from ..server.login.provider import LoginSettings
+from ..server.login.routes import LoginRoutes
 from ..server.mcp.service import McpService
 from ..server.metrics import Metrics, counted
 from ..server.models.agents.executor import AgentExecutor, AgentServing
-from ..server.news import NewsDoor
+from ..server.news import NewsRoutes
 from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
+from ..server.route_group import RouteGroup
 from ..server.stored_keys import StoredKeys
 from ..server.task_metrics import TaskMetrics
-from ..server.triggers import TriggerDoor
+from ..server.triggers import TriggerRoutes
 from ..server.verifier import Verifier, wants_token
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
 from ..server.web_application import NotReady, WebApplication, WebApplicationSettings, request_id
@@ -100,7 +100,7 @@ def open_doors(
     *,
     verifier: Verifier | None = None,
     workflows: Workflows | None = None,
-) -> list[Door]:
+) -> list[RouteGroup]:
     """What is served under one address.
 
     Args:
@@ -131,7 +131,7 @@ def open_doors(
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)
-    api = ApiDoor(
+    api = ApiRoutes(
         runner,
         agents,
         tasking=tasking,
@@ -143,17 +143,17 @@ def open_doors(
         Api(runner, agents, SystemClock(), workflows=workflows), AgentServing(hold_s=settings.serve.hold_s)
     )
     models = open_models_door(settings, os.environ, journal, agents.names, executor)
-    catalog = [CatalogDoor(catalog_files(os.environ))] if settings.serve.catalog else []
+    catalog = [CatalogRoutes(catalog_files(os.environ))] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
-    doors: list[Door] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
+    doors: list[RouteGroup] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
     if workflows is not None:
         go_on = partial(go_on_with_woken, api.api)
         desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal, go_on)
         watcher = Watcher(desk, Path.cwd(), open_resources(settings, os.environ))
         senders = open_senders(settings, os.environ, desk, SystemClock())
-        doors.append(TriggerDoor(desk, senders, watcher))
+        doors.append(TriggerRoutes(desk, senders, watcher))
     if settings.serve.public:  # where remote agents can reach this server
-        doors.append(NewsDoor(api.api, open_egress(settings, os.environ)))
+        doors.append(NewsRoutes(api.api, open_egress(settings, os.environ)))
     if serves_a2a(settings, agents):
         from .a2a import open_a2a_door  # noqa: PLC0415  # the official SDK takes more than a second to load
 
@@ -178,7 +178,7 @@ async def built(
     settings: Settings,
     opened: Journal,
     entered: Entrance,
-    login: LoginDoor | None,
+    login: LoginRoutes | None,
     who: Identity,
     reread: Callable[[], ServeSettings] | None = None,
 ) -> AsyncIterator[tuple[Serving, AgentsByName]]:
@@ -291,7 +291,7 @@ async def served_agents(
 
 def open_login(
     settings: Settings, journal: Journal, environment: Mapping[str, str], attempts: Attempts | None = None
-) -> LoginDoor | None:
+) -> LoginRoutes | None:
     """The door at which people log in with a browser; None where nobody set one up.
 
     Args:
@@ -327,7 +327,7 @@ def open_login(
         session_s=table.session_s,
     )
     attempts = attempts or Attempts(recorded_in(journal))
-    return LoginDoor(made, journal, public=settings.serve.public, attempts=attempts)
+    return LoginRoutes(made, journal, public=settings.serve.public, attempts=attempts)
 
 
 def _is_issuer(text: str) -> bool:
@@ -382,7 +382,7 @@ class Serving:
 
     def __init__(
         self,
-        doors: Sequence[Door],
+        doors: Sequence[RouteGroup],
         serve: ServeSettings,
         access: Access,
         *,
@@ -390,7 +390,7 @@ class Serving:
         journal: Journal | None = None,
         metrics: Metrics | None = None,
         stored: StoredKeys | None = None,
-        login: LoginDoor | None = None,
+        login: LoginRoutes | None = None,
         reread: Callable[[], ServeSettings] | None = None,
         dispatcher: Dispatcher | None = None,
         troubles: Sequence[Callable[[], str]] = (),

@@ -1,4 +1,4 @@
-"""`CatalogDoor`: the catalog of agents and MCP servers, for programs that look for one.
+"""`CatalogRoutes`: the catalog of agents and MCP servers, for programs that look for one.
 
     GET  /.well-known/ai-catalog.json    the entries that everybody may see, after the AI Catalog draft
     POST /catalog/search                 {"query": {"text": "..."}}: what the caller may see, after the ARD draft
@@ -21,8 +21,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from ..protocols.catalog import CatalogEntry, ai_catalog, search_answer
-from .door import identity_of
 from .refusal import HttpRefusal
+from .route_group import identity_of
 
 CATALOG = "/.well-known/ai-catalog.json"
 SEARCH = "/catalog/search"
@@ -51,7 +51,7 @@ class CatalogReader(Protocol):
         """The entries that fit a query, the best first, each with a score from 1 to 100."""
 
 
-class CatalogDoor:
+class CatalogRoutes:
     """The door of the catalog.
 
     Args:

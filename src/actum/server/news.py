@@ -1,4 +1,4 @@
-"""`NewsDoor`: `POST /a2a-news?task=ID` takes news of a remote agent's task, for which a run of ours waits.
+"""`NewsRoutes`: `POST /a2a-news?task=ID` takes news of a remote agent's task, for which a run of ours waits.
 
     202   the news are taken; the run looks at the task
     204   they have come before, or tell of a task that is still worked on
@@ -49,7 +49,7 @@ POLL_S = 0.25
 _SHOWN = "actum.news"
 
 
-class NewsDoor:
+class NewsRoutes:
     """Takes news of tasks elsewhere.
 
     Args:

@@ -1,7 +1,7 @@
 """A request that is refused before a door has answered it, and how the refusal is told.
 
 The general form is `application/problem+json` (RFC 9457). A door whose protocol has a form of its own is an `OwnWords`
-(`door.py`). What is told names no file, no SQL, no stack and nobody else's data.
+(`route_group.py`). What is told names no file, no SQL, no stack and nobody else's data.
 
 This file knows no protocol and no web server.
 """

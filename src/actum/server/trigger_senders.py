@@ -19,8 +19,8 @@ from ..protocols.a2a.remote_agent import RemoteAgent
 from ..triggers.desk import TriggerDesk
 from ..triggers.settings import TriggerTable
 from ..triggers.signature import BadSignature, bearer_of, check_signature
-from .door import identity_of
 from .news_signature import TOKEN, NewsSignatures, shown_signature
+from .route_group import identity_of
 from .scopes import allows
 
 log = logging.getLogger("actum.server.triggers")

@@ -1,4 +1,4 @@
-"""`TriggerDoor`: `POST /v1/triggers/NAME` tells a trigger of an event.
+"""`TriggerRoutes`: `POST /v1/triggers/NAME` tells a trigger of an event.
 
     202   the event is on record, and its run begins: {"trigger", "event", "run_id", "how", "woken"}
     200   the same with `state` and `result`, where the trigger answers and the run has ended in time
@@ -41,7 +41,7 @@ log = logging.getLogger("actum.server.triggers")
 BODY_BYTES_MAX = 1024 * 1024
 
 
-class TriggerDoor:
+class TriggerRoutes:
     """The door of the triggers.
 
     Args:

@@ -1,16 +1,16 @@
-"""The application: doors put together into one web application, with one look at each request before its door hears of
-it.
+"""The application: route groups put together into one web application, with one look at each request before its route
+group hears of it.
 
     application = WebApplication([service.door()], WebApplicationSettings(access=access, host="127.0.0.1"))
     application.app            # for any ASGI server; `web.serve` runs uvicorn
 
 In this order: the id of the request, who sends it (proxies), `Host` and `Origin`, whether the server stops, size of
-headers and of the body, places for requests under way, who makes the request (a key or a token), scopes. Then the door
-answers; while it reads the body, the body has to arrive in time and keep to its size.
+headers and of the body, places for requests under way, who makes the request (a key or a token), scopes. Then the route
+group answers; while it reads the body, the body has to arrive in time and keep to its size.
 
 The settings can be replaced while the application is open (`WebApplication.change`). The application knows no protocol:
-a door says how its protocol tells a refusal (`OwnWords` of `door.py`). Connections, and the time for headers, are the
-affair of `web.py`.
+a route group says how its protocol tells a refusal (`OwnWords` of `route_group.py`). Connections, and the time for
+headers, are the affair of `web.py`.
 
 This file loads a web framework: import it only where a server is to run.
 """
@@ -49,11 +49,21 @@ from ..protocols.oauth_metadata import ResourceMetadata
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
-from .door import IDENTITY, REQUEST_ID, Door, KeysElsewhere, NeedsScopes, OpenDoor, OwnWords, Recognizer, Worded
 from .open_streams import OpenStreams
 from .places import Places
 from .proxies import Proxies, ProxyHeader
 from .refusal import PROBLEM, Headers, HttpRefusal, MissingScope, busy, problem
+from .route_group import (
+    IDENTITY,
+    REQUEST_ID,
+    KeysElsewhere,
+    NeedsScopes,
+    OpenRoutes,
+    OwnWords,
+    Recognizer,
+    RouteGroup,
+    Worded,
+)
 from .verifier import Verifier, wants_token
 
 if TYPE_CHECKING:
@@ -71,10 +81,10 @@ READY_S = 1.0
 LOOK_S = 0.5
 """Seconds between two looks whether the web server is to end."""
 DRAIN_S = 5.0
-"""So long a door may take to end its streams."""
+"""So long a route group may take to end its streams."""
 METRICS_SCOPE = "metrics"
 ADMIN_SCOPE = "admin"
-"""Stands for the scopes that doors want, and for that of the metrics."""
+"""Stands for the scopes that route groups want, and for that of the metrics."""
 HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
 METADATA = "/.well-known/oauth-protected-resource"
 
@@ -129,10 +139,10 @@ class WebApplicationSettings(Struct, frozen=True, kw_only=True):
 
 
 class WebApplication:
-    """Doors in one web application.
+    """Route groups in one web application.
 
     Args:
-        doors: what is served.
+        groups: what is served.
         settings: what the application looks at.
         who: on whose behalf whoever comes is served where no key is wanted.
         ready: whether requests can be answered; always, when it is left out.
@@ -154,7 +164,7 @@ class WebApplication:
 
     def __init__(
         self,
-        doors: Sequence[Door],
+        groups: Sequence[RouteGroup],
         settings: WebApplicationSettings | None = None,
         *,
         who: Identity | None = None,
@@ -165,7 +175,7 @@ class WebApplication:
         streams: OpenStreams | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._doors = list(doors)
+        self._groups = list(groups)
         self._who = who or Identity()
         self._clock = clock or SystemClock()
         self._attempts, self._streams = attempts, streams
@@ -184,17 +194,17 @@ class WebApplication:
         self._own.append(Route(METADATA + "{path:path}", self._metadata))
         self._open = {HEALTH, READY}
         admission = Admission(attempts, streams, self._places, self._limits)
-        for door in self._doors:
-            if isinstance(door, OwnPort):
-                door.take_admission(admission)
-        self._recognizers = [door for door in self._doors if isinstance(door, Recognizer)]
+        for group in self._groups:
+            if isinstance(group, OwnPort):
+                group.take_admission(admission)
+        self._recognizers = [group for group in self._groups if isinstance(group, Recognizer)]
         self._by_segment: dict[str, list[_Entry]] = {}
-        for door in self._doors:
-            entry = _Entry.of(door)
-            for segment in {_segment(_path(route)) for route in door.routes}:
+        for group in self._groups:
+            entry = _Entry.of(group)
+            for segment in {_segment(_path(route)) for route in group.routes}:
                 self._by_segment.setdefault(segment, []).append(entry)
         self.app = Starlette(
-            routes=[*self._own, *(route for door in self._doors for route in door.routes)],
+            routes=[*self._own, *(route for group in self._groups for route in group.routes)],
             middleware=[Middleware(self._around)],
             exception_handlers={HTTPException: _raise_as_refusal},
             lifespan=lambda _: self._lifespan(),
@@ -234,8 +244,8 @@ class WebApplication:
                 stack.push_async_callback(self._attempts.flush, at_end=True)
             if self._streams is not None:
                 await stack.enter_async_context(self._streams.watched())
-            for door in self._doors:
-                await stack.enter_async_context(door.lifespan())
+            for group in self._groups:
+                await stack.enter_async_context(group.lifespan())
             watching = asyncio.create_task(self._watch(), name="application watches for the end")
             try:
                 yield
@@ -246,7 +256,7 @@ class WebApplication:
     async def drain(self) -> None:
         """Take no new requests, and end the streams of those who only listen. What is under way goes on.
 
-        A door that takes too long to end its streams keeps nobody waiting: the web server cuts them later.
+        A route group that takes too long to end its streams keeps nobody waiting: the web server cuts them later.
         """
         self._is_draining = True
         if self._told is None:
@@ -255,13 +265,13 @@ class WebApplication:
             async with self._clock.timeout(DRAIN_S):
                 await asyncio.shield(self._told)
         except TimeoutError:
-            log.warning("a door did not end its streams in time")
+            log.warning("a route group did not end its streams in time")
 
     async def _end_streams(self) -> None:
-        outcomes = await asyncio.gather(*(door.end_streams() for door in self._doors), return_exceptions=True)
+        outcomes = await asyncio.gather(*(group.end_streams() for group in self._groups), return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, Exception):
-                log.error("the streams of a door could not be ended", exc_info=outcome)
+                log.error("the streams of a route group could not be ended", exc_info=outcome)
 
     async def _watch(self) -> None:
         """Drain when the web server is to end: a web server of others tells the app only when all streams are over."""
@@ -290,7 +300,7 @@ class WebApplication:
         try:
             await self._serve(looks, scope, _Body(receive, looks.settings, self._clock, began).receive, answer.send)
         except HttpRefusal as refusal:
-            if isinstance(refusal, MissingScope) and not refusal.headers:  # raised by a door
+            if isinstance(refusal, MissingScope) and not refusal.headers:  # raised by a route group
                 refusal.headers = (looks.challenge("insufficient_scope", (refusal.scope,)),)
             await self._refuse(refusal, scope, answer)
         except asyncio.CancelledError:
@@ -301,7 +311,7 @@ class WebApplication:
         except ClientDisconnect:  # nobody is there who could be told
             pass
         except Exception:  # the edge: the client is told that it failed, the log how
-            log.exception("a door failed at request %s", id_)
+            log.exception("a route group failed at request %s", id_)
             await self._refuse(HttpRefusal(500, "The server failed. Its log says more."), scope, answer)
         finally:
             request_id.reset(token)
@@ -322,23 +332,23 @@ class WebApplication:
         if looks.is_preflight(scope):
             await _preflight(scope)(scope, receive, send)
             return
-        door = self._door_of(scope)
-        if door is None and not any(_matches(route, scope) for route in self._own):
+        group = self._door_of(scope)
+        if group is None and not any(_matches(route, scope) for route in self._own):
             raise HttpRefusal(404, "There is nothing at this path.")
-        shown = door.door.take_keys(scope) if door is not None and isinstance(door.door, KeysElsewhere) else ()
+        shown = group.group.take_keys(scope) if group is not None and isinstance(group.group, KeysElsewhere) else ()
         address = (scope.get("client") or ("",))[0]
         verifier = looks.settings.access.verifier
         keyless = verifier is None or not await self._wants_token(verifier, scope)
         if verifier is None or keyless:
             scope[IDENTITY], caller = self._who, address
         else:
-            needed = self._needed(looks, path, door)
+            needed = self._needed(looks, path, group)
             with self._place(looks.settings, address):  # to check a token may take a request to its issuer
                 identity = await self._identity(looks, verifier, scope, needed, shown) or await self._recognized(scope)
             if identity is not None:
                 looks.at_scopes(identity, needed)
                 scope[IDENTITY], caller = identity, (identity.tenant, identity.issuer, identity.principal)
-            elif path.startswith(METADATA) or (door is not None and door.is_open(path)):
+            elif path.startswith(METADATA) or (group is not None and group.is_open(path)):
                 scope[IDENTITY], caller = Identity(), address
             else:
                 raise looks.unauthorized(needed)
@@ -395,25 +405,25 @@ class WebApplication:
             raise looks.unauthorized(needed, "invalid_token")
         return identity
 
-    def _needed(self, looks: _Looks, path: str, door: _Entry | None) -> Sequence[str]:
+    def _needed(self, looks: _Looks, path: str, group: _Entry | None) -> Sequence[str]:
         """The scopes that a request needs."""
         if path == METRICS:
             return (METRICS_SCOPE,)
-        if path.startswith(METADATA) or (door is not None and door.is_open(path)):
+        if path.startswith(METADATA) or (group is not None and group.is_open(path)):
             return ()
-        return (*looks.settings.access.scopes, *(door.scopes if door is not None else ()))
+        return (*looks.settings.access.scopes, *(group.scopes if group is not None else ()))
 
     async def _recognized(self, scope: Scope) -> Identity | None:
-        """Who makes a request without a key, by the word of a door that knows people in another way."""
-        for door in self._recognizers:
-            if (found := await door.recognize(scope)) is not None:
+        """Who makes a request without a key, by the word of a route group that knows people in another way."""
+        for group in self._recognizers:
+            if (found := await group.recognize(scope)) is not None:
                 return found
         return None
 
     def _door_of(self, scope: Scope) -> _Entry | None:
         sharing = self._by_segment.get(_segment(scope["path"]), ())
-        if len(sharing) > 1:  # rare: most doors are known by the first part of the path
-            return next((each for each in sharing if any(_matches(route, scope) for route in each.door.routes)), None)
+        if len(sharing) > 1:  # rare: most route groups are known by the first part of the path
+            return next((each for each in sharing if any(_matches(route, scope) for route in each.group.routes)), None)
         return sharing[0] if sharing else None
 
     def _place(self, settings: WebApplicationSettings, caller: Hashable) -> _Place:
@@ -427,9 +437,9 @@ class WebApplication:
     async def _refuse(self, refusal: HttpRefusal, scope: Scope, answer: _Answer) -> None:
         if answer.status:  # it has begun: the web server cuts an answer that ends in the middle
             return
-        door = self._door_of(scope)
-        if door is not None and isinstance(door.door, OwnWords):
-            words = door.door.word(refusal, scope)
+        group = self._door_of(scope)
+        if group is not None and isinstance(group.group, OwnWords):
+            words = group.group.word(refusal, scope)
         else:
             words = Worded(PROBLEM, problem(refusal, scope[REQUEST_ID]))
         about = ((b"content-type", words.media_type), (b"content-length", b"%d" % len(words.body)))
@@ -461,17 +471,17 @@ class WebApplication:
 
 
 class _Entry(NamedTuple):
-    """A door, and what it says of itself."""
+    """A route group, and what it says of itself."""
 
-    door: Door
+    group: RouteGroup
     scopes: tuple[str, ...]
-    opens: OpenDoor | None
+    opens: OpenRoutes | None
 
     @classmethod
-    def of(cls, door: Door) -> _Entry:
-        """What a door says."""
-        scopes = tuple(door.scopes) if isinstance(door, NeedsScopes) else ()
-        return cls(door, scopes, door if isinstance(door, OpenDoor) else None)
+    def of(cls, group: RouteGroup) -> _Entry:
+        """What a route group says."""
+        scopes = tuple(group.scopes) if isinstance(group, NeedsScopes) else ()
+        return cls(group, scopes, group if isinstance(group, OpenRoutes) else None)
 
     def is_open(self, path: str) -> bool:
         """Whether a path is for those who have no key yet. That of a card closes when its agent becomes narrower."""
@@ -710,7 +720,7 @@ class _Readiness:
 
 
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
-    """In place of the doors, until the application is put together."""
+    """In place of the route groups, until the application is put together."""
 
 
 async def _raise_as_refusal(_: Request, error: Exception) -> Response:
@@ -751,7 +761,7 @@ def _path(route: BaseRoute) -> str:
 
 
 def _segment(path: str) -> str:
-    """The first part of a path, by which the door of most requests is known."""
+    """The first part of a path, by which the route group of most requests is known."""
     return path.split("/", 2)[1] if path.startswith("/") else ""
 
 

@@ -24,9 +24,9 @@ from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server import Access
 from actum.server.a2a.card import Cards, CardSettings
-from actum.server.a2a.door import A2ADoor
 from actum.server.a2a.grpc_server import MESSAGE_BYTES_MAX, GrpcSettings, serving_grpc
 from actum.server.a2a.handler import RunHandler
+from actum.server.a2a.routes import A2ARoutes
 from actum.server.a2a.service import TaskService
 from actum.server.admission import Admission
 from actum.server.api.api import Api, GivenAgents
@@ -282,7 +282,7 @@ async def test_http_and_grpc_count_requests_failed_keys_and_scopes_together() ->
             ports.append(port)
             yield
 
-    door = A2ADoor(tasks, Cards(CardSettings(), 0.0), beside=beside, drain_s=0.0)
+    door = A2ARoutes(tasks, Cards(CardSettings(), 0.0), beside=beside, drain_s=0.0)
     access = Access(verifier=verifier, scopes=("tools",))
     application = WebApplication(
         [door],

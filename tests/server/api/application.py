@@ -29,9 +29,9 @@ from actum.features.refusal import Refusal
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import GivenAgents, KeptSecrets, Tasking
-from actum.server.api.door import ApiDoor
 from actum.server.api.problem import encoded
-from actum.server.door import IDENTITY
+from actum.server.api.routes import ApiRoutes
+from actum.server.route_group import IDENTITY
 from actum.server.scopes import ALL_SCOPES
 from actum.server.workflows import GivenWorkflows
 from actum.testing import ScriptedModel
@@ -168,7 +168,7 @@ class WebApplication:
         url: the origin where it is.
     """
 
-    def __init__(self, bank: Bank, journal: Journal, door: ApiDoor, client: httpx.AsyncClient, url: str) -> None:
+    def __init__(self, bank: Bank, journal: Journal, door: ApiRoutes, client: httpx.AsyncClient, url: str) -> None:
         self.bank = bank
         self.journal = journal
         self.door = door
@@ -218,7 +218,7 @@ class Keyed:
         await self._app(scope, receive, send)
 
 
-def app_of(door: ApiDoor) -> ASGIApp:
+def app_of(door: ApiRoutes) -> ASGIApp:
     """The door as an application."""
     return Keyed(Starlette(routes=list(door.routes), lifespan=lambda _: door.lifespan()))
 
@@ -242,7 +242,7 @@ async def application(
     journal = journal or MemoryJournal()
     runner = Runner(bank.tools, name="api", policy=policy or NoDrop(), limits=limits, journal=journal)  # type: ignore[arg-type]
     agent = Agent(model or answering("Hello."), bank.tools, name="desk", policy=policy or NoDrop(), journal=journal)  # type: ignore[arg-type]
-    door = ApiDoor(
+    door = ApiRoutes(
         runner,
         GivenAgents({"desk": agent}),
         drain_s=drain_s,

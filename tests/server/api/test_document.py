@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 from openapi_spec_validator import validate
 
-from actum.server.api.door import DOCUMENT, whole_document
 from actum.server.api.operations import OPERATIONS
+from actum.server.api.routes import DOCUMENT, whole_document
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 

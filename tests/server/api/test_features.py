@@ -20,8 +20,8 @@ from actum.features.feature import FeatureOn, feature_set
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import Api, GivenAgents
-from actum.server.api.door import ApiDoor, whole_document
 from actum.server.api.operations import OPERATIONS, TAKEN, check_operations, recorded
+from actum.server.api.routes import ApiRoutes, whole_document
 from actum.storage.place import open_journal
 from actum.testing import FakeClock
 
@@ -119,7 +119,7 @@ def test_the_document_tells_of_features_that_are_on_and_of_no_other() -> None:
     assert {"name": "things", "description": "Things."} in document["tags"]
     assert "`things`: Things." in document["components"]["securitySchemes"]["key"]["description"]
     assert "/v1/things" not in json.loads(whole_document())["paths"]
-    door = ApiDoor(Runner(), features=features)
+    door = ApiRoutes(Runner(), features=features)
     assert "/v1/things" in [getattr(route, "path", "") for route in door.routes]
 
 

@@ -19,7 +19,7 @@ from actum.core.run.record import Started
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import GivenAgents
-from actum.server.api.door import ApiDoor
+from actum.server.api.routes import ApiRoutes
 from actum.server.workflows import GivenWorkflows
 from actum.workflow import Workflow
 from actum.workflow.definition.graph import Definition
@@ -77,7 +77,7 @@ async def desk(journal: Journal | None = None, bank: Bank | None = None) -> Asyn
     def shelf(tenant: str) -> PublishedWorkflows:
         return PublishedWorkflows(journal, make, tenant=tenant)
 
-    door = ApiDoor(
+    door = ApiRoutes(
         runner, GivenAgents({}), drain_s=0.1, workflows=GivenWorkflows(made, shelf, await runner.list_tools())
     )
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=HANGS_S) as client:

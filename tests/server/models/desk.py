@@ -20,13 +20,13 @@ from actum.policy.rules import Rules
 from actum.runs.runner import Runner
 from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents
-from actum.server.api.door import ApiDoor
-from actum.server.door import Door
+from actum.server.api.routes import ApiRoutes
 from actum.server.models.agents.executor import AgentExecutor, AgentServing
-from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
 from actum.server.models.passing import PassingThrough
+from actum.server.models.routes import ModelRoutes
 from actum.server.models.upstream import ModelRoute
+from actum.server.route_group import RouteGroup
 from actum.server.verifier import Keys
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.place import open_journal
@@ -98,11 +98,11 @@ async def desk(
         "program": new_key("program", scopes=["runs"], speaks_for="program"),
         "ann-2": new_key("ann-2", principal="ann", tenant="other", scopes=["runs", "approve"]),
     }
-    doors: list[Door] = [
-        ModelsDoor(
+    doors: list[RouteGroup] = [
+        ModelRoutes(
             ModelNames(passing or {}, {"desk": "desk"}), passer=PassingThrough(UpstreamClient()), executor=executor
         ),
-        ApiDoor(runner, GivenAgents({"desk": agent})),
+        ApiRoutes(runner, GivenAgents({"desk": agent})),
     ]
     application = WebApplication(
         doors, WebApplicationSettings(access=Access(verifier=Keys(key for _, key in made.values())))

@@ -18,9 +18,9 @@ from actum.dialects.api.openai_responses.dialect import OPENAI_RESPONSES
 from actum.dialects.base import ApiDialect
 from actum.models.catalog import ModelPlace
 from actum.server.access import Access
-from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
 from actum.server.models.passing import PassingThrough
+from actum.server.models.routes import ModelRoutes
 from actum.server.models.upstream import ModelRoute, ModelUpstream
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.transport.upstream_client import UpstreamClient
@@ -90,7 +90,7 @@ async def gateway(
     """
     lines = KeptLines()
     made = {name: route if isinstance(route, ModelRoute) else ModelRoute([route]) for name, route in routes.items()}
-    door = ModelsDoor(
+    door = ModelRoutes(
         ModelNames(made, {}),
         passer=PassingThrough(UpstreamClient(), kept=lines, clock=clock, failures_max=failures_max),
     )

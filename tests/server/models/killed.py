@@ -22,8 +22,8 @@ from actum.runs.runner import Runner
 from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents
 from actum.server.models.agents.executor import AgentExecutor
-from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames
+from actum.server.models.routes import ModelRoutes
 from actum.server.verifier import SharedKey
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import ScriptedModel
@@ -63,7 +63,7 @@ async def serve(listener: socket.socket, journal: str, book: Path, key: str, *, 
     executor = AgentExecutor(
         Api(Runner(name="server", journal=agent.journal), GivenAgents({"desk": agent}), SystemClock())
     )
-    door = ModelsDoor(ModelNames[str]({}, {"desk": "desk"}), executor=executor)
+    door = ModelRoutes(ModelNames[str]({}, {"desk": "desk"}), executor=executor)
     application = WebApplication([door], WebApplicationSettings(access=Access(verifier=SharedKey(key, "ann"))))
     async with serving(application.app, listener):
         await asyncio.Event().wait()

@@ -14,10 +14,10 @@ from actum.core.errors import ModelError, UsageError
 from actum.core.identity import Identity
 from actum.core.stored.key import new_key
 from actum.server.access import Access
-from actum.server.models.door import ModelsDoor
 from actum.server.models.names import ModelNames, overlap
 from actum.server.models.refused import DO_NOT_RETRY, Refused
 from actum.server.models.request import ModelRequest
+from actum.server.models.routes import ModelRoutes
 from actum.server.verifier import Keys
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from tests.web import serving
@@ -62,7 +62,7 @@ NAMES = ModelNames({"fast": "up", "busy": "up", "org/qwen3": "up", "gpt-*": "any
 @asynccontextmanager
 async def opened(access: Access | None = None) -> AsyncIterator[tuple[httpx2.AsyncClient, Answers]]:
     answers = Answers()
-    door = ModelsDoor(NAMES, passer=answers, executor=answers)
+    door = ModelRoutes(NAMES, passer=answers, executor=answers)
     application = WebApplication([door], WebApplicationSettings(access=access or Access(), body_bytes_max=2_000))
     async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
         yield client, answers
@@ -204,7 +204,7 @@ def test_a_name_that_means_two_things_is_refused() -> None:
 async def test_every_route_wants_a_key_with_the_scope_and_refuses_in_its_own_form() -> None:
     own, weak = new_key("ana", scopes=("models",)), new_key("bo", scopes=("tools",))
     answers = Answers()
-    door = ModelsDoor(NAMES, passer=answers, executor=answers, scopes=("models",))
+    door = ModelRoutes(NAMES, passer=answers, executor=answers, scopes=("models",))
     application = WebApplication([door], WebApplicationSettings(access=Access(verifier=Keys([own[1], weak[1]]))))
     async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
         for route in door.routes:

@@ -17,7 +17,7 @@ from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import Access
 from actum.server.issuer import Issuer as Trusted
 from actum.server.issuer import SignedTokens
-from actum.server.mcp.http import McpDoor
+from actum.server.mcp.http import McpRoutes
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock
@@ -62,7 +62,7 @@ async def serving_tools(tmp_path: Path, era: McpEra) -> AsyncIterator[Place]:
 
     async with serving(issuer.app()) as issuer.url:
         verifier = SignedTokens(Trusted(url=issuer.url, audience=url), clock=clock)
-        door = McpDoor(Server("t", on_call_tool=call), lambda: None)
+        door = McpRoutes(Server("t", on_call_tool=call), lambda: None)
         access = Access(verifier=verifier, resource=url, issuer=issuer.url, scopes=("read",))
         app = WebApplication([door], WebApplicationSettings(access=access)).app
 

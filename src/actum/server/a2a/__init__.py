@@ -15,7 +15,7 @@ card.py       agent cards
 signing.py    the key that signs cards and pushed news
 push.py       news that are pushed to addresses
 grpc_server.py  gRPC of 1.0 and 0.3
-door.py       `A2ADoor`: all of it as a door of a server
+door.py       `A2ARoutes`: all of it as a door of a server
 
 A task is a run, and a context is a conversation. Nothing is kept beside the journal but the addresses for pushed news.
 This room loads the official SDK, which takes more than a second: import it only where a server is to run.

@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from ...core.interfaces import Clock
 from ...core.json import Json
-from ..door import identity_of
 from ..open_streams import ENDS_WITH_KEY
+from ..route_group import identity_of
 from .service import A2ARequest, Form
 
 VERSION_HEADER = "a2a-version"

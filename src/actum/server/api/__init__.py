@@ -2,5 +2,5 @@
 
 `operations` lists the operations, which stand with their bodies and handlers in a room for each subject. The routes of
 `door` and the document of `document` are both made from that list. Operations know no web framework. Import
-`actum.server.api.door` only where a server is to run: it loads a web framework.
+`actum.server.api.routes` only where a server is to run: it loads a web framework.
 """

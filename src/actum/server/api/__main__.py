@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from .door import whole_document
+from .routes import whole_document
 
 sys.stdout.buffer.write(whole_document())

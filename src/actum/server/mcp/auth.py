@@ -15,7 +15,7 @@ from mcp.server.auth.provider import AccessToken
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...core.identity import Identity
-from ..door import identity_of as identity_in
+from ..route_group import identity_of as identity_in
 
 _IDENTITY = "identity"
 _USERS_KEPT = 1_000

@@ -37,7 +37,7 @@ from starlette.types import Receive, Scope, Send
 
 from ...core.identity import Identity
 from ...core.process.worker_thread import off_loop
-from ..door import identity_of
+from ..route_group import identity_of
 from .answer import PING_S, Headers, HttpAnswer, Outbox
 from .exchange import (
     Exchange,

@@ -20,8 +20,8 @@ from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ErrorData
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Message, Receive, Scope, Send
 
-from ..door import REQUEST_ID, Worded
 from ..refusal import HttpRefusal, busy
+from ..route_group import REQUEST_ID, Worded
 from .auth import AsSdkUser
 from .endpoint import McpEndpoint
 from .exchange import refusal as told
@@ -31,7 +31,7 @@ _NO_LIMIT = 2**40
 """The application limits the size of a body; the SDK wants a limit of its own, which is never reached."""
 
 
-class McpDoor:
+class McpRoutes:
     """MCP at one path of a server.
 
     Args:

@@ -69,7 +69,7 @@ from .client import (
     McpClient,
     connection_of,
 )
-from .http import McpDoor
+from .http import McpRoutes
 from .page import page, page_of_visible
 from .parked import Parked
 from .prompts import Prompt, PromptToolset, messages_of
@@ -577,7 +577,7 @@ class McpService:
         """
         return self._server.app(path, host=host, access=access, sse=sse)
 
-    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
+    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpRoutes:
         """Streamable HTTP in both eras as one door of an application, beside others; see `server/web_application.py`.
 
         Args:

@@ -37,7 +37,7 @@ from ..web_application import WebApplication, WebApplicationSettings
 from .auth import identity_of
 from .calls import INVALID_PARAMS
 from .holders import Client, Clients
-from .http import McpDoor
+from .http import McpRoutes
 from .page import LISTS
 
 INTERNAL_ERROR = -32603
@@ -188,9 +188,9 @@ class SourceServer:
         door = self.door(path, sse=sse)
         return WebApplication([door], WebApplicationSettings(access=access, host=host), who=self._who).app
 
-    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
+    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpRoutes:
         """Streamable HTTP as one door of an application; see `McpService.door`."""
-        return McpDoor(self.server, self._source.hang_up, path=path, sse=sse, scopes=scopes)
+        return McpRoutes(self.server, self._source.hang_up, path=path, sse=sse, scopes=scopes)
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""

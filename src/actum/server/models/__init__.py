@@ -7,7 +7,7 @@ A client changes its base URL and its key, and nothing else. The name of the mod
 - *Executing here*: the name is that of an agent of this server. The agent's tools run on the call path (`Executor`).
 
 Where to start reading: `surface.py` is the table of APIs, `request.py` what a request says, `names.py` what a model's
-name means, `door.py` the door itself.
+name means, `route_group.py` the door itself.
 
 This is not the MCP gateway, which is in `server/mcp/gateway`.
 """

@@ -43,7 +43,7 @@ from ...dialects.transcode.transcode import Transcoder, transcode
 from ...models.returned_thoughts import may_be_refused, refuse_thoughts
 from ...transport.http import HttpFailure
 from ...transport.upstream_client import UpstreamAnswer, UpstreamClient
-from ..door import REQUEST_ID
+from ..route_group import REQUEST_ID
 from .event_watch import EventWatch, usage_of_answer
 from .lost import lost_header, told_losses
 from .outgoing import Outgoing, outgoing, wants_usage

@@ -22,7 +22,7 @@ from ...dialects.api.openai_chat.request import is_of_2023
 from ...dialects.api.openai_fields import read_body
 from ...dialects.api.raw_json import NOT_DECODED
 from ...dialects.base import ApiDialect
-from ..door import identity_of
+from ..route_group import identity_of
 from .surface import CHAT, Surface
 
 

@@ -87,7 +87,7 @@ from ..calls import (
     resumed,
 )
 from ..client import LEVELS, LOG_LEVEL, connection_of
-from ..http import McpDoor
+from ..http import McpRoutes
 from ..parked import Parked
 from ..source import INTERNAL_ERROR, RUNS_KEPT, Context, Handler, SourceServer, Visibility, Visible
 from ..wire import call_result
@@ -316,7 +316,7 @@ class McpGateway:
         """
         return self._server.app(path, host=host, access=access, sse=sse)
 
-    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
+    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpRoutes:
         """Streamable HTTP in both eras as one door of an application, beside others; see `server/web_application.py`.
 
         Args:

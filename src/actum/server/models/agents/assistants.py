@@ -34,7 +34,7 @@ from ...api.api import Api, Start
 from ...api.records import Recorded
 from ...api.runs.operations import cancel_elsewhere
 from ...api.work import RunJob
-from ...door import identity_of
+from ...route_group import identity_of
 from ..refused import DO_NOT_RETRY, Refused
 from .answer import Ending, Piece, ServerCall
 from .assistant_requests import (

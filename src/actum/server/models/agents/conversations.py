@@ -23,7 +23,7 @@ from ....core.json import JsonObject
 from ....core.run.record import Entry
 from ....journal.recording import RunState
 from ...api.api import Api
-from ...door import identity_of
+from ...route_group import identity_of
 from .endpoints import Methods, fields_of_body, forget, json_response, page_of
 from .history import name_of
 from .ids import AnswerRef

@@ -17,8 +17,8 @@ from ....core.process.worker_thread import off_loop
 from ....dialects.api.openai_fields import read_body
 from ....features.refusal import Refusal
 from ...api.api import Api
-from ..door import in_its_form
 from ..refused import DO_NOT_RETRY, Refused
+from ..routes import in_its_form
 
 Endpoint = Callable[[HttpRequest], Awaitable[Response]]
 LIMIT = 20

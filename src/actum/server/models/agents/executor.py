@@ -39,7 +39,7 @@ from ...api.api import Api
 from ...api.approvals.operations import go_on_with_answered
 from ...api.records import POLL_S
 from ...api.work import RunJob
-from ...door import REQUEST_ID
+from ...route_group import REQUEST_ID
 from ..lost import lost_header
 from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest

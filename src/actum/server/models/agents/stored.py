@@ -20,7 +20,7 @@ from ....core.json import JsonObject
 from ...api.api import Api
 from ...api.records import Recorded
 from ...api.runs.operations import cancel_elsewhere
-from ...door import identity_of
+from ...route_group import identity_of
 from .endpoints import Methods, forget, json_response, page_of
 from .ids import AnswerRef, read_answer_id
 from .items import input_items, response_of, stored_writer

@@ -34,7 +34,7 @@ from ...features.feature import NO_FEATURES, FeatureSet
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ...runs.runner import Runner
-from ..door import identity_of
+from ..route_group import identity_of
 from ..scopes import allows
 from ..workflows import WorkflowsByName
 from .api import AgentsByName, Api, GivenAgents, KeptSecrets, Tasking
@@ -58,7 +58,7 @@ _PLACE = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
 _encode = msgspec.json.Encoder().encode
 
 
-class ApiDoor:
+class ApiRoutes:
     """The door of our own API.
 
     Args:

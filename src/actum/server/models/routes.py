@@ -1,6 +1,6 @@
 """The models door: reads a request of any model API once, finds out what the model's name means, and has it answered.
 
-    application: keys, sizes, places ──▶ ModelsDoor ──▶ Passer     the name of a model behind this server
+    application: keys, sizes, places ──▶ ModelRoutes ──▶ Passer     the name of a model behind this server
                                         │
                                         └───────▶ Executor   the name of an agent
 
@@ -26,8 +26,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ...core.errors import ActumError, ModelError, UnknownName
 from ...core.identity import Identity, LetsIn
 from ...core.json import Json, JsonObject
-from ..door import REQUEST_ID, Worded, identity_of
 from ..refusal import HttpRefusal
+from ..route_group import REQUEST_ID, Worded, identity_of
 from .executor import Executor
 from .names import Executing, ModelNames, Passing, lets_all_in
 from .refused import Refused, error_of_refusal, refusal_response, told_error
@@ -102,7 +102,7 @@ class Passer(Protocol[T_contra]):
         """What has to be open while the server runs."""
 
 
-class ModelsDoor(Generic[T]):
+class ModelRoutes(Generic[T]):
     """The door of all model APIs.
 
     Args:

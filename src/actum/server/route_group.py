@@ -1,7 +1,7 @@
-"""A door: what one protocol adds to a server. The application puts doors together.
+"""A route group: what one protocol adds to a server. The application puts route groups together.
 
-The application looks at every request first: `Host` and `Origin`, sizes, time limits, who asks. A door behind it finds
-in the scope of the request who asks, and answers in the words of its own protocol.
+The application looks at every request first: `Host` and `Origin`, sizes, time limits, who asks. A route group behind it
+finds in the scope of the request who asks, and answers in the words of its own protocol.
 
 This file loads a web framework: import it only where a server is to run.
 """
@@ -24,18 +24,18 @@ REQUEST_ID = "actum.request_id"
 """Under this key the scope of a request holds the id under which the request stands in the log."""
 
 
-class Door(Protocol):
+class RouteGroup(Protocol):
     """One protocol of a server.
 
-    A door may be more than this: `NeedsScopes`, `OpenDoor`, `Recognizer`, `KeysElsewhere`,
-    `OwnWords`. A door may also raise
+    A route group may be more than this: `NeedsScopes`, `OpenRoutes`, `Recognizer`, `KeysElsewhere`,
+    `OwnWords`. A route group may also raise
     `HttpRefusal` of `refusal.py` as long as its answer has not begun.
     """
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """What the protocol answers to. The first part of each path is fixed, such as `v1` in `/v1/runs/{id}`: by this
-        part the application knows the door."""
+        part the application knows the route group."""
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:
         """What has to be open while the server runs; entered once, before the first request."""
@@ -46,16 +46,16 @@ class Door(Protocol):
 
 @runtime_checkable
 class NeedsScopes(Protocol):
-    """A door that wants more of each request than a valid key."""
+    """A route group that wants more of each request than a valid key."""
 
     @property
     def scopes(self) -> Sequence[str]:
-        """The scopes that each request at this door needs, where the server wants keys."""
+        """The scopes that each request at this route group needs, where the server wants keys."""
 
 
 @runtime_checkable
-class OpenDoor(Protocol):
-    """A door of which some paths are for those who have no key yet, such as a page to log in."""
+class OpenRoutes(Protocol):
+    """A route group of which some paths are for those who have no key yet, such as a page to log in."""
 
     @property
     def open_paths(self) -> Collection[str]:
@@ -64,10 +64,11 @@ class OpenDoor(Protocol):
 
 @runtime_checkable
 class Recognizer(Protocol):
-    """A door that knows who makes a request by something else than a key, such as the cookie of somebody logged in."""
+    """A route group that knows who makes a request by something else than a key, such as the cookie of somebody logged
+    in."""
 
     async def recognize(self, scope: Scope) -> Identity | None:
-        """Who makes a request, to whatever door it goes; None where this door does not know.
+        """Who makes a request, to whatever route group it goes; None where this route group does not know.
 
         Args:
             scope: of a request without the header `Authorization`, at a server that wants keys.
@@ -79,12 +80,12 @@ class Recognizer(Protocol):
 
 @runtime_checkable
 class KeysElsewhere(Protocol):
-    """A door whose clients show their key elsewhere than in the header `Authorization`, as those of some model APIs
-    do."""
+    """A route group whose clients show their key elsewhere than in the header `Authorization`, as those of some model
+    APIs do."""
 
     def take_keys(self, scope: Scope) -> list[str]:
-        """The keys that a request to this door shows, beside `Authorization`. They are taken out of the scope, so that
-        nothing behind the application can log them or send them on.
+        """The keys that a request to this route group shows, beside `Authorization`. They are taken out of the scope,
+        so that nothing behind the application can log them or send them on.
 
         Args:
             scope: of the request; its `headers` and its `query_string` are replaced.
@@ -105,13 +106,13 @@ class Worded(NamedTuple):
 
 @runtime_checkable
 class OwnWords(Protocol):
-    """A door whose protocol has a form of its own for errors."""
+    """A route group whose protocol has a form of its own for errors."""
 
     def word(self, refusal: HttpRefusal, scope: Scope) -> Worded:
         """Tell a refusal in the form of the protocol.
 
         Args:
-            refusal: of a request to this door.
+            refusal: of a request to this route group.
             scope: of the request; at `REQUEST_ID` it holds the id under which the request stands in the log.
         """
 

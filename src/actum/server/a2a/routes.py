@@ -1,4 +1,4 @@
-"""`A2ADoor`: the agents of a server in every version of A2A.
+"""`A2ARoutes`: the agents of a server in every version of A2A.
 
 /.well-known/agent-card.json                the card of the first agent; /.well-known/agent.json in the old form
 /.well-known/jwks.json                      the key that signs
@@ -24,9 +24,9 @@ from ...core.errors import JournalError
 from ...core.identity import Identity
 from ..admission import Admission
 from ..api.api import Api
-from ..door import identity_of
 from ..models.agents.secret import NameSecret
 from ..refusal import HttpRefusal
+from ..route_group import identity_of
 from .asking import base_of
 from .card import JWKS, CardForm, Cards, signed_card
 from .handler import RunHandler
@@ -42,7 +42,7 @@ CARD, OLD_CARD = "/.well-known/agent-card.json", "/.well-known/agent.json"
 SCOPE = "runs"
 
 
-class A2ADoor:
+class A2ARoutes:
     """The door of A2A.
 
     Args:
@@ -101,7 +101,7 @@ class A2ADoor:
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
-        """See `Door`."""
+        """See `RouteGroup`."""
         return self._routes
 
     @property

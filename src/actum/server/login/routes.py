@@ -36,8 +36,8 @@ from ...core.json import JsonObject
 from ...core.stored.session import LoginSession
 from ...runs.administration import put_on_record
 from ..attempts import Attempts, TooManyAttempts
-from ..door import identity_of
 from ..refusal import busy
+from ..route_group import identity_of
 from .cookies import cookie_name, cookies_of, set_cookie
 from .pages import page
 from .pending import PENDING, PENDING_MAX, PENDING_S, Proofs, StartedLogin, begin, pending_in, proofs
@@ -59,8 +59,8 @@ _BUSY = "The server can not look at log-ins now. Try again in a moment."
 _SOON = {"retry-after": "5"}
 
 
-class LoginDoor:
-    """A `Door` of the application; also an `OpenDoor` and a `Recognizer`.
+class LoginRoutes:
+    """A `RouteGroup` of the application; also an `OpenRoutes` and a `Recognizer`.
 
     Args:
         settings: how people log in.
@@ -308,7 +308,7 @@ class _Attempt:
         was_used: it was used up before.
     """
 
-    def __init__(self, door: LoginDoor, request: Request, pending: StartedLogin, found: Proofs) -> None:
+    def __init__(self, door: LoginRoutes, request: Request, pending: StartedLogin, found: Proofs) -> None:
         self._door, self._request, self._pending, self._found = door, request, pending, found
         self.why: LoginRejected | IssuerWrong | None = None
         self.was_used = False
