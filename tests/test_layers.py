@@ -83,7 +83,7 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
     "actum.cli.mcp.serve": {"actum.compose.serving"},
     "actum.cli.serve": {"actum.compose.serving", "actum.server.keys"},
-    "actum.cli.trigger": {"actum.compose.triggers", "actum.triggers.desk"},
+    "actum.cli.trigger": {"actum.compose.triggers", "actum.triggers.intake"},
     "actum.compose.features": {"actum.server.api.definitions.operations", "actum.server.api.operations"},
     "actum.compose.serving": {"actum.compose.a2a"},
     "actum.compose.settings": {"actum.core.process.installed"},

@@ -1,4 +1,4 @@
-"""An event begins one run, whoever tells of it and how often: by the desk, by the clock and by a file."""
+"""An event begins one run, whoever tells of it and how often: by the intake, by the clock and by a file."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
 from actum.tasks.queue import TaskQueue
 from actum.testing import FakeClock, ScriptedModel
-from actum.triggers.desk import TargetAway, Targets, TooManyEvents, TriggerDesk, check_trigger, whose
 from actum.triggers.event import TriggerEvent
+from actum.triggers.intake import TargetAway, Targets, TooManyEvents, TriggerIntake, check_trigger, whose
 from actum.triggers.settings import TriggerTable
 from actum.triggers.watch import Watcher
 from actum.workflow import Workflow
@@ -60,7 +60,7 @@ read_once = functools.cache(read_definition)
 
 
 class Hall:
-    """A journal, a light, and a desk of triggers."""
+    """A journal, a light, and a intake of triggers."""
 
     def __init__(self, store: Store, triggers: dict[str, TriggerTable], policy: Rules | None = None) -> None:
         self.place = store.place
@@ -70,7 +70,7 @@ class Hall:
         self.journal: Journal = store.open(clock=self.clock)
         self.policy = policy
         self.queue = TaskQueue(self.journal, clock=self.clock)
-        self.desk = TriggerDesk(triggers, Targets(self.workflow, self.agent), self.queue, self.journal, self.clock)
+        self.intake = TriggerIntake(triggers, Targets(self.workflow, self.agent), self.queue, self.journal, self.clock)
 
     def made(self, text: bytes = LAMP) -> Workflow:
         @tool(effects={"write"}, sinks=["room"])
@@ -115,15 +115,15 @@ async def hall(shared: Store) -> AsyncIterator[Callable[..., Hall]]:
 async def test_an_event_that_is_told_sixteen_times_at_once_and_again_later_begins_one_run(
     hall: Callable[..., Hall],
 ) -> None:
-    desk = hall(press=TriggerTable(workflow="lamp"))
+    intake = hall(press=TriggerTable(workflow="lamp"))
     event = TriggerEvent(trigger="press", id="e1", at=1.0, data={"room": "kitchen"})
-    taken = await asyncio.gather(*(desk.desk.take(event) for _ in range(16)))
+    taken = await asyncio.gather(*(intake.intake.take(event) for _ in range(16)))
     (run_id,) = {each.run_id for each in taken}
-    await desk.carry_out(run_id)
-    assert (desk.lit, (await desk.desk.take(event)).how) == (["kitchen"], "known")
-    other = await desk.desk.fire("press", {"room": "hall"}, id="e2")
+    await intake.carry_out(run_id)
+    assert (intake.lit, (await intake.intake.take(event)).how) == (["kitchen"], "known")
+    other = await intake.intake.fire("press", {"room": "hall"}, id="e2")
     assert other.run_id != run_id
-    started = (await desk.journal.read(run_id))[0].record
+    started = (await intake.journal.read(run_id))[0].record
     assert isinstance(started, Started)
     assert (started.given_by, started.principal) == ("event", "trigger:press")
 
@@ -131,100 +131,104 @@ async def test_an_event_that_is_told_sixteen_times_at_once_and_again_later_begin
 async def test_a_workflow_that_failed_is_not_tried_again_since_its_failure_is_on_record(
     hall: Callable[..., Hall],
 ) -> None:
-    desk = hall(Rules(Rule("deny")), press=TriggerTable(workflow="lamp"))
-    run_id = (await desk.desk.fire("press", {"room": "kitchen"})).run_id
-    await desk.carry_out(run_id)
-    line = (await desk.queue.look(run_id)).line
-    assert (line.state, line.attempt, desk.lit) == ("failed", 1, [])
+    intake = hall(Rules(Rule("deny")), press=TriggerTable(workflow="lamp"))
+    run_id = (await intake.intake.fire("press", {"room": "kitchen"})).run_id
+    await intake.carry_out(run_id)
+    line = (await intake.queue.look(run_id)).line
+    assert (line.state, line.attempt, intake.lit) == ("failed", 1, [])
 
 
 async def test_what_an_event_says_is_never_the_users_word(hall: Callable[..., Hall]) -> None:
     """A rule that lets only trusted receivers through asks a person about the room that the event names."""
     rules = Rules(Rule("allow", when="trusted(room)"), Rule("ask"))
-    desk = hall(press=TriggerTable(workflow="lamp", with_={"room": "${event.data.room}"}), policy=rules)
-    run_id = (await desk.desk.fire("press", {"room": "kitchen"})).run_id
-    await desk.carry_out(run_id)
-    view = await desk.queue.look(run_id)
-    assert (view.line.state, desk.lit) == ("waiting", [])
+    intake = hall(press=TriggerTable(workflow="lamp", with_={"room": "${event.data.room}"}), policy=rules)
+    run_id = (await intake.intake.fire("press", {"room": "kitchen"})).run_id
+    await intake.carry_out(run_id)
+    view = await intake.queue.look(run_id)
+    assert (view.line.state, intake.lit) == ("waiting", [])
 
 
 async def test_what_can_not_begin_is_told_and_limits_hold(hall: Callable[..., Hall]) -> None:
-    desk = hall(
+    intake = hall(
         press=TriggerTable(workflow="lamp", per_minute=3),
         told=TriggerTable(workflow="lamp", with_={"room": "${event.data.where}"}),
         go=TriggerTable(wake="order ${event.data.number}"),
     )
     with pytest.raises(InvalidArguments):
-        await desk.desk.fire("press", {"lamp": 7})
+        await intake.intake.fire("press", {"lamp": 7})
     with pytest.raises(UsageError, match="no object"):
-        await desk.desk.fire("press", ["kitchen"])
+        await intake.intake.fire("press", ["kitchen"])
     with pytest.raises(UsageError, match="where"):
-        await desk.desk.fire("told", {"room": "kitchen"})
+        await intake.intake.fire("told", {"room": "kitchen"})
     with pytest.raises(UnknownName, match="nothing waits"):
-        await desk.desk.fire("go", {"number": 7})
+        await intake.intake.fire("go", {"number": 7})
     with pytest.raises(UnknownName, match="no trigger"):
-        await desk.desk.fire("gone", {})
-    begun = [await desk.desk.fire("press", {"room": "a"}, id="1")]
-    begun += [await desk.desk.fire("press", {"room": "a"}, id=each) for each in "23"]
+        await intake.intake.fire("gone", {})
+    begun = [await intake.intake.fire("press", {"room": "a"}, id="1")]
+    begun += [await intake.intake.fire("press", {"room": "a"}, id=each) for each in "23"]
     with pytest.raises(TooManyEvents) as refused:  # those that did not fit have not counted
-        await desk.desk.fire("press", {"room": "a"}, id="4")
+        await intake.intake.fire("press", {"room": "a"}, id="4")
     assert refused.value.wait_s > 0
-    assert (await desk.desk.fire("press", {"room": "a"}, id="1")).run_id == begun[0].run_id  # is known, and not counted
+    assert (await intake.intake.fire("press", {"room": "a"}, id="1")).run_id == begun[
+        0
+    ].run_id  # is known, and not counted
 
 
 async def test_a_node_that_waits_for_an_event_is_woken_once(hall: Callable[..., Hall]) -> None:
-    desk = hall(begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order ${event.data.number}"))
-    run_id = (await desk.desk.fire("begin", {})).run_id
-    await desk.carry_out(run_id)
-    assert (await desk.queue.look(run_id)).line.state == "waiting"
+    intake = hall(begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order ${event.data.number}"))
+    run_id = (await intake.intake.fire("begin", {})).run_id
+    await intake.carry_out(run_id)
+    assert (await intake.queue.look(run_id)).line.state == "waiting"
     event = TriggerEvent(trigger="go", id="p1", at=1.0, data={"number": 7, "room": "office"})
-    taken = await asyncio.gather(desk.desk.take(event), desk.desk.take(event))
+    taken = await asyncio.gather(intake.intake.take(event), intake.intake.take(event))
     assert {each.woken for each in taken} == {(run_id,)}
-    await desk.carry_out(run_id)
-    assert (await desk.desk.take(event)).how == "known"
-    assert ((await desk.queue.look(run_id)).line.state, desk.lit) == ("succeeded", ["office"])
+    await intake.carry_out(run_id)
+    assert (await intake.intake.take(event)).how == "known"
+    assert ((await intake.queue.look(run_id)).line.state, intake.lit) == ("succeeded", ["office"])
 
 
 async def test_an_event_that_comes_before_the_run_waits_is_refused_and_wakes_it_when_it_comes_again(
     hall: Callable[..., Hall],
 ) -> None:
-    desk = hall(begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order ${event.data.number}", per_minute=1))
-    run_id = (await desk.desk.fire("begin", {})).run_id
+    intake = hall(
+        begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order ${event.data.number}", per_minute=1)
+    )
+    run_id = (await intake.intake.fire("begin", {})).run_id
     paid: JsonObject = {"number": 7, "room": "office"}
     for _ in range(3):  # has not counted
         with pytest.raises(UnknownName, match="nothing waits"):
-            await desk.desk.fire("go", paid, id="p1")
-    await desk.carry_out(run_id)
-    assert (await desk.desk.fire("go", paid, id="p1")).how == "begun"
-    await desk.carry_out(run_id)
-    assert desk.lit == ["office"]
-    desk.clock.advance(61.0)
+            await intake.intake.fire("go", paid, id="p1")
+    await intake.carry_out(run_id)
+    assert (await intake.intake.fire("go", paid, id="p1")).how == "begun"
+    await intake.carry_out(run_id)
+    assert intake.lit == ["office"]
+    intake.clock.advance(61.0)
     with pytest.raises(UnknownName, match="nothing waits"):  # nor is anything kept for a later run
-        await desk.desk.fire("go", paid, id="p2")
+        await intake.intake.fire("go", paid, id="p2")
 
 
 async def test_what_an_event_says_to_a_node_that_waits_is_never_the_users_word(hall: Callable[..., Hall]) -> None:
     rules = Rules(Rule("allow", when="trusted(room)"), Rule("ask"))
-    desk = hall(rules, begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
-    run_id = (await desk.desk.fire("begin", {})).run_id
-    await desk.carry_out(run_id)
-    await desk.desk.fire("go", {"room": "office"})
-    await desk.carry_out(run_id)
-    view = await desk.queue.look(run_id)
-    assert (view.line.state, [asked.kind for asked in view.waiting], desk.lit) == ("waiting", ["approval"], [])
+    intake = hall(rules, begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
+    run_id = (await intake.intake.fire("begin", {})).run_id
+    await intake.carry_out(run_id)
+    await intake.intake.fire("go", {"room": "office"})
+    await intake.carry_out(run_id)
+    view = await intake.queue.look(run_id)
+    assert (view.line.state, [asked.kind for asked in view.waiting], intake.lit) == ("waiting", ["approval"], [])
 
 
 async def test_an_event_that_is_told_again_when_the_run_that_it_woke_was_forgotten_wakes_nothing(
     hall: Callable[..., Hall],
 ) -> None:
-    desk = hall(begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
-    run_id = (await desk.desk.fire("begin", {})).run_id
-    await desk.carry_out(run_id)
-    woken = await desk.desk.fire("go", {"room": "office"}, id="p1")
-    await desk.carry_out(run_id)
-    await desk.journal.forget(run_id)
-    again = await desk.desk.fire("go", {"room": "office"}, id="p1")
-    assert (again.woken, again.how, desk.lit) == (woken.woken, "known", ["office"])
+    intake = hall(begin=TriggerTable(workflow="order"), go=TriggerTable(wake="order 7"))
+    run_id = (await intake.intake.fire("begin", {})).run_id
+    await intake.carry_out(run_id)
+    woken = await intake.intake.fire("go", {"room": "office"}, id="p1")
+    await intake.carry_out(run_id)
+    await intake.journal.forget(run_id)
+    again = await intake.intake.fire("go", {"room": "office"}, id="p1")
+    assert (again.woken, again.how, intake.lit) == (woken.woken, "known", ["office"])
 
 
 async def test_of_two_events_for_one_node_at_two_servers_one_wakes_it_and_the_other_hears_that_nothing_waits(
@@ -233,13 +237,13 @@ async def test_of_two_events_for_one_node_at_two_servers_one_wakes_it_and_the_ot
     tables = {"begin": TriggerTable(workflow="order"), "go": TriggerTable(wake="order 7")}
     servers = [hall(**tables), hall(**tables)]
     for server in servers:
-        server.desk.clock = SystemClock()
-    run_id = (await servers[0].desk.fire("begin", {})).run_id
+        server.intake.clock = SystemClock()
+    run_id = (await servers[0].intake.fire("begin", {})).run_id
     await servers[0].carry_out(run_id)
 
     async def fire(server: Hall, room: str) -> str:
         try:
-            taken = await server.desk.fire("go", {"room": room}, id=room)
+            taken = await server.intake.fire("go", {"room": room}, id=room)
         except UnknownName:
             return ""
         assert taken.woken == (run_id,)
@@ -257,11 +261,11 @@ async def test_the_rate_counts_what_began_at_two_servers_within_a_minute(hall: C
     table = TriggerTable(workflow="lamp", per_minute=3)
     servers = [hall(press=table, other=table), hall(press=table, other=table)]
     for server in servers:
-        server.desk.clock = SystemClock()  # a server really waits while the other one takes an event
+        server.intake.clock = SystemClock()  # a server really waits while the other one takes an event
 
     async def begins(server: Hall, id: str, data: Json) -> bool:
         try:
-            return bool((await server.desk.fire("press", data, id=id)).run_id)
+            return bool((await server.intake.fire("press", data, id=id)).run_id)
         except (TooManyEvents, InvalidArguments):
             return False
 
@@ -271,7 +275,7 @@ async def test_the_rate_counts_what_began_at_two_servers_within_a_minute(hall: C
     told = await asyncio.gather(*(begins(server, f"e{n}", {"room": "a"}) for n in range(2, 9) for server in servers))
     assert sum(told) == 4  # two more, each at both servers
     assert len(await servers[0].journal.runs(limit=None)) == 3
-    assert (await servers[1].desk.fire("other", {"room": "a"})).run_id  # each trigger has a rate of its own
+    assert (await servers[1].intake.fire("other", {"room": "a"})).run_id  # each trigger has a rate of its own
     refused = next(f"e{n}" for n, began in zip(range(2, 9), told[::2], strict=True) if not began)
     for server in servers:
         server.clock.advance(61.0)
@@ -281,11 +285,11 @@ async def test_the_rate_counts_what_began_at_two_servers_within_a_minute(hall: C
 async def test_no_more_tasks_of_a_trigger_wait_than_may_however_many_events_come_at_once(
     hall: Callable[..., Hall],
 ) -> None:
-    desk = hall(press=TriggerTable(workflow="lamp", queued_max=20, per_minute=1_000))
+    intake = hall(press=TriggerTable(workflow="lamp", queued_max=20, per_minute=1_000))
 
     async def begins(number: int) -> bool:
         try:
-            return bool((await desk.desk.fire("press", {"room": str(number)}, id=str(number))).run_id)
+            return bool((await intake.intake.fire("press", {"room": str(number)}, id=str(number))).run_id)
         except TaskRefused as refused:
             return refused.code != "queued_max"
 
@@ -298,7 +302,7 @@ async def test_no_more_tasks_of_a_trigger_wait_than_may_however_many_events_come
     begun = sum(await asyncio.gather(*running))
     assert 0 < begun <= 20  # one that is being written while the list is asked may count twice
     begun += sum([await begins(number) for number in range(200, 220)])
-    assert begun == 20 == len(await desk.journal.runs(limit=None))
+    assert begun == 20 == len(await intake.journal.runs(limit=None))
 
 
 async def test_events_that_two_processes_are_told_at_the_same_moment_begin_one_run_each_and_count_once(
@@ -312,12 +316,12 @@ async def test_events_that_two_processes_are_told_at_the_same_moment_begin_one_r
         "from tests.triggers.test_desk import Hall, Store, TriggerTable\n"
         "async def main():\n"
         f"    hall = Hall(Store(sys.argv[1]), {{'press': TriggerTable(workflow='lamp', per_minute={number})}})\n"
-        "    hall.desk.clock = SystemClock()\n"
+        "    hall.intake.clock = SystemClock()\n"
         "    await hall.journal.runs(limit=1)\n"
         "    print('ready', flush=True)\n"
         "    sys.stdin.readline()\n"
         f"    events = [(f'e{{n}}', {{'room': f'room {{n}}'}}) for n in range({number})]\n"
-        "    taken = await asyncio.gather(*(hall.desk.fire('press', data, id=id) for id, data in events))\n"
+        "    taken = await asyncio.gather(*(hall.intake.fire('press', data, id=id) for id, data in events))\n"
         "    print(json.dumps([each.run_id for each in taken]))\n"
         "    await hall.journal.close()\n"
         "asyncio.run(main())\n",
@@ -335,12 +339,12 @@ async def test_events_that_two_processes_are_told_at_the_same_moment_begin_one_r
         assert await process.stdout.readline() == b"ready\n"
     told = [json.loads(out) for out, _ in await asyncio.gather(*(each.communicate(b"\n") for each in processes))]
     assert told[0] == told[1] == told[2]
-    desk = Hall(shared, {})
-    runs = [run.run_id for run in await desk.journal.runs(limit=None)]
+    intake = Hall(shared, {})
+    runs = [run.run_id for run in await intake.journal.runs(limit=None)]
     assert sorted(runs) == sorted(told[0])
     for run_id in runs:
-        await desk.carry_out(run_id)
-    assert sorted(desk.lit) == sorted(f"room {n}" for n in range(number))
+        await intake.carry_out(run_id)
+    assert sorted(intake.lit) == sorted(f"room {n}" for n in range(number))
 
 
 async def test_a_schedule_comes_once_with_two_servers_and_makes_up_for_what_was_missed(
@@ -348,13 +352,13 @@ async def test_a_schedule_comes_once_with_two_servers_and_makes_up_for_what_was_
 ) -> None:
     words = {"workflow": "lamp", "with_": {"room": "hall"}, "schedule": "0 * * * *"}
     tables = {missed: TriggerTable(**words, missed=missed) for missed in ("once", "all", "skip")}  # type: ignore[arg-type]
-    desk = hall(**tables)
-    clock = desk.clock
-    watchers = [Watcher(desk.desk, tmp_path), Watcher(desk.desk, tmp_path)]
+    intake = hall(**tables)
+    clock = intake.clock
+    watchers = [Watcher(intake.intake, tmp_path), Watcher(intake.intake, tmp_path)]
 
     async def looked() -> dict[str, int]:
         await asyncio.gather(*(watcher.look() for watcher in watchers))
-        found = await desk.journal.runs(limit=None)
+        found = await intake.journal.runs(limit=None)
         return {name: sum(run.principal == f"trigger:{name}" for run in found) for name in tables}
 
     clock.advance(3600 - clock.now() % 3600 + 10)  # ten seconds past an hour
@@ -364,7 +368,7 @@ async def test_a_schedule_comes_once_with_two_servers_and_makes_up_for_what_was_
     assert await looked() == {"once": 1, "all": 1, "skip": 1}
     clock.advance(5 * 3600 + 600)  # no server was there
     assert await looked() == {"once": 2, "all": 6, "skip": 1}
-    watchers[:] = [Watcher(desk.desk, tmp_path)]  # begun anew
+    watchers[:] = [Watcher(intake.intake, tmp_path)]  # begun anew
     assert await looked() == {"once": 2, "all": 6, "skip": 1}
 
 
@@ -372,13 +376,13 @@ async def test_each_change_of_a_file_is_an_event_also_back_to_what_it_was(
     hall: Callable[..., Hall], tmp_path: Path
 ) -> None:
     path = tmp_path / "plan.txt"
-    desk = hall(plan=TriggerTable(workflow="lamp", file="plan.txt", with_={"room": "${event.data.text?}"}))
-    watcher, numbers = Watcher(desk.desk, tmp_path), itertools.count(1)
+    intake = hall(plan=TriggerTable(workflow="lamp", file="plan.txt", with_={"room": "${event.data.text?}"}))
+    watcher, numbers = Watcher(intake.intake, tmp_path), itertools.count(1)
 
     async def runs() -> int:
         await watcher.look()
-        await Watcher(desk.desk, tmp_path).look()  # another server
-        return len(await desk.journal.runs(limit=None))
+        await Watcher(intake.intake, tmp_path).look()  # another server
+        return len(await intake.journal.runs(limit=None))
 
     path.write_text("A", "utf-8")
     assert await runs() == 0
@@ -412,7 +416,7 @@ def test_a_trigger_that_can_not_be_is_told_at_the_start(hall: Callable[..., Hall
     with pytest.raises(UsageError, match="in memory"):
         in_memory = MemoryJournal()
         queue = TaskQueue(in_memory, clock=FakeClock())
-        TriggerDesk({"t": TriggerTable(wake="x")}, Targets(_none, _none), queue, in_memory, FakeClock())
+        TriggerIntake({"t": TriggerTable(wake="x")}, Targets(_none, _none), queue, in_memory, FakeClock())
 
 
 async def _none(*_: object) -> TaskLine:
@@ -422,61 +426,61 @@ async def _none(*_: object) -> TaskLine:
 async def test_an_event_that_is_told_again_when_its_task_has_left_the_list_finds_its_run(
     hall: Callable[..., Hall],
 ) -> None:
-    desk = hall(press=TriggerTable(workflow="lamp"))
-    begun = await desk.desk.fire("press", {"room": "hall"}, id="e1")
-    await desk.carry_out(begun.run_id)
-    assert desk.journal.tasks is not None
-    desk.clock.advance(1e7)
-    assert await desk.journal.tasks.drop(desk.clock.now()) == 1
-    again = await desk.desk.fire("press", {"room": "hall"}, id="e1")
-    assert (again.run_id, again.how, desk.lit) == (begun.run_id, "known", ["hall"])
+    intake = hall(press=TriggerTable(workflow="lamp"))
+    begun = await intake.intake.fire("press", {"room": "hall"}, id="e1")
+    await intake.carry_out(begun.run_id)
+    assert intake.journal.tasks is not None
+    intake.clock.advance(1e7)
+    assert await intake.journal.tasks.drop(intake.clock.now()) == 1
+    again = await intake.intake.fire("press", {"room": "hall"}, id="e1")
+    assert (again.run_id, again.how, intake.lit) == (begun.run_id, "known", ["hall"])
 
 
 async def test_an_event_that_is_told_again_when_its_run_was_forgotten_begins_nothing(hall: Callable[..., Hall]) -> None:
-    desk = hall(press=TriggerTable(workflow="lamp"))
-    begun = await desk.desk.fire("press", {"room": "hall"}, id="e1")
-    await desk.carry_out(begun.run_id)
-    await desk.journal.forget(begun.run_id)
-    again = await desk.desk.fire("press", {"room": "hall"}, id="e1")
-    assert (again.run_id, again.how, desk.lit) == (begun.run_id, "known", ["hall"])
+    intake = hall(press=TriggerTable(workflow="lamp"))
+    begun = await intake.intake.fire("press", {"room": "hall"}, id="e1")
+    await intake.carry_out(begun.run_id)
+    await intake.journal.forget(begun.run_id)
+    again = await intake.intake.fire("press", {"room": "hall"}, id="e1")
+    assert (again.run_id, again.how, intake.lit) == (begun.run_id, "known", ["hall"])
 
 
 async def test_two_events_with_equal_data_at_one_moment_are_two(hall: Callable[..., Hall]) -> None:
-    desk = hall(press=TriggerTable(workflow="lamp"))
-    runs = [await desk.desk.fire("press", {"room": "hall"}) for _ in range(2)]
+    intake = hall(press=TriggerTable(workflow="lamp"))
+    runs = [await intake.intake.fire("press", {"room": "hall"}) for _ in range(2)]
     assert runs[0].run_id != runs[1].run_id
 
 
 async def test_a_clock_that_is_set_back_silences_no_schedule_and_begins_nothing_twice(
     hall: Callable[..., Hall], tmp_path: Path
 ) -> None:
-    desk = hall(hourly=TriggerTable(workflow="lamp", with_={"room": "hall"}, schedule="0 * * * *", missed="all"))
-    watcher = Watcher(desk.desk, tmp_path)
+    intake = hall(hourly=TriggerTable(workflow="lamp", with_={"room": "hall"}, schedule="0 * * * *", missed="all"))
+    watcher = Watcher(intake.intake, tmp_path)
 
     async def looked() -> int:
         await watcher.look()
-        return len(await desk.journal.runs(limit=None))
+        return len(await intake.journal.runs(limit=None))
 
-    desk.clock.advance(3600 - desk.clock.now() % 3600 + 10)
+    intake.clock.advance(3600 - intake.clock.now() % 3600 + 10)
     assert await looked() == 0
-    desk.clock.advance(2 * 3600)
+    intake.clock.advance(2 * 3600)
     assert await looked() == 2
-    right = desk.clock.now()
-    desk.clock.advance(-1.5 * 3600)  # an hour is about to come that began a run already
+    right = intake.clock.now()
+    intake.clock.advance(-1.5 * 3600)  # an hour is about to come that began a run already
     assert await looked() == 2
-    while desk.clock.now() < right:
-        desk.clock.advance(1800)
+    while intake.clock.now() < right:
+        intake.clock.advance(1800)
         assert await looked() == 2
-    desk.clock.advance(3600)
+    intake.clock.advance(3600)
     assert await looked() == 3
 
 
 async def test_a_run_that_waits_goes_on_when_its_trigger_has_been_removed(hall: Callable[..., Hall]) -> None:
-    desk = hall(begin=TriggerTable(workflow="order"))
-    run_id = (await desk.desk.fire("begin", {})).run_id
-    await desk.carry_out(run_id)
+    intake = hall(begin=TriggerTable(workflow="order"))
+    run_id = (await intake.intake.fire("begin", {})).run_id
+    await intake.carry_out(run_id)
     other = hall(go=TriggerTable(wake="order 7"))  # a server that does not know the trigger any more
-    assert (await other.desk.fire("go", {"room": "hall"})).woken == (run_id,)
+    assert (await other.intake.fire("go", {"room": "hall"})).woken == (run_id,)
     await other.carry_out(run_id)
     assert other.lit == ["hall"]
 
@@ -494,7 +498,7 @@ async def test_what_an_agent_is_told_of_an_event_is_not_the_users_word(shared: S
     rules = Rules(Rule("allow", when="trusted(room)"), Rule("deny"))
     for source, wanted in (("event", []), ("user", ["kitchen"])):
         model = ScriptedModel([Reply.of(calls=[ToolCall("c1", "set_light", {"room": "kitchen"})]), "Done."])
-        agent = Agent(model, [set_light], name="desk", journal=journal, policy=rules)
+        agent = Agent(model, [set_light], name="intake", journal=journal, policy=rules)
         await agent.run(UserMessage((TextPart("Light the kitchen."),), source))  # type: ignore[arg-type]
         assert lit == wanted, source
 
@@ -508,7 +512,7 @@ async def test_a_process_that_is_killed_after_the_event_is_on_record_leaves_a_ru
         "from tests.triggers.test_desk import Hall, Store, TriggerTable\n"
         "async def main():\n"
         "    hall = Hall(Store(sys.argv[1]), {'press': TriggerTable(workflow='lamp')})\n"
-        "    await hall.desk.fire('press', {'room': 'hall'}, id='e1')\n"
+        "    await hall.intake.fire('press', {'room': 'hall'}, id='e1')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
         "asyncio.run(main())\n",
         "utf-8",
@@ -516,10 +520,10 @@ async def test_a_process_that_is_killed_after_the_event_is_on_record_leaves_a_ru
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     killed = await warm.start(sys.executable, str(script), shared.place, env=environment)
     assert await killed.wait() == -signal.SIGKILL
-    desk = Hall(shared, {"press": TriggerTable(workflow="lamp")})
-    (run,) = await desk.journal.runs(limit=None)
-    again = await desk.desk.fire("press", {"room": "hall"}, id="e1")
+    intake = Hall(shared, {"press": TriggerTable(workflow="lamp")})
+    (run,) = await intake.journal.runs(limit=None)
+    again = await intake.intake.fire("press", {"room": "hall"}, id="e1")
     assert (again.run_id, again.how) == (run.run_id, "known")
     for _ in range(2):
-        await desk.carry_out(run.run_id)
-    assert desk.lit == ["hall"]
+        await intake.carry_out(run.run_id)
+    assert intake.lit == ["hall"]

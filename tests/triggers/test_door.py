@@ -32,7 +32,7 @@ from actum.server.triggers import BODY_BYTES_MAX, TriggerRoutes
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.sqlite import SQLiteJournal
 from actum.transport.egress import Egress
-from actum.triggers.desk import TriggerDesk
+from actum.triggers.intake import TriggerIntake
 from actum.triggers.settings import TriggerTable
 from tests.cli.test_serve import until
 from tests.patience import HANGS_S
@@ -66,17 +66,18 @@ def hall(shared: Store) -> Callable[..., Hall]:
     return lambda **triggers: Hall(shared, triggers)
 
 
-def senders(desk: TriggerDesk, *secrets: str) -> TriggerSenders:
+def senders(intake: TriggerIntake, *secrets: str) -> TriggerSenders:
     weather = RemoteAgent(url="http://127.0.0.1:1/", name="weather")
-    signatures = NewsSignatures(Egress(), desk.clock)
-    return TriggerSenders(desk, lambda name: secrets or [SECRET], {"weather": weather}, signatures)
+    signatures = NewsSignatures(Egress(), intake.clock)
+    return TriggerSenders(intake, lambda name: secrets or [SECRET], {"weather": weather}, signatures)
 
 
 @asynccontextmanager
 async def opened(hall: Hall, *secrets: str) -> AsyncIterator[httpx2.AsyncClient]:
     """The triggers behind a house that wants keys."""
     application = WebApplication(
-        [TriggerRoutes(hall.desk, senders(hall.desk, *secrets))], WebApplicationSettings(access=Access(verifier=Keys()))
+        [TriggerRoutes(hall.intake, senders(hall.intake, *secrets))],
+        WebApplicationSettings(access=Access(verifier=Keys())),
     )
     async with (
         serving(application.app) as url,
@@ -171,7 +172,7 @@ async def test_a_trigger_of_another_tenant_is_not_there_and_without_a_secret_a_k
 ) -> None:
     it = hall(press=TriggerTable(workflow="lamp", tenant="south"), go=TriggerTable(wake="order 7", tenant="south"))
     begins = hall(begin=TriggerTable(workflow="order", tenant="north"))
-    run_id = (await begins.desk.fire("begin", {})).run_id  # waits for the same token, in another tenant
+    run_id = (await begins.intake.fire("begin", {})).run_id  # waits for the same token, in another tenant
     await begins.carry_out(run_id)
     async with opened(it) as client:
         for name, key, status in (
@@ -204,7 +205,7 @@ async def test_limits_of_rate_and_queue_answer_429_and_an_answer_waits_for_its_r
             told = [await client.post(f"/{name}", content=BODY, headers={"x-webhook-token": SECRET}) for _ in range(2)]
             assert [each.status_code for each in told] == [202, 429], name
             assert int(told[1].headers["retry-after"]) > 0
-        begun = await it.desk.fire("told", json.loads(BODY), id="msg_1")
+        begun = await it.intake.fire("told", json.loads(BODY), id="msg_1")
         await it.carry_out(begun.run_id)
         answer = await client.post("/told", content=BODY, headers=standard(it, BODY))
         assert (answer.status_code, answer.json()["run_id"]) == (200, begun.run_id)
@@ -286,7 +287,7 @@ async def test_of_five_hundred_events_at_once_each_is_on_record_once_or_told_429
         clients = []
         for server in servers:
             url = await stack.enter_async_context(
-                serving(WebApplication([TriggerRoutes(server.desk, senders(server.desk))], settings).app)
+                serving(WebApplication([TriggerRoutes(server.intake, senders(server.intake))], settings).app)
             )
             clients.append(await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120, limits=fresh)))
 
@@ -383,10 +384,10 @@ async def test_news_that_are_signed_need_a_key_of_the_agent(hall: Callable[..., 
     async with serving(Starlette(routes=[Route("/keys.json", keys)])) as origin:
         agent = RemoteAgent(url=f"{origin}/", name="weather")
         checks = TriggerSenders(
-            it.desk, lambda name: [SECRET], {"weather": agent}, NewsSignatures(Egress(), it.desk.clock)
+            it.intake, lambda name: [SECRET], {"weather": agent}, NewsSignatures(Egress(), it.intake.clock)
         )
         application = WebApplication(
-            [TriggerRoutes(it.desk, checks)], WebApplicationSettings(access=Access(verifier=Keys()))
+            [TriggerRoutes(it.intake, checks)], WebApplicationSettings(access=Access(verifier=Keys()))
         )
         async with serving(application.app) as url, httpx2.AsyncClient(base_url=url, timeout=HANGS_S) as client:
             for signer, said, status in (
@@ -412,9 +413,9 @@ async def test_an_agent_of_ours_elsewhere_pushes_the_news_of_a_task_to_a_trigger
     it = hall(weather=table)
     it.clock.set(SystemClock().now())  # the sender's clock
     agents: dict[str, RemoteAgent] = {}
-    checks = TriggerSenders(it.desk, lambda name: [SECRET], agents, NewsSignatures(Egress(), it.desk.clock))
+    checks = TriggerSenders(it.intake, lambda name: [SECRET], agents, NewsSignatures(Egress(), it.intake.clock))
     application = WebApplication(
-        [TriggerRoutes(it.desk, checks)], WebApplicationSettings(access=Access(verifier=Keys()))
+        [TriggerRoutes(it.intake, checks)], WebApplicationSettings(access=Access(verifier=Keys()))
     )
     journal = SQLiteJournal(tmp_path / "far.db")
     async with serving(application.app) as url, a2a_server(answering("Rain."), journal=journal, private=[url]) as far:

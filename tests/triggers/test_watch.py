@@ -127,7 +127,7 @@ async def test_a_file_is_removed_replaced_and_is_what_it_was_again_each_time_onc
     hall: Callable[..., Hall], tmp_path: Path
 ) -> None:
     it, path = hall(plan=PLAN), tmp_path / "plan.txt"
-    watchers = [Watcher(it.desk, tmp_path), Watcher(it.desk, tmp_path)]
+    watchers = [Watcher(it.intake, tmp_path), Watcher(it.intake, tmp_path)]
 
     async def looked() -> None:
         for _ in range(3):
@@ -151,10 +151,10 @@ async def test_a_change_that_was_written_down_and_not_told_is_told_by_another_se
     it = hall(plan=PLAN)
     content = {text: WatchedContent.of([text.encode()]) for text in "AB"}
     full = Hall(Store(it.place), {"plan": msgspec.structs.replace(PLAN, queued_max=1)})
-    first = ContentChanges(full.desk, "plan", "file", {"path": "p"})
-    second = ContentChanges(it.desk, "plan", "file", {"path": "p"})
+    first = ContentChanges(full.intake, "plan", "file", {"path": "p"})
+    second = ContentChanges(it.intake, "plan", "file", {"path": "p"})
     await first.saw(content["A"])
-    await full.desk.take(TriggerEvent(trigger="plan", id="x", at=0.0, data={"text": "waits"}))
+    await full.intake.take(TriggerEvent(trigger="plan", id="x", at=0.0, data={"text": "waits"}))
     with pytest.raises(UsageError, match="1 tasks of this user wait"):
         await first.saw(content["B"])
     await full.journal.close()
@@ -167,7 +167,7 @@ async def test_a_server_that_is_late_tells_no_change_twice(hall: Callable[..., H
     """It read the content before another server told of two changes."""
     it = hall(plan=PLAN)
     content = {text: WatchedContent.of([text.encode()]) for text in "ABC"}
-    servers = [ContentChanges(it.desk, "plan", "file", {"path": "p"}) for _ in range(2)]
+    servers = [ContentChanges(it.intake, "plan", "file", {"path": "p"}) for _ in range(2)]
     await servers[0].saw(content["A"])
     for text in "BAC":
         await asyncio.gather(*(server.saw(content[text]) for server in servers))
@@ -179,13 +179,13 @@ async def test_a_server_that_is_late_tells_no_change_twice(hall: Callable[..., H
 
 async def test_a_schedule_asks_the_database_only_when_it_is_due(hall: Callable[..., Hall], tmp_path: Path) -> None:
     it = hall(daily=TriggerTable(workflow="lamp", with_={"room": "hall"}, schedule="0 7 * * *"))
-    watcher = Watcher(it.desk, tmp_path)
+    watcher = Watcher(it.intake, tmp_path)
     it.clock.set(1_790_000_000.0)
     for _ in range(3):
         await watcher.look()
-    begins = await it.desk.positions.find("schedule:daily")
+    begins = await it.intake.positions.find("schedule:daily")
     assert begins is not None
-    assert await it.desk.positions.move("schedule:daily", begins, "0.0")  # nobody looks at it until 7 o'clock
+    assert await it.intake.positions.move("schedule:daily", begins, "0.0")  # nobody looks at it until 7 o'clock
     await watcher.look()
     assert await it.journal.runs(limit=None) == []
     it.clock.advance(86_400.0)
@@ -197,7 +197,7 @@ async def test_an_event_of_a_schedule_waits_while_its_workflow_is_away_and_is_to
     hall: Callable[..., Hall], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     it = hall(hourly=TriggerTable(workflow="away", with_={"room": "hall"}, schedule="0 * * * *"))
-    watcher = Watcher(it.desk, tmp_path)
+    watcher = Watcher(it.intake, tmp_path)
     it.clock.set(1_790_000_000.0)
     await watcher.look()
     it.clock.advance(3_600.0)
@@ -225,7 +225,7 @@ async def resource_at(url: str) -> AsyncIterator[McpResource]:
 
 @asynccontextmanager
 async def following(it: Hall, folder: Path, resource: McpResource) -> AsyncIterator[None]:
-    following = asyncio.create_task(Watcher(it.desk, folder, {"note": resource}).run())
+    following = asyncio.create_task(Watcher(it.intake, folder, {"note": resource}).run())
     try:
         yield
     finally:
@@ -257,7 +257,7 @@ async def test_a_resource_that_a_server_tells_of_begins_one_run_a_change_with_tw
         following(it, tmp_path, there),
         asyncio.timeout(HANGS_S),
     ):
-        while not service.changes.watched or await it.desk.positions.find("resource:note") is None:  # noqa: ASYNC110
+        while not service.changes.watched or await it.intake.positions.find("resource:note") is None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)  # a server in between has no event for it
         told: list[str] = []
         for text in ("two", "one", "two"):
@@ -292,7 +292,7 @@ async def test_a_server_that_says_all_the_time_that_a_resource_changed_has_it_re
 ) -> None:
     it, hasty = hall(note=NOTE), Hasty()
     it.clock.auto = False
-    following = asyncio.create_task(Watcher(it.desk, tmp_path, {"note": hasty}).run())
+    following = asyncio.create_task(Watcher(it.intake, tmp_path, {"note": hasty}).run())
     for second in range(1, 4):
         async with asyncio.timeout(HANGS_S):
             while it.clock.slept.count(1.0) < second:  # noqa: ASYNC110  # the clock has no event for it

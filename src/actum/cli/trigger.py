@@ -22,7 +22,7 @@ from .options import JournalFlag, JsonFlag
 from .show.terminal import Terminal, said
 
 if TYPE_CHECKING:
-    from ..triggers.desk import TakenEvent
+    from ..triggers.intake import TakenEvent
 
 app = typer.Typer(help="What begins runs by itself: add a trigger, list, fire, remove.", no_args_is_help=True)
 
@@ -87,7 +87,7 @@ def add(
         raise UsageError("--signature: {why}", why=error) from None
     settings = options.read()
     check_extras(msgspec.structs.replace(settings, triggers={**settings.triggers, name: made}), "server")
-    from ..triggers.desk import check_trigger  # noqa: PLC0415  # needs actum[server]
+    from ..triggers.intake import check_trigger  # noqa: PLC0415  # needs actum[server]
 
     check_trigger(name, made)
     lines = [f"[triggers.{name}]", *(f"{key} = {dumps(value)}" for key, value in table.items())]
@@ -181,5 +181,5 @@ def _tables(text: str) -> JsonObject:
 async def _fired(settings: Settings, name: str, value: Json, event: str) -> TakenEvent:
     from ..compose.triggers import trigger_desk  # noqa: PLC0415  # needs actum[server]
 
-    async with trigger_desk(settings, os.environ, Path.cwd()) as desk:
-        return await desk.fire(name, value, id=event)
+    async with trigger_desk(settings, os.environ, Path.cwd()) as intake:
+        return await intake.fire(name, value, id=event)

@@ -148,10 +148,10 @@ def open_doors(
     doors: list[RouteGroup] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
     if workflows is not None:
         go_on = partial(go_on_with_woken, api.api)
-        desk = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal, go_on)
-        watcher = Watcher(desk, Path.cwd(), open_resources(settings, os.environ))
-        senders = open_senders(settings, os.environ, desk, SystemClock())
-        doors.append(TriggerRoutes(desk, senders, watcher))
+        intake = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal, go_on)
+        watcher = Watcher(intake, Path.cwd(), open_resources(settings, os.environ))
+        senders = open_senders(settings, os.environ, intake, SystemClock())
+        doors.append(TriggerRoutes(intake, senders, watcher))
     if settings.serve.public:  # where remote agents can reach this server
         doors.append(NewsRoutes(api.api, open_egress(settings, os.environ)))
     if serves_a2a(settings, agents):

@@ -23,7 +23,7 @@ from ..runs.options import ConversationOptions
 from ..server.news_signature import NewsSignatures
 from ..server.trigger_senders import TriggerSenders
 from ..tasks.queue import TaskQueue
-from ..triggers.desk import TargetAway, Targets, TriggerDesk, whose
+from ..triggers.intake import TargetAway, Targets, TriggerIntake, whose
 from ..triggers.mcp_resource import McpResource
 from ..triggers.settings import TriggerTable
 from ..workflow.workflow import Workflow
@@ -59,8 +59,8 @@ def open_triggers(
     queue: TaskQueue,
     journal: Journal,
     go_on: Callable[[str, str], Awaitable[None]] | None = None,
-) -> TriggerDesk:
-    """The desk of the triggers that the settings name.
+) -> TriggerIntake:
+    """The intake of the triggers that the settings name.
 
     Args:
         settings: as read.
@@ -112,7 +112,7 @@ def open_triggers(
             queued_max=table.queued_max,
         )
 
-    desk = TriggerDesk(settings.triggers, Targets(workflow, agent, go_on), queue, journal, SystemClock())
+    intake = TriggerIntake(settings.triggers, Targets(workflow, agent, go_on), queue, journal, SystemClock())
     for name, table in settings.triggers.items():
         try:
             if table.workflow in workflows.names:
@@ -124,13 +124,15 @@ def open_triggers(
         if table.is_webhook and table.secrets and not any(trigger_secrets(settings, environment, name)):
             wanted = table.secrets[0]
             log.warning("trigger %s: there is no secret %r yet: actum secrets set %s", name, wanted, wanted)
-    return desk
+    return intake
 
 
 @asynccontextmanager
-async def trigger_desk(settings: Settings, environment: Mapping[str, str], folder: Path) -> AsyncIterator[TriggerDesk]:
-    """The desk of the triggers of the settings, for a program that tells of events itself. The runs are carried out by
-    `actum serve` or `actum worker`.
+async def trigger_desk(
+    settings: Settings, environment: Mapping[str, str], folder: Path
+) -> AsyncIterator[TriggerIntake]:
+    """The intake of the triggers of the settings, for a program that tells of events itself. The runs are carried out
+    by `actum serve` or `actum worker`.
 
     Args:
         settings: as read.
@@ -184,13 +186,15 @@ def _resource(settings: Settings, environment: Mapping[str, str], table: Trigger
     return McpResource(table.resource, lambda changed: opened(changed=changed))
 
 
-def open_senders(settings: Settings, environment: Mapping[str, str], desk: TriggerDesk, clock: Clock) -> TriggerSenders:
+def open_senders(
+    settings: Settings, environment: Mapping[str, str], intake: TriggerIntake, clock: Clock
+) -> TriggerSenders:
     """Who may tell the triggers of events.
 
     Args:
         settings: as read.
         environment: variables, which may hold secrets.
-        desk: knows the triggers.
+        intake: knows the triggers.
         clock: the time.
 
     Raises:
@@ -204,7 +208,7 @@ def open_senders(settings: Settings, environment: Mapping[str, str], desk: Trigg
             except UsageError as error:
                 raise UsageError("[triggers.{name}]: {why}", name=name, why=error) from None
     signatures = NewsSignatures(open_egress(settings, environment), clock)
-    return TriggerSenders(desk, partial(trigger_secrets, settings, environment), agents, signatures)
+    return TriggerSenders(intake, partial(trigger_secrets, settings, environment), agents, signatures)
 
 
 def trigger_secrets(settings: Settings, environment: Mapping[str, str], name: str) -> list[str]:

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from ..features.refusal import Refusal
 from ..protocols.a2a.remote_agent import RemoteAgent
-from ..triggers.desk import TriggerDesk
+from ..triggers.intake import TriggerIntake
 from ..triggers.settings import TriggerTable
 from ..triggers.signature import BadSignature, bearer_of, check_signature
 from .news_signature import TOKEN, NewsSignatures, shown_signature
@@ -34,7 +34,7 @@ class TriggerSenders:
     """Checks the senders of events.
 
     Args:
-        desk: knows the triggers.
+        intake: knows the triggers.
         secrets: the values of the secrets of a trigger, by its name; asked for each event, since secrets change.
         agents: the remote agents of triggers that take news of their tasks, by the names of the triggers.
         signatures: checks who signed news; None where no trigger takes any.
@@ -42,12 +42,12 @@ class TriggerSenders:
 
     def __init__(
         self,
-        desk: TriggerDesk,
+        intake: TriggerIntake,
         secrets: Callable[[str], Sequence[str]],
         agents: Mapping[str, RemoteAgent],
         signatures: NewsSignatures | None,
     ) -> None:
-        self._desk = desk
+        self._intake = intake
         self._secrets = secrets
         self._agents = agents
         self._signatures = signatures
@@ -56,7 +56,7 @@ class TriggerSenders:
         """The token of a sender stands where a key of the server would stand, and is no key: the application must not
         see the token, or it would refuse the request.
         """
-        table = self._desk.triggers.get(str(scope["path"]).removeprefix("/v1/triggers/"))
+        table = self._intake.triggers.get(str(scope["path"]).removeprefix("/v1/triggers/"))
         if table is not None and table.is_webhook and table.secrets and (table.a2a or table.signature == "token"):
             shown = [value for key, value in scope["headers"] if key == b"authorization"]
             scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
@@ -101,7 +101,7 @@ class TriggerSenders:
             if table.a2a:
                 await self._check_news(name, secrets, headers, body)
             else:
-                now = self._desk.clock.now()
+                now = self._intake.clock.now()
                 check_signature(table.signature, secrets, headers, body, now=now, max_age_s=table.max_age_s)
         except BadSignature as bad:
             log.warning("trigger %s: refused: %s", name, bad)

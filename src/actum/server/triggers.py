@@ -30,8 +30,8 @@ from ..core.errors import Busy, CallError, InvalidArguments, JournalError, TaskR
 from ..core.json import Json, JsonObject, JsonProblem, parse
 from ..core.process.worker_thread import off_loop
 from ..features.refusal import Refusal
-from ..triggers.desk import TakenEvent, TargetAway, TooManyEvents, TriggerDesk
 from ..triggers.event import TriggerEvent, event_id, kind_of
+from ..triggers.intake import TakenEvent, TargetAway, TooManyEvents, TriggerIntake
 from ..triggers.watch import Watcher
 from .api.problem import encoded
 from .trigger_senders import TriggerSenders, unknown_trigger
@@ -45,13 +45,13 @@ class TriggerRoutes:
     """The door of the triggers.
 
     Args:
-        desk: begins the runs.
+        intake: begins the runs.
         senders: checks who tells of an event.
         watcher: watches all that no request tells of while the server runs; None where another process does.
     """
 
-    def __init__(self, desk: TriggerDesk, senders: TriggerSenders, watcher: Watcher | None = None) -> None:
-        self._desk = desk
+    def __init__(self, intake: TriggerIntake, senders: TriggerSenders, watcher: Watcher | None = None) -> None:
+        self._intake = intake
         self._senders = senders
         self._watcher = watcher
 
@@ -63,7 +63,7 @@ class TriggerRoutes:
     @property
     def open_paths(self) -> Collection[str]:
         """Triggers with a secret need no key."""
-        return [f"/v1/triggers/{name}" for name, table in self._desk.triggers.items() if table.secrets]
+        return [f"/v1/triggers/{name}" for name, table in self._intake.triggers.items() if table.secrets]
 
     def take_keys(self, scope: Scope) -> list[str]:
         """No key is shown elsewhere."""
@@ -94,7 +94,7 @@ class TriggerRoutes:
 
     async def _answer(self, request: Request) -> Response:
         name = str(request.path_params["name"])
-        table = self._desk.triggers.get(name)
+        table = self._intake.triggers.get(name)
         if table is None or not table.is_webhook:
             raise unknown_trigger()
         body = await _body(request)
@@ -105,7 +105,7 @@ class TriggerRoutes:
             event = TriggerEvent(
                 trigger=name,
                 id=event_id(table, headers, data),
-                at=self._desk.clock.now(),
+                at=self._intake.clock.now(),
                 data=data,
                 kind=kind_of(table, headers, data),
             )
@@ -122,7 +122,7 @@ class TriggerRoutes:
         if not table.answer or not taken.run_id:
             return Response(msgspec.json.encode(told), status_code=202, media_type="application/json")
         try:
-            view = await self._desk.wait(taken.run_id, table.answer_s)
+            view = await self._intake.wait(taken.run_id, table.answer_s)
         except UnknownName:  # the list of tasks holds the task no longer, or the run was forgotten
             return Response(msgspec.json.encode(told), status_code=202, media_type="application/json")
         told |= {"state": view.line.state}
@@ -133,7 +133,7 @@ class TriggerRoutes:
 
     async def _taken(self, event: TriggerEvent) -> TakenEvent:
         try:
-            return await self._desk.take(event)
+            return await self._intake.take(event)
         except TooManyEvents as error:
             raise Refusal(429, "too_many", f"{error}.", retry_after=error.wait_s) from None
         except TargetAway as error:

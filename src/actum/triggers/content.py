@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from ..core.json import JsonObject
-from .desk import TriggerDesk
 from .event import TriggerEvent
+from .intake import TriggerIntake
 
 TEXT_BYTES_MAX = 64 * 1024
 """A shorter text is told with the event."""
@@ -75,14 +75,14 @@ class ContentChanges:
     """Tells a trigger how one content changes.
 
     Args:
-        desk: takes the events.
+        intake: takes the events.
         trigger: the name of the trigger.
         kind: what the content is, such as `file`.
         about: what each event says beside the digests and the text.
     """
 
-    def __init__(self, desk: TriggerDesk, trigger: str, kind: str, about: JsonObject) -> None:
-        self._desk = desk
+    def __init__(self, intake: TriggerIntake, trigger: str, kind: str, about: JsonObject) -> None:
+        self._intake = intake
         self._trigger = trigger
         self._kind = kind
         self._about = about
@@ -95,7 +95,7 @@ class ContentChanges:
             TooManyEvents, TaskRefused: no run can begin for now; the next look tells of the change again.
             JournalError: nothing can be read or written.
         """
-        positions = self._desk.positions
+        positions = self._intake.positions
         known = await positions.find(self._key)
         if known is None:
             await positions.move(self._key, None, _encode(ContentPosition(content.digest)))
@@ -115,12 +115,12 @@ class ContentChanges:
         if changed.text is not None:
             data["text"] = changed.text
         id_ = f"{changed.count}:{changed.digest}"
-        now = self._desk.clock.now()
-        await self._desk.take_watched(
+        now = self._intake.clock.now()
+        await self._intake.take_watched(
             TriggerEvent(trigger=self._trigger, id=id_, at=now, data=data, kind=self._kind),
         )
         told = ContentPosition(changed.digest, changed.count)
-        await self._desk.positions.move(self._key, _encode(changed), _encode(told))
+        await self._intake.positions.move(self._key, _encode(changed), _encode(told))
         return told, _encode(told)
 
 

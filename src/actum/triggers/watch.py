@@ -1,4 +1,4 @@
-"""`Watcher`: looks at the clock, at files and at resources of MCP servers, and tells the desk what happened.
+"""`Watcher`: looks at the clock, at files and at resources of MCP servers, and tells the intake what happened.
 
 Several servers may watch the same: what is due is taken by all of them, and begins one run. How far a schedule or a
 content has come stands in the journal's database, so that nothing is missed and nothing comes twice after a restart.
@@ -15,8 +15,8 @@ from typing import Protocol
 from ..core.errors import ActumError
 from ..core.json import JsonObject
 from .content import ContentChanges, WatchedContent
-from .desk import TriggerDesk
 from .event import TriggerEvent
+from .intake import TriggerIntake
 from .schedule import Schedule
 from .settings import TriggerTable
 from .watched_file import StillChanging, UnreadableFile, WatchedFile
@@ -54,31 +54,33 @@ MISSED_MAX = 100
 
 
 class Watcher:
-    """Watches for the triggers of a desk that no request tells of.
+    """Watches for the triggers of a intake that no request tells of.
 
     Args:
-        desk: begins the runs.
+        intake: begins the runs.
         folder: to which the paths of files are relative.
         resources: those of the triggers that watch a resource, by the names of the triggers.
     """
 
-    def __init__(self, desk: TriggerDesk, folder: Path, resources: Mapping[str, WatchedResource] | None = None) -> None:
-        self._desk = desk
+    def __init__(
+        self, intake: TriggerIntake, folder: Path, resources: Mapping[str, WatchedResource] | None = None
+    ) -> None:
+        self._intake = intake
         self._resources = resources or {}
         self._problems: dict[str, str] = {}
         self._next: dict[str, tuple[float, float]] = {}
         self._schedules = {
-            name: Schedule(table.schedule, table.zone) for name, table in desk.triggers.items() if table.schedule
+            name: Schedule(table.schedule, table.zone) for name, table in intake.triggers.items() if table.schedule
         }
         self._files = {
             name: WatchedFile(folder / Path(table.file).expanduser())
-            for name, table in desk.triggers.items()
+            for name, table in intake.triggers.items()
             if table.file
         }
         self._changes = {
-            name: ContentChanges(desk, name, "file", {"path": str(file.path)}) for name, file in self._files.items()
+            name: ContentChanges(intake, name, "file", {"path": str(file.path)}) for name, file in self._files.items()
         } | {
-            name: ContentChanges(desk, name, "resource", {"uri": resource.address})
+            name: ContentChanges(intake, name, "resource", {"uri": resource.address})
             for name, resource in self._resources.items()
         }
 
@@ -97,12 +99,12 @@ class Watcher:
     async def _look_again_and_again(self) -> None:
         while True:
             await self.look()
-            await self._desk.clock.sleep(LOOK_S)
+            await self._intake.clock.sleep(LOOK_S)
 
     async def look(self) -> None:
         """Look once at the clock and at all files. What fails is tried again with the next look."""
         for name in self._schedules:
-            await self._guarded(name, self._look_at_clock(name, self._desk.table(name)))
+            await self._guarded(name, self._look_at_clock(name, self._intake.table(name)))
         for name, file in self._files.items():
             await self._guarded(name, self._look_at_file(name, file))
 
@@ -127,7 +129,7 @@ class Watcher:
         """Begin what is due. Until the next point in time comes, or the clock is set back, nothing is asked of the
         database.
         """
-        now = self._desk.clock.now()
+        now = self._intake.clock.now()
         looked, due = self._next.get(name, (now, now))
         if not looked <= now < due:
             await self._begin_due(name, table, now)
@@ -135,14 +137,14 @@ class Watcher:
 
     async def _begin_due(self, name: str, table: TriggerTable, now: float) -> None:
         key = f"schedule:{name}"
-        position = await self._desk.positions.find(key)
+        position = await self._intake.positions.find(key)
         if position is None:  # a schedule begins with the moment in which it is first seen
-            await self._desk.positions.move(key, None, repr(now))
+            await self._intake.positions.move(key, None, repr(now))
             return
         last = float(position)
         if last - now > LATE_S:  # the clock was set back: without this, the trigger would be silent until that time
             log.warning("trigger %s: the clock was set back by %.0f seconds", name, last - now)
-            await self._desk.positions.move(key, position, repr(now))
+            await self._intake.positions.move(key, position, repr(now))
             return
         due = self._schedules[name].between(last, now, most=MISSED_MAX)
         if not due:
@@ -154,8 +156,8 @@ class Watcher:
         for moment in chosen:
             data: JsonObject = {"due": moment}
             event = TriggerEvent(trigger=name, id=f"{moment:.0f}", at=now, data=data, kind="schedule")
-            await self._desk.take_watched(event)
-        await self._desk.positions.move(key, position, repr(due[-1]))
+            await self._intake.take_watched(event)
+        await self._intake.positions.move(key, position, repr(due[-1]))
 
     # Files ------------------------------------------------------------------------------------------------------------
 
@@ -181,8 +183,8 @@ class Watcher:
         while True:
             changed.clear()
             await self._guarded(name, self.look_at_resource(name, resource, changed.set))
-            await self._desk.clock.sleep(LOOK_S)
-            limit = self._desk.clock.timeout(self._desk.table(name).every_s)
+            await self._intake.clock.sleep(LOOK_S)
+            limit = self._intake.clock.timeout(self._intake.table(name).every_s)
             try:
                 async with limit:
                     await changed.wait()

@@ -18,7 +18,7 @@ from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel
-from actum.triggers.desk import check_trigger
+from actum.triggers.intake import check_trigger
 from actum.triggers.settings import TriggerTable
 from actum.workflow.definition.settings import TemplateNode
 from actum.workflow.definition.text import BadWorkflow, read_text

@@ -1,4 +1,5 @@
-"""`TriggerDesk`: begins the run of an event, or wakes what waits for it. Each event does so once, in whatever process.
+"""`TriggerIntake`: begins the run of an event, or wakes what waits for it. Each event does so once, in whatever
+process.
 
 The run is a task whose unique key is made of the trigger and the id of the event: a second telling of the event finds
 the first run. The task is on record when `take` returns.
@@ -95,7 +96,7 @@ class Targets:
         self.go_on = go_on
 
 
-class TriggerDesk:
+class TriggerIntake:
     """Begins what triggers begin.
 
     Args:
