@@ -17,7 +17,7 @@ import pytest
 
 from actum.core.process.tenant import acting_for, current_tenant
 from actum.testing import FakeClock
-from actum.transport.connection import HEAD_BYTES_MAX, Patience
+from actum.transport.connection import HEAD_BYTES_MAX, Timeouts
 from actum.transport.connection_pool import CONNECTIONS_MAX, ConnectionPool
 from actum.transport.egress import Egress, EgressRules
 from actum.transport.fetcher import Fetcher
@@ -27,16 +27,16 @@ from actum.transport.httpx2_transport import GuardedTransport
 from actum.transport.httpx_transport import GuardedHttpxTransport
 from tests.transport.wire_servers import always, certificate, first, listening, name_server, proxy, said, wire_server
 
-SHORT = Patience(5.0, 5.0, 0.3, 5.0)
+SHORT = Timeouts(5.0, 5.0, 0.3, 5.0)
 
 
 def here(*, proxy: str = "", private: tuple[str, ...] = ()) -> Guard:
     return Guard("http://localhost", egress=Egress(EgressRules(private=private, proxy=proxy)))
 
 
-async def asked(pool: ConnectionPool, url: str, patience: Patience | None = None, **headers: str) -> tuple[int, bytes]:
+async def asked(pool: ConnectionPool, url: str, timeouts: Timeouts | None = None, **headers: str) -> tuple[int, bytes]:
     told = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    answer = await pool.send("GET", url, told, patience=patience)
+    answer = await pool.send("GET", url, told, timeouts=timeouts)
     try:
         return answer.status, b"".join([piece async for piece in answer.chunks()])
     finally:

@@ -35,7 +35,7 @@ _LOOKS_MAX = 4
 Headers = Sequence[tuple[bytes, bytes]]
 
 
-class Patience(NamedTuple):
+class Timeouts(NamedTuple):
     """Seconds for each step of a request; None for no limit.
 
     Attributes:
@@ -51,7 +51,7 @@ class Patience(NamedTuple):
     pool: float | None = None
 
     @classmethod
-    def of(cls, extensions: Mapping[str, object]) -> Patience:
+    def of(cls, extensions: Mapping[str, object]) -> Timeouts:
         """As a request of httpx or httpx2 says it in its extensions."""
         said = extensions.get("timeout")
         known = said if isinstance(said, dict) else {}
@@ -252,7 +252,7 @@ class WireConnection:
         self._may_be_kept = False
 
     async def send(
-        self, method: bytes, target: bytes, headers: Headers, body: bytes | AsyncIterable[bytes], patience: Patience
+        self, method: bytes, target: bytes, headers: Headers, body: bytes | AsyncIterable[bytes], timeouts: Timeouts
     ) -> None:
         """Send a request.
 
@@ -266,29 +266,29 @@ class WireConnection:
                 rest = (self._http.send(h11.Data(data=body)) or b"") if body else b""
                 rest += self._http.send(h11.EndOfMessage()) or b""
                 if len(rest) > _JOINED_BYTES_MAX:
-                    await self._write(head, patience)
-                    await self._write(rest, patience)
+                    await self._write(head, timeouts)
+                    await self._write(rest, timeouts)
                 else:
-                    await self._write(head + rest, patience)
+                    await self._write(head + rest, timeouts)
             else:
-                await self._write(head, patience)
+                await self._write(head, timeouts)
                 async for piece in body:
                     if self.wire.came_early:
                         return  # whatever came, the other side did not wait for the rest
-                    await self._write(self._http.send(h11.Data(data=piece)) or b"", patience)
-                await self._write(self._http.send(h11.EndOfMessage()) or b"", patience)
+                    await self._write(self._http.send(h11.Data(data=piece)) or b"", timeouts)
+                await self._write(self._http.send(h11.EndOfMessage()) or b"", timeouts)
         except h11.LocalProtocolError:
             raise WireFailure("LocalProtocolError", "the request is not one that HTTP can carry") from None
         self.wire.end_request()
 
-    async def head(self, patience: Patience) -> AnswerHead:
+    async def head(self, timeouts: Timeouts) -> AnswerHead:
         """The head of the answer, all of which has to come in the time for reading.
 
         Raises:
             WireFailure: no head came.
         """
         try:
-            async with asyncio.timeout(patience.read):
+            async with asyncio.timeout(timeouts.read):
                 for _ in range(INTERIM_MAX + 1):
                     while (event := self._event()) is h11.NEED_DATA:
                         await self._receive()
@@ -301,7 +301,7 @@ class WireConnection:
             raise WireFailure("ReadTimeout", "it did not answer in time") from None
         raise WireFailure("RemoteProtocolError", MALFORMED)
 
-    async def piece(self, patience: Patience) -> bytes:
+    async def piece(self, timeouts: Timeouts) -> bytes:
         """The next piece of the body; empty at its end, and not to be asked for again after that.
 
         Raises:
@@ -318,7 +318,7 @@ class WireConnection:
                 await self._receive()
             else:
                 try:
-                    async with asyncio.timeout(patience.read):
+                    async with asyncio.timeout(timeouts.read):
                         await self._receive()
                 except TimeoutError:
                     raise WireFailure("ReadTimeout", "it did not answer in time") from None
@@ -378,9 +378,9 @@ class WireConnection:
         self.has_answered = self.has_answered or bool(data)
         self._http.receive_data(data)
 
-    async def _write(self, data: bytes, patience: Patience) -> None:
+    async def _write(self, data: bytes, timeouts: Timeouts) -> None:
         try:
-            async with asyncio.timeout(patience.write):
+            async with asyncio.timeout(timeouts.write):
                 await self.wire.write(data)
         except TimeoutError:
             raise WireFailure("WriteTimeout", "it did not take the request in time") from None

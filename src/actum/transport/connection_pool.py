@@ -33,7 +33,7 @@ from typing import NamedTuple, Self
 from ..core.clock import SystemClock
 from ..core.interfaces import Clock
 from ..core.process.tenant import current_tenant
-from .connection import AnswerHead, Headers, Patience, WireBytes, WireConnection
+from .connection import AnswerHead, Headers, Timeouts, WireBytes, WireConnection
 from .distrust import distrust
 from .egress import Destination, Proxy
 from .guard import Guard
@@ -67,11 +67,11 @@ class WireAnswer:
         address: the IP address that answered; that of the proxy where a proxy connects.
     """
 
-    def __init__(self, head: AnswerHead, connection: WireConnection, patience: Patience, place: _Place) -> None:
+    def __init__(self, head: AnswerHead, connection: WireConnection, timeouts: Timeouts, place: _Place) -> None:
         self.status, self.reason, self.headers = head
         self.address = connection.address
         self._connection = connection
-        self._patience = patience
+        self._timeouts = timeouts
         self._place = place
         self._is_over = self._is_closed = False
 
@@ -86,7 +86,7 @@ class WireAnswer:
         if self._is_closed:  # another request may have the connection now
             raise WireFailure("ReadError", "the answer was closed before it was read")
         try:
-            found = await self._connection.piece(self._patience)
+            found = await self._connection.piece(self._timeouts)
         except BaseException:
             await self.aclose()
             raise
@@ -280,7 +280,7 @@ class ConnectionPool:
         body: bytes | AsyncIterable[bytes] = b"",
         *,
         target: bytes = b"",
-        patience: Patience | None = None,
+        timeouts: Timeouts | None = None,
         may_repeat: bool = False,
     ) -> WireAnswer:
         """Send a request and wait for the head of the answer. Redirects are not followed.
@@ -291,7 +291,7 @@ class ConnectionPool:
             headers: without `Host` and those of the connection, which are set here.
             body: in pieces, or whole.
             target: path and query; those of `url` when left out.
-            patience: how long each step may take.
+            timeouts: how long each step may take.
             may_repeat: a request with a whole body is sent once more where a kept connection was lost without an
                 answer. Requests that only read are repeated in any case.
 
@@ -300,7 +300,7 @@ class ConnectionPool:
             HttpFailure: the name is not known.
             WireFailure: no answer came.
         """
-        patience = patience or Patience()
+        timeouts = timeouts or Timeouts()
         to = self._route.judge(url)
         proxy = self._route.proxy(to)
         pool = await self._pool()
@@ -312,17 +312,17 @@ class ConnectionPool:
             sent = sent._replace(target=str(to).encode() + sent.target, headers=[*sent.headers, *line])
         if pool.room.locked():
             try:
-                async with asyncio.timeout(patience.pool):
+                async with asyncio.timeout(timeouts.pool):
                     await pool.room.acquire()
             except TimeoutError:
                 raise WireFailure("PoolTimeout", "no connection was free in time") from None
         else:
             await pool.room.acquire()  # at once
-        exchange = _Exchange(pool, owner, sent, patience)
+        exchange = _Exchange(pool, owner, sent, timeouts)
         try:
             kept = await pool.take(owner)
             answer = await exchange.over_kept(kept, may_repeat=may_repeat) if kept is not None else None
-            return answer or await exchange.over(await self._connect(to, proxy, patience))
+            return answer or await exchange.over(await self._connect(to, proxy, timeouts))
         except BaseException:
             exchange.place.leave(None)
             raise
@@ -343,11 +343,11 @@ class ConnectionPool:
     ) -> None:
         await self.aclose()
 
-    async def _connect(self, to: Destination, proxy: Proxy | None, patience: Patience) -> WireConnection:
+    async def _connect(self, to: Destination, proxy: Proxy | None, timeouts: Timeouts) -> WireConnection:
         try:
-            async with asyncio.timeout(patience.connect):
+            async with asyncio.timeout(timeouts.connect):
                 if proxy is not None:
-                    return await self._by_proxy(to, proxy, patience)
+                    return await self._by_proxy(to, proxy, timeouts)
                 context = self._trusted() if to.scheme == "https" else None
                 return await self._dialled(await self._route.look_up(to), to, context)
         except TimeoutError:
@@ -355,7 +355,7 @@ class ConnectionPool:
         except OSError as error:
             raise WireFailure("ConnectError", "it can not be reached") from error
 
-    async def _by_proxy(self, to: Destination, proxy: Proxy, patience: Patience) -> WireConnection:
+    async def _by_proxy(self, to: Destination, proxy: Proxy, timeouts: Timeouts) -> WireConnection:
         try:
             connection = await self._dialled(await self._route.addresses_of(proxy), proxy.at, None)
         except OSError as error:
@@ -366,8 +366,8 @@ class ConnectionPool:
             host = f"[{to.host}]" if ":" in to.host else to.host
             name = f"{host}:{to.port}".encode()
             line = [(b"Proxy-Authorization", proxy.authorization.encode())] if proxy.authorization else []
-            await connection.send(b"CONNECT", name, [(b"Host", name), *line], b"", patience)
-            head = await connection.head(patience)
+            await connection.send(b"CONNECT", name, [(b"Host", name), *line], b"", timeouts)
+            head = await connection.head(timeouts)
             if head.status == 407:
                 raise WireFailure("ProxyError", "the proxy wants a name and password, or others")
             if not 200 <= head.status < 300:
@@ -419,12 +419,12 @@ class _Sent(NamedTuple):
 class _Exchange:
     """One request on its way to an answer."""
 
-    def __init__(self, pool: _LoopPool, owner: _Owner, sent: _Sent, patience: Patience) -> None:
+    def __init__(self, pool: _LoopPool, owner: _Owner, sent: _Sent, timeouts: Timeouts) -> None:
         self.place = _Place(pool, owner)
         self._pool = pool
         self._owner = owner
         self._sent = sent
-        self._patience = patience
+        self._timeouts = timeouts
 
     async def over_kept(self, kept: WireConnection, *, may_repeat: bool) -> WireAnswer | None:
         """The answer over a kept connection; None where the request may be sent over another, since the other side
@@ -448,7 +448,7 @@ class _Exchange:
                 raise WireFailure("RemoteProtocolError", UNASKED)
             if _is_bound(self._sent.headers):
                 connection.keep_never()
-            return WireAnswer(await self._head(connection), connection, self._patience, self.place)
+            return WireAnswer(await self._head(connection), connection, self._timeouts, self.place)
         except BaseException as error:
             is_garbled = isinstance(error, WireFailure) and error.kind == "RemoteProtocolError"
             is_unasked = connection.has_leftover or (is_garbled and connection.is_kept and connection.has_answered)
@@ -464,15 +464,15 @@ class _Exchange:
 
     async def _head(self, connection: WireConnection) -> AnswerHead:
         try:
-            await connection.send(*self._sent, self._patience)
+            await connection.send(*self._sent, self._timeouts)
         except WireFailure as failure:
             if failure.kind != "WriteError":
                 raise
             with suppress(WireFailure):  # an answer that came before the whole request was taken
                 connection.keep_never()
-                return await connection.head(self._patience)
+                return await connection.head(self._timeouts)
             raise
-        return await connection.head(self._patience)
+        return await connection.head(self._timeouts)
 
 
 async def _first(dial: Dial, addresses: Sequence[str], port: int) -> tuple[str, socket.socket]:

@@ -24,7 +24,7 @@ from ..schema import canonical
 from ..schema.canonical import Unclear
 from .body import ACCEPTED, bounded
 from .client_certificate import context_with
-from .connection import Patience
+from .connection import Timeouts
 from .connection_pool import ConnectionPool, WireAnswer
 from .guard import AddressRefused, Guard, origin
 from .http import CONNECT_S_MAX, HttpFailure, WireFailure, translated
@@ -238,9 +238,9 @@ class Fetcher:
         """
         hop = _Hop(method.upper(), _plain(url), _checked(headers or {}), body, _held(credentials))
         address, dressed, content = _dressed(hop)
-        patience = Patience(min(CONNECT_S_MAX, silence_s), *[silence_s] * 3)
+        timeouts = Timeouts(min(CONNECT_S_MAX, silence_s), *[silence_s] * 3)
         try:
-            answer = await self._pool.send(hop.method, address, dressed, content, patience=patience)
+            answer = await self._pool.send(hop.method, address, dressed, content, timeouts=timeouts)
         except WireFailure as failure:
             raise translated(failure) from None
         told = httpx2.Headers(answer.headers)
@@ -265,9 +265,9 @@ class Fetcher:
     async def _ask(self, hop: _Hop, wanted: _Wanted) -> tuple[Fetched, _Hop | None]:
         """One answer, and the next request where the answer is a redirect that is followed."""
         url, headers, content = _dressed(hop)
-        patience = Patience(min(CONNECT_S_MAX, self._seconds_max), *[self._seconds_max] * 3)
+        timeouts = Timeouts(min(CONNECT_S_MAX, self._seconds_max), *[self._seconds_max] * 3)
         try:
-            answer = await self._pool.send(hop.method, url, headers, content, patience=patience)
+            answer = await self._pool.send(hop.method, url, headers, content, timeouts=timeouts)
             try:
                 told = httpx2.Headers(answer.headers)
                 following = _following(hop, answer.status, told, wanted.redirects)

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 
 from .body import bounded
-from .connection import Patience
+from .connection import Timeouts
 from .connection_pool import ConnectionPool, WireAnswer
 from .guard import Guard
 
@@ -64,8 +64,8 @@ class GuardedSender:
             HttpFailure: the name is not known.
             WireFailure: no answer came.
         """
-        patience = Patience.of(extensions)
-        return await self._pool.send(method, url, headers, body, target=target, patience=patience)
+        timeouts = Timeouts.of(extensions)
+        return await self._pool.send(method, url, headers, body, target=target, timeouts=timeouts)
 
     def headers(self, answer: WireAnswer) -> list[tuple[bytes, bytes]]:
         """The headers of an answer, as the client is to read them."""

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from ..core.interfaces import Clock
 from .body import ACCEPTED, bounded
-from .connection import Headers, Patience
+from .connection import Headers, Timeouts
 from .connection_pool import ConnectionPool, WireAnswer
 from .http import CONNECT_S_MAX, HttpFailure, WireFailure, translated
 from .open_route import destination_of
@@ -139,10 +139,10 @@ class UpstreamClient:
             HttpFailure: no answer came.
         """
         dressed = [(b"Content-Length", b"%d" % len(body)), *headers]
-        patience = Patience(min(CONNECT_S_MAX, timeout_s), timeout_s, timeout_s, timeout_s)
+        timeouts = Timeouts(min(CONNECT_S_MAX, timeout_s), timeout_s, timeout_s, timeout_s)
         try:
             answer = await self._pool.send(
-                "POST", to.url, dressed, body, target=to.target, patience=patience, may_repeat=True
+                "POST", to.url, dressed, body, target=to.target, timeouts=timeouts, may_repeat=True
             )
         except WireFailure as failure:
             raise translated(failure) from None
