@@ -44,7 +44,7 @@ from ..runs.runner import Runner
 from .attempt import verdict
 from .dispatcher import Dispatcher
 from .ended_waits import WAKE_S
-from .room import TaskRoom
+from .quota import TaskQuota
 from .waits import POLL_S as WAIT_POLL_S
 from .waits import TaskWaits
 
@@ -154,7 +154,7 @@ class TaskQueue:
         self._home = home
         self._can_build = can_build
         self._waits = TaskWaits(self._states, clock)
-        self._room = TaskRoom(clock)
+        self._room = TaskQuota(clock)
 
     @property
     def takes_tasks(self) -> bool:

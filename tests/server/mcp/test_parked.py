@@ -205,7 +205,7 @@ async def test_a_call_whose_run_is_on_record_no_more_begins_anew(era: McpEra) ->
         await say_yes(journal)
         (run,) = await journal.runs(kind="call")
         await shop.service(journal).runner.resume(run.run_id)
-        for number in range(3):  # the runs that have ended make room for others
+        for number in range(3):  # the runs that have ended make quota for others
             await order(way, f"tea {number}")
         assert await journal.read(run.run_id) == []
         assert "has begun and waits" in await order(way)

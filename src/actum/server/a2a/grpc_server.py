@@ -95,7 +95,7 @@ async def serving_grpc(
         UsageError: it can not listen there.
     """
     server = grpc.aio.server(
-        interceptors=[_Entrance(settings, admission or Admission(), handler.tasks.api.lets_in)],
+        interceptors=[_Interceptor(settings, admission or Admission(), handler.tasks.api.lets_in)],
         maximum_concurrent_rpcs=REQUESTS_MAX,
         options=[
             ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
@@ -179,7 +179,7 @@ class _Refused(Exception):
         self.code, self.words, self.retry_after_s = code, words, retry_after_s
 
 
-class _Entrance(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC says no types
+class _Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC says no types
     """Puts `_Request` before each method."""
 
     def __init__(self, settings: GrpcSettings, admission: Admission, lets_in: LetsIn) -> None:

@@ -4,7 +4,7 @@ A client with a handshake is one holder from its handshake until its connection 
 too. A client without a handshake has no session by which it could be known again. Requests of the same user, from the
 same program, with the same capabilities and the same key are taken to be of one client: no better word is on the wire.
 
-Between two requests a client keeps what it has, unless others need the room: then it ends, and nobody else gets it.
+Between two requests a client keeps what it has, unless others need the quota: then it ends, and nobody else gets it.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Clients:
 
 
 def shares(users: Iterable[User]) -> Callable[[User], tuple[int, int]]:
-    """How much of a room each user takes: how much their tenant holds, then how much they hold themselves. Who takes
+    """How much of a quota each user takes: how much their tenant holds, then how much they hold themselves. Who takes
     most gives way, so that a tenant with many users or keys puts out no other tenant.
 
     Args:

@@ -39,13 +39,13 @@ from .link import Logged, ServerLink
 from .listener import PAUSES_S, Listener
 from .pages import all_pages
 from .pool import SessionPool
-from .room import Room
 from .session import (
     NOBODY,
     Caller,
     McpSession,
     ServerFacts,
 )
+from .session_quota import SessionQuota
 from .transport import STDERR_LINES, opened, reason
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class McpConnection:
         log_level: from which on it is to tell what it logs; empty for not at all.
         capabilities: what its callers will mostly be able to do: a handshake that is needed before the first of them
             comes declares it.
-        room: bounds how many sessions there are, where several connections to one server share the bound.
+        quota: bounds how many sessions there are, where several connections to one server share the bound.
 
     Attributes:
         health: how it does.
@@ -136,7 +136,7 @@ class McpConnection:
         vet: Callable[[McpSession], Awaitable[None]] | None = None,
         log_level: str = "",
         capabilities: JsonObject | None = None,
-        room: Room | None = None,
+        quota: SessionQuota | None = None,
     ) -> None:
         if not server.command and not server.url:
             raise UsageError("MCP server {name!r}: give a command or a url", name=server.name)
@@ -157,7 +157,7 @@ class McpConnection:
         self._why = ""
         self._is_closed = self._broke = False
         self._facts: ServerFacts | None = None
-        self._pool = SessionPool(server, room or Room(server), self._clock, capabilities or {}, self._open)
+        self._pool = SessionPool(server, quota or SessionQuota(server), self._clock, capabilities or {}, self._open)
         self._listener = Listener(server.name, self._pool, self._clock)
 
     # What others do with it -------------------------------------------------------------------------------------------

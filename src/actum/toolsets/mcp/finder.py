@@ -32,7 +32,7 @@ Prefix = Literal["mcp", "mcp_sse"]
 USUAL: tuple[Prefix, ...] = ("mcp",)
 
 ADDRESSES_MAX = 16
-"""So many servers by address are held at a time; the one that was used longest ago makes room."""
+"""So many servers by address are held at a time; the one that was used longest ago makes quota."""
 
 _TRANSPORTS: dict[str, McpTransport] = {"mcp": "", "mcp_sse": "sse"}
 

@@ -26,8 +26,8 @@ from ...core.user import User
 from ...protocols.mcp.config import McpServer
 from .error import unreached
 from .link import ServerLink
-from .room import Room
 from .session import NOBODY, Caller, OfRun
+from .session_quota import SessionQuota
 
 Owner: TypeAlias = HolderKey | Caller | None
 """Whose a session is: a holder's by its key, a caller's that has no holder, or nobody's yet."""
@@ -78,7 +78,7 @@ class SessionPool:
 
     Args:
         server: as it is configured.
-        room: bounds how many there are.
+        quota: bounds how many there are.
         clock: time.
         declared: capabilities that a session declares which is opened for nobody in particular.
         open: opens a session that declares these capabilities.
@@ -87,9 +87,9 @@ class SessionPool:
         links: the sessions, those that are being opened included.
     """
 
-    def __init__(self, server: McpServer, room: Room, clock: Clock, declared: JsonObject, open: Open) -> None:
+    def __init__(self, server: McpServer, quota: SessionQuota, clock: Clock, declared: JsonObject, open: Open) -> None:
         self._server = server
-        self._room = room
+        self._quota = quota
         self._clock = clock
         self._declared = declared
         self._open = open
@@ -99,7 +99,7 @@ class SessionPool:
         self._endings: set[asyncio.Task[None]] = set()
         self._had: dict[HolderKey, None] = {}
         self._is_closed = False
-        room.join(self)
+        quota.join(self)
 
     # Lending ----------------------------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class SessionPool:
             link.callers.remove(caller)
             if not link.callers:
                 link.idle_since = self._clock.now()
-            self._room.notify()
+            self._quota.notify()
 
     async def any(self, caller: Caller, holder: Holder | None) -> ServerLink:
         """The session of a holder for a request during which no server asks back; any where no holder is given."""
@@ -134,7 +134,7 @@ class SessionPool:
             for link in self.links:
                 if link.is_up and (holder is None or link.owner == holder.key or link.is_shared):
                     return link
-            await self._room.wait()
+            await self._quota.wait()
 
     async def _get(self, owner: Owner, holder: Holder | None, caller: Caller) -> ServerLink:
         late_at = 0.0
@@ -148,7 +148,7 @@ class SessionPool:
                     link.owner, link.holder = owner, holder
                 return link
             opening = self._opening(owner)
-            if opening is None and self._room.is_full:
+            if opening is None and self._quota.is_full:
                 late_at = late_at or self._clock.now() + self._server.timeout
                 await self._make_room(owner, late_at)
                 continue
@@ -172,7 +172,7 @@ class SessionPool:
             return own
         free = [link for link in up if link.declares(caller) and self._is_free(link) and _same(link.owner, owner)]
         handed = [link for link in free if link.holder is None or not link.holder.alone]
-        ready = [link for link in handed if link.holder is None or link.holder.state == "left" or self._room.is_full]
+        ready = [link for link in handed if link.holder is None or link.holder.state == "left" or self._quota.is_full]
         return min(ready, key=lambda link: (link.owner is not None, link.idle_since), default=None)
 
     def _copy(self, up: list[ServerLink], owner: Owner, caller: Caller) -> ServerLink | None:
@@ -181,7 +181,7 @@ class SessionPool:
         """
         fitting = [link for link in up if link.declares(caller)]
         free = next((link for link in fitting if not link.callers), None)
-        if free is not None or not self._room.is_full:
+        if free is not None or not self._quota.is_full:
             return free
         return min((link for link in fitting if link.owner == owner), key=lambda link: len(link.callers), default=None)
 
@@ -198,27 +198,27 @@ class SessionPool:
         # Whether a remote server has sessions is known once one was opened: until then all wait for the first.
         alone = None if self._server.url and not self.links else owner
         key: object = object() if self._server.stateless and owner is not None else alone
-        self._room.enter()
+        self._quota.enter()
         opening = self._openings[key] = _Opening()
 
         async def opened() -> None:
             try:
                 link = await self._open(capabilities)
             except BaseException:
-                self._room.leave()
+                self._quota.leave()
                 raise
             link.owner, link.holder, link.idle_since = owner, holder, self._clock.now()
             opening.link = link
             if link in self.links:
                 link.is_counted = True
             else:  # it has ended already
-                self._room.leave()
+                self._quota.leave()
 
         def done(task: asyncio.Task[None]) -> None:
             del self._openings[key]
             if not task.cancelled():
                 task.exception()  # whoever waited may have gone
-            self._room.notify()
+            self._quota.notify()
 
         opening.task = asyncio.create_task(opened(), name=f"mcp {self._server.name} opens")
         opening.task.add_done_callback(done)
@@ -231,11 +231,11 @@ class SessionPool:
         Raises:
             Unavailable: all sessions were in use for too long.
         """
-        if await self._room.make():
+        if await self._quota.make():
             return
         now = self._clock.now()
         if now >= late_at:
-            name, most = self._server.name, self._room.most
+            name, most = self._server.name, self._quota.most
             raise Unavailable(
                 "All {most} sessions with the MCP server {name!r} are in use; nothing was sent.", most=most, name=name
             )
@@ -244,7 +244,7 @@ class SessionPool:
         limit = self._clock.timeout(min([late_at, *soon]) - now)
         try:
             async with limit:
-                await self._room.wait()
+                await self._quota.wait()
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -287,7 +287,7 @@ class SessionPool:
                 self._end(link)
         if holder.state == "over":
             self._had.pop(holder.key, None)
-        self._room.notify()
+        self._quota.notify()
 
     def _end(self, link: ServerLink) -> None:
         ending = asyncio.create_task(link.end())
@@ -298,7 +298,7 @@ class SessionPool:
         """A session has ended."""
         self.links.remove(link)
         if link.is_counted:
-            self._room.leave()
+            self._quota.leave()
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -314,8 +314,8 @@ class SessionPool:
         if openings:
             await asyncio.wait(openings)
         await asyncio.gather(*(link.end() for link in self.links))  # one that came up meanwhile
-        self._room.notify()
-        self._room.quit(self)
+        self._quota.notify()
+        self._quota.quit(self)
 
 
 def _same(one: Owner, other: Owner) -> bool:

@@ -82,7 +82,6 @@ from .listing import (
 )
 from .pages import Listed, all_pages
 from .resources import ResourceTools
-from .room import Room
 from .session import (
     NOBODY,
     Caller,
@@ -90,6 +89,7 @@ from .session import (
     OfRun,
     ServerFacts,
 )
+from .session_quota import SessionQuota
 
 if TYPE_CHECKING:
     import httpx2
@@ -131,7 +131,7 @@ class McpToolset:
         guard: decides where requests may go; one that lets a person's own server through, by default.
         clock: time.
         wait_s: seconds for which a run waits for a server of which nothing is known yet.
-        room: bounds how many sessions there are, where several toolsets of one server share the bound.
+        quota: bounds how many sessions there are, where several toolsets of one server share the bound.
 
     Attributes:
         server: as it is configured.
@@ -156,7 +156,7 @@ class McpToolset:
         guard: Guard | None = None,
         clock: Clock | None = None,
         wait_s: float = WAIT_S,
-        room: Room | None = None,
+        quota: SessionQuota | None = None,
     ) -> None:
         self.server = server
         self._approve: Approve = approve or ("pinned" if pins is not None else "first")
@@ -175,7 +175,7 @@ class McpToolset:
         self._connection: McpConnection | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = asyncio.Lock()
-        self._room = room
+        self._quota = quota
         self._wait_s = self._patience_s = wait_s
         self._looking: asyncio.Task[None] | None = None
         self._failure: ActumError | None = None
@@ -686,7 +686,7 @@ class McpToolset:
                 guard=self._guard,
                 vet=self._vet,
                 capabilities=self._capabilities,
-                room=self._room,
+                quota=self._quota,
             )
         return self._connection
 

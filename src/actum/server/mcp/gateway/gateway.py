@@ -70,7 +70,7 @@ from ....protocols.mcp.era import (
 from ....runs.runner import Runner, unless_stopped
 from ....storage.pins import PinStore
 from ....toolsets.mcp.error import McpError
-from ....toolsets.mcp.room import Room
+from ....toolsets.mcp.session_quota import SessionQuota
 from ....toolsets.mcp.toolset import WAIT_S
 from ....toolsets.mcp.transport import guard_of
 from ....toolsets.wrappers import ToolLabels
@@ -177,7 +177,7 @@ class McpGateway:
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
         self._egress, self._labels = egress, labels
         self._wait_s = wait_s
-        self._rooms = {server.name: Room(server) for server in servers}
+        self._rooms = {server.name: SessionQuota(server) for server in servers}
         self.clock: Clock = clock or SystemClock()
         self.journal: Journal = journal or MemoryJournal(self.clock, runs_max=RUNS_KEPT)
         runner = partial(Runner, policy=policy, limits=limits, journal=self.journal, clock=self.clock, name=name)
@@ -228,7 +228,7 @@ class McpGateway:
                 guard=guard_of(server, self._egress),
                 clock=self.clock,
                 wait_s=server.max_timeout if is_single else self._wait_s,
-                room=self._rooms[server.name],
+                quota=self._rooms[server.name],
             )
 
         def upstreams(heard: Heard, met: Callable[[UpstreamToolset], None]) -> dict[str, UpstreamToolset]:

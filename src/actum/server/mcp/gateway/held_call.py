@@ -3,7 +3,7 @@ no handshake, answers by its next request.
 
 A held call goes on in a task of its own while its client is away. The client finds the call again by a handle, which is
 random and sealed for its user; that the call belongs to this user is checked again here. A client that does not come
-back loses the call after some time, or when others need the room. Limits: held calls are lost with the process.
+back loses the call after some time, or when others need the quota. Limits: held calls are lost with the process.
 """
 
 from __future__ import annotations

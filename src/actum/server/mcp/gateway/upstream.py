@@ -31,8 +31,8 @@ from ....storage.pins import PinStore
 from ....toolsets.mcp.connection import State
 from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.listing import Usable
-from ....toolsets.mcp.room import Room
 from ....toolsets.mcp.session import ServerFacts
+from ....toolsets.mcp.session_quota import SessionQuota
 from ....toolsets.mcp.task import outcome
 from ....toolsets.mcp.toolset import WAIT_S, McpToolset, told_by_server
 from ....transport.guard import Guard
@@ -93,7 +93,7 @@ class UpstreamToolset:
         capabilities: that a session declares which is begun before its client is known.
         met: hears when the server was reached for the first time.
         changed: hears of notifications that belong to no request, resources by the addresses that clients know.
-        pins, auth, secrets, clock, wait_s, room: as for `McpToolset`.
+        pins, auth, secrets, clock, wait_s, quota: as for `McpToolset`.
 
     Attributes:
         server, addresses: the same.
@@ -115,7 +115,7 @@ class UpstreamToolset:
         guard: Guard | None = None,
         clock: Clock | None = None,
         wait_s: float = WAIT_S,
-        room: Room | None = None,
+        quota: SessionQuota | None = None,
     ) -> None:
         self.server = server
         self.addresses = addresses
@@ -136,7 +136,7 @@ class UpstreamToolset:
             guard=guard,
             clock=self._clock,
             wait_s=wait_s,
-            room=room,
+            quota=quota,
         )
         self._begun_at: float | None = None
         self._visits: dict[str, GatewayClient] = {}

@@ -1,4 +1,4 @@
-"""`TaskRoom`: whether there is room for one more task of a user and of a tenant.
+"""`TaskQuota`: whether there is room for one more task of a user and of a tenant.
 
 Far from a limit the list of tasks is asked once a second, and what this process accepts in between is counted here.
 Near a limit the list is asked for each task; a task that is being accepted meanwhile counts as one more, whether it is
@@ -27,7 +27,7 @@ NEAR = 0.8
 COUNTED_MAX = 10_000
 
 
-class TaskRoom:
+class TaskQuota:
     """The room of one process.
 
     Args:

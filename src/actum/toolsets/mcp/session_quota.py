@@ -1,6 +1,6 @@
 """How many sessions with an MCP server there may be at a time, in all the pools of sessions that share the bound.
 
-Who wants one more session asks here for room: where the bound is reached, the session that was idle for the longest
+Who wants one more session asks here for quota: where the bound is reached, the session that was idle for the longest
 time is ended, whoever had it. A session that somebody needs is never ended for another.
 """
 
@@ -13,14 +13,14 @@ from ...protocols.mcp.config import McpServer
 from .link import ServerLink
 
 
-class Tenant(Protocol):
+class CountedPool(Protocol):
     """A pool of sessions that counts here."""
 
     def spare(self) -> ServerLink | None:
         """The session that was idle for the longest time and that nobody needs now; None where there is none."""
 
 
-class Room:
+class SessionQuota:
     """The bound for one server.
 
     Args:
@@ -34,7 +34,7 @@ class Room:
     def __init__(self, server: McpServer) -> None:
         self.most = server.sessions_max
         self.taken = 0
-        self._tenants: list[Tenant] = []
+        self._tenants: list[CountedPool] = []
         self._waiting: list[asyncio.Future[None]] = []
 
     @property
@@ -42,11 +42,11 @@ class Room:
         """No further session may be opened."""
         return self.taken >= self.most
 
-    def join(self, tenant: Tenant) -> None:
+    def join(self, tenant: CountedPool) -> None:
         """A pool of sessions counts here from now on."""
         self._tenants.append(tenant)
 
-    def quit(self, tenant: Tenant) -> None:
+    def quit(self, tenant: CountedPool) -> None:
         """It is closed."""
         if tenant in self._tenants:
             self._tenants.remove(tenant)
