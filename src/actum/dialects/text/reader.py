@@ -30,7 +30,7 @@ from ...core.message import Reply
 from .invented_results import CUT, EDGES, LOOSE, WORD, alternatives, prefix_free, unfinished_word
 from .marks import Marks, NeedsMore, follows
 from .speech import Speech
-from .thought_marks import Line, ThoughtMarks
+from .thought_marks import ThoughtMark, ThoughtMarks
 
 Position = Literal["prose", "behind", "call", "value", "cut"]
 """Where a reader stands: in text; right behind a call; in a call; in a value of a call; in what is cut."""
@@ -198,7 +198,7 @@ class TextReader:
         self._closing = False
         self._held = ""
         self._uneventful = True  # no call was said, so that no word for a result counts
-        self._line = Line()
+        self._line = ThoughtMark()
         self._speech = Speech()
         # All text, as long as it may have to be told again in another way.
         self._raw: list[str] = []
@@ -331,7 +331,7 @@ class TextReader:
     def _begin_thought(self, closers: frozenset[str]) -> None:
         self._speech.begin_thought()
         self._forget_raw()
-        self._line = Line()
+        self._line = ThoughtMark()
         self._closers = closers
         self._thought = self._rules.thought(self._speech)
         branch = self._speech.branch()
@@ -382,7 +382,7 @@ class TextReader:
     def _begin_answer(self) -> None:
         self._thought = None
         self._forget_raw()
-        self._line = Line()
+        self._line = ThoughtMark()
         self._stretch = _Stretch(self._speech, self._rules.answer(self._speech, False))
 
     def _end_lone_thought(self) -> None:

@@ -59,7 +59,7 @@ _TAIL_MAX = 40
 _DECORATION = " \t\r#>*_"
 
 
-class Line:
+class ThoughtMark:
     """What stands before a place in its line."""
 
     def __init__(self) -> None:
