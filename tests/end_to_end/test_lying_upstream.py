@@ -159,7 +159,8 @@ async def test_what_a_server_sends_unasked_is_never_the_answer_to_another(tmp_pa
     async with house(tmp_path, lie, tls=tls) as asked:
         for kind in KINDS:
             said = [await asked.ask(kind, tenant, number) for number, tenant in enumerate(ASKED)]
-            connections = asked.upstream.connections[kind]
+            # A connection that was given up before its request, as on a busy machine, is nobody's answer.
+            connections = [marks for marks in asked.upstream.connections[kind] if marks]
             forged = [number for number, words in enumerate(said) if "forged" in words]
             own = [number for number, tenant in enumerate(ASKED) if f"{tenant}-{number}" in said[number]]
             for marks in connections:
