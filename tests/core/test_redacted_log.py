@@ -129,6 +129,26 @@ def test_a_handler_that_is_added_later_or_behind_a_queue_gets_clean_records_too(
     assert late.getvalue() == f"log-in with {MARK} failed\n" * 2 + f"from elsewhere: {MARK}\n"
 
 
+def test_a_handler_that_overrides_handle_and_writes_all_fields_as_json_is_told_no_secret(written: io.StringIO) -> None:
+    """A secret that is a number, in a field that is a number, and a secret as the name of a field are secrets, too."""
+    lines: list[str] = []
+
+    class Direct(logging.Handler):
+        def handle(self, record: logging.LogRecord) -> bool:
+            lines.append(record.getMessage() + json.dumps(vars(record), default=str))
+            return True
+
+    GIVEN.add(["48151623"])
+    handler = Direct()
+    crm.addHandler(handler)
+    crm.error("log-in with %s failed", SECRET, extra={"pin": 48151623, "pins": [48151623.0], SECRET: 1, "tries": 3})
+    crm.removeHandler(handler)
+    assert "sesame" not in lines[0]
+    assert "48151623" not in lines[0]
+    assert '"tries": 3' in lines[0]
+    assert MARK in written.getvalue()
+
+
 def test_a_handler_finds_neither_the_exception_nor_the_arguments(written: io.StringIO) -> None:
     kept: list[logging.LogRecord] = []
 

@@ -20,7 +20,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TextIO
 
 from ..secret_values import is_secret_name
@@ -52,6 +52,7 @@ def redact_logs(environment: Mapping[str, str] | None = None) -> Callable[[], No
     GIVEN.add(value for name, value in (environment or {}).items() if len(value) >= 8 and _is_secret(name))
     if not _undo:
         _put(logging.Handler, "handle", _handler(logging.Handler.handle))
+        _put(logging.Logger, "callHandlers", _caller(logging.Logger.callHandlers))
         _put(logging.Handler, "handleError", _tell_of_handler)
         _put(sys, "excepthook", _tell_of_exception)
         _put(sys, "unraisablehook", _tell_of_unraisable)
@@ -92,6 +93,33 @@ def _handler(handle: Callable[[logging.Handler, logging.LogRecord], bool]) -> Ca
     return clean_and_handle
 
 
+def _caller(call: Callable[[logging.Logger, logging.LogRecord], None]) -> Callable[..., None]:
+    """A handler whose class handles records in its own way would get them as they were written."""
+
+    def clean_and_call(self: logging.Logger, record: logging.LogRecord) -> None:
+        try:
+            if any(map(_has_own_way, _handlers_of(self))):
+                _clean(record)
+        except Exception as error:  # noqa: BLE001  # a line of the log is lost, never what was being done
+            _tell_of_failure(error)
+            return
+        call(self, record)
+
+    return clean_and_call
+
+
+def _has_own_way(handler: logging.Handler) -> bool:
+    return type(handler).handle is not logging.Handler.handle and not isinstance(handler, logging.NullHandler)
+
+
+def _handlers_of(logger: logging.Logger) -> Iterator[logging.Handler]:
+    """The handlers that get what a logger is told."""
+    each: logging.Logger | None = logger
+    while each is not None:
+        yield from each.handlers
+        each = each.parent if each.propagate else None
+
+
 def _clean(record: logging.LogRecord) -> None:
     """Take the secrets out of a record, once."""
     if getattr(record, _IS_CLEAN, False):
@@ -111,7 +139,7 @@ def _clean(record: logging.LogRecord) -> None:
     if GIVEN.without(joined) != joined:
         vars(record).update({name: GIVEN.without(getattr(record, name)) for name in names})
     for name in vars(record).keys() - _OF_A_RECORD:
-        setattr(record, name, _value(name, getattr(record, name)))
+        setattr(record, GIVEN.without(name), _value(name, vars(record).pop(name)))
     setattr(record, _IS_CLEAN, True)
 
 
@@ -124,7 +152,7 @@ def _message(record: logging.LogRecord) -> str:
 
 def _value(name: str, value: object, depth: int = 0) -> object:
     """A field that was added to a record, without secrets."""
-    if value is None or isinstance(value, bool | int | float) or not value:
+    if value is None or isinstance(value, bool) or not value:
         return value
     if names_secret(name):
         return f"[redacted: {name}]"
