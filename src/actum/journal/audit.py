@@ -17,7 +17,7 @@ One line for each thing that was decided or done:
     forgotten, deleted   somebody deleted what was said here; `deleted` stands where it was
     damaged              what is on record here is not what was written: `text` says how that is known
 
-Each line carries the head of the chain at its entry: what was exported once can be checked later (`evidence.py`).
+Each line carries the head of the chain at its entry: what was exported once can be checked later (`export.py`).
 A line is what the record says, secrets already left out. Knows nothing of how it is printed.
 
 Everything is read from the entries. The list of runs is an index that no chain covers: a run that is missing there is

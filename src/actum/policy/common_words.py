@@ -1,6 +1,6 @@
 """Words that stand in almost every sentence, and so do not tell who named a value: `to`, `me`, `the`, `给`, `请`.
 
-A model that is hijacked may pass such a word on purpose, because the user's question holds it. `origin.py` therefore
+A model that is hijacked may pass such a word on purpose, because the user's question holds it. `origins.py` therefore
 takes a value of common words alone for the model's own, unless a whole message or a whole field says just that.
 
 Limits: English and Chinese, and the most frequent words of German, French and Spanish. A person whose name is one of

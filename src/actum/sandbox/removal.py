@@ -1,6 +1,6 @@
 """`remove`: a folder goes away with all that a command in a jail left in it. Standard library only.
 
-`start.py` removes the work folder when a call ends. The launcher does it where actum itself was killed.
+`work_folder.py` removes the work folder when a call ends. The launcher does it where actum itself was killed.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         tracestate: what came beside the `traceparent`: which agents stand above this run in other programs. It can
             lower the limit of `depth`, and raises none.
         agent_digest: digest of all that decides what the agent does; empty where the agent has no name by which another
-            process could build it. See `agents.digest`.
+            process could build it. See `agents.identity`.
         agent_parts: the digest of each part of the agent, to say later which part has changed.
         client_tools: tools that the client of a server brought for this run. A call of such a tool waits for the client
             to make the call. They stand here so that whoever goes on with the run has them.

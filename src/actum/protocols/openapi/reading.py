@@ -97,7 +97,7 @@ def result_schemas(reader: DocumentReader, operations: Sequence[ApiOperation]) -
 
     Returns:
         A schema with `properties` by tool and status, as in `get_pet 200`, or `get_pet 200 item` for the items of a
-        stream, and `$defs`; see `schema.part_of`.
+        stream, and `$defs`; see `part_of` of `schema.py`.
     """
     members: JsonObject = {}
     for operation in operations:
