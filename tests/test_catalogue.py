@@ -24,6 +24,24 @@ UNTRANSLATED = {
 }
 """How many sentences of the rooms that people hear have no Chinese yet: the numbers only fall."""
 
+OPTIONS = frozenset(
+    {
+        "console",
+        "effect",
+        "exc_info",
+        "files",
+        "headers",
+        "limit",
+        "problems",
+        "reference",
+        "retry_after",
+        "rows",
+        "run",
+    }
+    | {"run_id", "scope", "state", "status"}
+)
+"""What an error or a line takes beside the values of its sentence. Python takes any other word for a value."""
+
 
 def fields(template: str) -> set[str]:
     """The fields of a template, each as it is written between its braces."""
@@ -53,6 +71,12 @@ def test_every_sentence_of_the_source_gets_the_values_that_its_template_names() 
         if said.names and "{" in said.template and said.called != "line":
             named = {name.split("!")[0].split(":")[0] for name in fields(said.template)}
             assert named <= said.names, f"{said.path}:{said.line}"
+
+
+def test_every_value_of_a_sentence_is_told_in_it() -> None:
+    for said in sentences():
+        told = {re.split(r"[!:.]", name)[0] for name in fields(said.template)} if "{" in said.template else set()
+        assert (said.names or frozenset()) - told <= OPTIONS, f"{said.path}:{said.line}: a misspelt option?"
 
 
 def test_no_template_is_a_value_alone() -> None:
