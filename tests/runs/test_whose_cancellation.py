@@ -153,7 +153,7 @@ class Model:
 
     async def reply(self, request: Request, emit: object = None) -> Reply:
         await self._doing()
-        return Reply.of("done") if len(request.messages) > 1 else Reply(tuple(self._calls))
+        return Reply(tuple(self._calls)) if self._calls and len(request.messages) == 1 else Reply.of("done")
 
 
 class Lists(FunctionToolset):
