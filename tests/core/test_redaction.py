@@ -180,7 +180,8 @@ async def test_a_secret_that_nobody_gave_fails_the_call_and_not_the_run() -> Non
     result = await Agent(ScriptedModel([[ToolCall("1", "ask", {})], "Sorry."]), [ask]).run("Go")
     error = result.calls[0][1].error
     assert error is not None
-    assert error.code == "tool_bug"
+    assert error.code == "tool_error"
+    assert "actum secrets set" in error.message
 
 
 FILLED = [

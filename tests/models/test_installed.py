@@ -56,7 +56,7 @@ def test_an_installed_package_brings_a_model_by_an_entry_point(packages: Path) -
 def test_an_unknown_name_lists_the_models_of_installed_packages(packages: Path) -> None:
     install(packages, "acme", acme="actum_test_models:Model")
     with pytest.raises(
-        UnknownName, match=r"no model called 'acne'\. Did you mean acme\? There is also: embedded, acme, http"
+        UnknownName, match=r"no model called 'acne'\. Did you mean acme\? There is also: embedded, http"
     ):
         open_model("acne")
 

@@ -96,7 +96,7 @@ Asks = Callable[[Place, str, str, str], Awaitable[Told]]
 """Asks at a door: the place, the name of the agent or tool, the text, the key."""
 
 
-class RouteGroup(NamedTuple):
+class Door(NamedTuple):
     """One way in.
 
     Attributes:
@@ -261,41 +261,41 @@ async def _command(place: Place, name: str, text: str, key: str) -> Told:
 
 _NEW = {"a2a-version": "1.0"}
 DOORS = (
-    RouteGroup("runs", _run, _run_streamed),
-    RouteGroup("tasks", _task),
-    RouteGroup("tools", _posting("/v1/tools/{name}/call", _call), answers="tool"),
-    RouteGroup("chat", _posting("/v1/chat/completions", _chat), _posting("/v1/chat/completions", _streamed(_chat))),
-    RouteGroup(
+    Door("runs", _run, _run_streamed),
+    Door("tasks", _task),
+    Door("tools", _posting("/v1/tools/{name}/call", _call), answers="tool"),
+    Door("chat", _posting("/v1/chat/completions", _chat), _posting("/v1/chat/completions", _streamed(_chat))),
+    Door(
         "chat of 2023",
         _posting("/v1/chat/completions", _legacy_chat),
         _posting("/v1/chat/completions", _streamed(_legacy_chat)),
     ),
-    RouteGroup("responses", _posting("/v1/responses", _responses), _posting("/v1/responses", _streamed(_responses))),
-    RouteGroup("messages", _posting("/v1/messages", _messages), _posting("/v1/messages", _streamed(_messages))),
-    RouteGroup(
+    Door("responses", _posting("/v1/responses", _responses), _posting("/v1/responses", _streamed(_responses))),
+    Door("messages", _posting("/v1/messages", _messages), _posting("/v1/messages", _streamed(_messages))),
+    Door(
         "gemini",
         _posting("/v1beta/models/{name}:generateContent", _gemini),
         _posting("/v1beta/models/{name}:streamGenerateContent?alt=sse", _gemini),
     ),
-    RouteGroup("assistants", _assistants, _assistants_streamed),
-    RouteGroup("mcp", _mcp_ask, answers="tool"),
-    RouteGroup(
+    Door("assistants", _assistants, _assistants_streamed),
+    Door("mcp", _mcp_ask, answers="tool"),
+    Door(
         "a2a",
         _posting("/a2a/{name}", _a2a("SendMessage"), **_NEW),
         _posting("/a2a/{name}", _a2a("SendStreamingMessage"), **_NEW),
     ),
-    RouteGroup(
+    Door(
         "a2a rest",
         _posting("/a2a/{name}/rest/message:send", _rest_message, **_NEW),
         _posting("/a2a/{name}/rest/message:stream", _rest_message, **_NEW),
     ),
-    RouteGroup(
+    Door(
         "a2a original",
         _posting("/a2a/{name}/legacy", _a2a_original("tasks/send")),
         _posting("/a2a/{name}/legacy", _a2a_original("tasks/sendSubscribe")),
     ),
-    RouteGroup("a2a grpc", _grpc, _grpc_streamed),
-    RouteGroup("command line", _command, keyless=True),
+    Door("a2a grpc", _grpc, _grpc_streamed),
+    Door("command line", _command, keyless=True),
 )
 """All doors. gRPC serves the first agent of the settings, whatever name is asked for."""
 

@@ -19,7 +19,7 @@ from tests.chat_server import ChatServer, Said
 from tests.cli.test_serve import until
 from tests.patience import HANGS_S
 
-from .doors import DOORS, Asks, RouteGroup, doors_open
+from .doors import DOORS, Asks, Door, doors_open
 from .test_run_endings import FINISHED, squeezed
 
 TOOLS = '''\
@@ -73,7 +73,7 @@ def answers(request: JsonObject) -> Said:
 @pytest.mark.row("S3")
 @pytest.mark.parametrize("how", ["the key is revoked", "the agent is for others"])
 async def test_a_run_under_way_ends_at_every_door_when_its_caller_loses_access(tmp_path: Path, how: str) -> None:
-    asks: dict[str, tuple[RouteGroup, Asks]] = {}
+    asks: dict[str, tuple[Door, Asks]] = {}
     for door in DOORS:
         if door.answers == "agent" and not door.keyless:
             for ask in filter(None, (door.ask, door.stream)):

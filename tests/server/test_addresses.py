@@ -18,7 +18,7 @@ from actum.core.json import JsonObject
 from actum.core.message import Reply
 from tests.chat_server import ChatServer, Raw
 
-from .doors import DOORS, Place, RouteGroup, Told, doors_open
+from .doors import DOORS, Door, Place, Told, doors_open
 
 HOST = "localhost"
 """Where the models are. The server itself is told by its number alone."""
@@ -137,7 +137,7 @@ async def keyed(folder: Path) -> AsyncIterator[Keyed]:
             yield Keyed(place, keys, Leak(HOST, says.port))  # type: ignore[attr-defined]
 
 
-def names_at(door: RouteGroup) -> list[tuple[str, str]]:
+def names_at(door: Door) -> list[tuple[str, str]]:
     """The names and texts to ask for."""
     if door.keyless:
         return []

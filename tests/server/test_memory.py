@@ -20,7 +20,7 @@ FILLS = {"mcp_left"}
 """Here sessions are left to the server, which keeps a thousand of them."""
 
 
-STOCKS = {"actum.core.run.record:_stock"}
+STOCKS = {"actum.core.run.ids:_stock"}
 """Random numbers drawn ahead: never more than at a time are drawn."""
 
 

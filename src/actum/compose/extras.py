@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -67,7 +68,12 @@ def check_extras(settings: Settings, *always: str) -> None:
 
 def missing_extras(wanted: set[str]) -> tuple[str, ...]:
     """Which extras are not installed, or not as a whole, in alphabetical order."""
-    return tuple(extra for extra in sorted(wanted) if not all(map(find_spec, EXTRAS[extra])))
+    return tuple(extra for extra in sorted(wanted) if not all(map(_is_there, EXTRAS[extra])))
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module is installed. One that is loaded already may have no spec, as celery's lazy `kombu` has none."""
+    return sys.modules.get(module) is not None or find_spec(module) is not None
 
 
 def install(*extras: str) -> str:

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from decimal import Decimal
-from pathlib import Path
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
 from msgspec import Struct
@@ -28,6 +29,7 @@ from .run.record import Entry, InputGiven, Noted, Record
 from .run.summary import ConversationSummary, OpenQuestion, RunSummary
 from .run.task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
 from .secrets.given import GIVEN
+from .sentence import Sentence
 from .stored.counts import Counts
 from .stored.webhook import WebhookOutbox
 from .tool import Tool
@@ -364,9 +366,8 @@ class Context(Generic[Deps]):
         try:
             value = self._secrets.get(name)
         except UsageError as why:  # such as a file of secrets whose key is not set
-            told = str(why).replace(str(Path.home()), "~")
             raise ToolError(
-                "The secret {name!r} can not be read: {why}.", effect="unknown", name=name, why=told
+                "The secret {name!r} can not be read: {why}.", effect="unknown", name=name, why=_without_folders(why)
             ) from None
         if value is None:
             raise SecretMissing(
@@ -413,6 +414,15 @@ class Context(Generic[Deps]):
         """The call has its outcome; whatever a thread still tells of it is not heard."""
         self._progress = None
         self.has_outcome = True
+
+
+def _without_folders(why: UsageError) -> Sentence:
+    """The sentence of an error as a model may read it: of each path the name alone."""
+    values = {
+        name: PurePath(str(value)).name if isinstance(value, PurePath) or os.sep in str(value) else value
+        for name, value in why.sentence.values.items()
+    }
+    return Sentence(why.sentence.template, **values)
 
 
 @runtime_checkable

@@ -77,13 +77,13 @@ class ApiReply(Struct, frozen=True):
         body: the body; None where there is none.
         status: the HTTP status.
         location: where what was made is found; empty where nothing was made.
-        is_private: nothing on the way to the client may keep the answer, such as one with the text of a key.
+        is_told_once: nothing on the way to the client may keep the answer, such as one with the text of a key.
     """
 
     body: Struct | JsonObject | None
     status: int = 200
     location: str = ""
-    is_private: bool = False
+    is_told_once: bool = False
 
 
 class StreamEvent(Struct, frozen=True):

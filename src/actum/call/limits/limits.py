@@ -1,7 +1,8 @@
 """How much may be used: by a run, by its tools, by the users it works for. Values only; see below for who counts.
 
 What the loop of a run can know by itself (steps, calls, tokens, cost, seconds) it counts (`agents/turn.py`), together
-with what the agents that it started used (`core/budget.py`). What spans runs is counted in `meters.py`, for one process.
+with what the agents that it started used (`core/budget.py`). What spans runs is counted in `meters.py`, for one
+process.
 How much of a result a model is shown stands in `excerpt.py`.
 """
 

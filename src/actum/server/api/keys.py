@@ -165,7 +165,7 @@ async def add_key(api: Api, asked: ApiRequest[None, KeyBody]) -> ApiReply:
         raise Refusal(409 if is_taken else 422, "taken" if is_taken else "invalid", _sentence(error)) from None
     told = key_info(made.key, api.clock.now())
     whole = {name: getattr(told, name) for name in told.__struct_fields__}
-    return ApiReply(KeyAdded(key=made.text, is_first=is_first, **whole), 201, is_private=True)
+    return ApiReply(KeyAdded(key=made.text, is_first=is_first, **whole), 201, is_told_once=True)
 
 
 async def delete_key(api: Api, asked: ApiRequest[None, None]) -> ApiReply:

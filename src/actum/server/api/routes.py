@@ -226,7 +226,7 @@ class _Place:
         if isinstance(answer, ApiReply):
             body = b"" if answer.body is None else _encode(answer.body)
             headers = [(b"location", answer.location.encode())] if answer.location else []
-            headers += [(b"cache-control", b"no-store")] if answer.is_private else []
+            headers += [(b"cache-control", b"no-store")] if answer.is_told_once else []
             await _send(send, answer.status, body, b"application/json", headers)
         else:
             await self.streams.opened(EventStream(answer, self.api.clock))(scope, receive, send)
