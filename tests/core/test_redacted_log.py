@@ -208,6 +208,14 @@ def test_a_value_can_not_write_a_line_of_its_own(written: io.StringIO) -> None:
     assert "two\n    lines\\x9b1m" in said
 
 
+def test_the_folders_of_the_shell_are_no_passwords(written: io.StringIO) -> None:
+    redact_logs(
+        {"PWD": "/srv/an/app", "OLDPWD": "/srv/a/web", "MYSQL_PWD": "hunter22 twice", "PGPASSWORD": "let me in"}
+    )
+    logging.getLogger("crm").error("/srv/an/app/actum.toml, /srv/a/web/x: hunter22 twice, let me in")
+    assert f"/srv/an/app/actum.toml, /srv/a/web/x: {MARK}, {MARK}" in written.getvalue()
+
+
 def test_without_secrets_a_record_stays_as_it_was(written: io.StringIO) -> None:
     crm.error("%s of %d: %s", "one", 2, {"a": 1}, extra={"user": ("ada", 3)})
     assert written.getvalue() == "crm MainThread one of 2: {'a': 1} ['ada', 3]\n"

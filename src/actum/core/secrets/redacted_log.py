@@ -32,7 +32,9 @@ _OF_A_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime
 _NAMES = ("name", "processName", "threadName", "taskName", "pathname", "funcName")
 """Fields of every record that a program may have put anything into."""
 _IS_CLEAN = "actum_is_clean"
-_ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSPHRASE")
+_OF_A_SHELL = ("PWD", "OLDPWD")
+"""The folders in which the shell is and was, which are no passwords."""
+_ENDINGS = ("_KEY", "_PASS", "_PASSPHRASE", "_PWD", "_SECRET", "_TOKEN", "PASSWD", "PASSWORD")
 _DEPTH_MAX = 6
 
 _formatter = logging.Formatter()
@@ -67,6 +69,8 @@ def traceback_of(error: BaseException) -> str:
 
 
 def _is_secret(name: str) -> bool:
+    if name in _OF_A_SHELL:
+        return False
     return name.startswith("ACTUM_SECRET_") or name.endswith(_ENDINGS) or is_secret_name(name)
 
 
