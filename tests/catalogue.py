@@ -30,6 +30,8 @@ CALLED = frozenset(
     {"ask", "begin", "busy", "error", "line", "note", "table", "tr", "HttpRefusal", "Refusal", "Sentence"}
 )
 """What is called with a text for a person, beside the errors."""
+OF_A_COMMAND = frozenset({"AnswerText", "Command", "ListColumn"})
+"""What an operation's command is made of; the values of its texts come from the answer."""
 
 
 HEADER = r"""# What actum says to people and models, in Chinese. See docs/decisions/0024-languages.md.
@@ -95,11 +97,16 @@ def _sentences(path: str, tree: ast.Module) -> Iterator[SaidSentence]:
             continue
         called = ast.unparse(node.func).split(".")[-1]
         is_own_init = ast.unparse(node.func) == "super().__init__"
-        if called not in errors() and called not in CALLED and not is_own_init:
+        if called not in errors() | CALLED | OF_A_COMMAND and not is_own_init:
             continue
         named = [keyword.arg for keyword in node.keywords]
-        names = None if None in named else frozenset(name for name in named if name is not None)
-        for argument in node.args:
+        names = (
+            None if None in named or called in OF_A_COMMAND else frozenset(name for name in named if name is not None)
+        )
+        for argument in [
+            *(node.args[:1] if called == "ListColumn" else node.args),
+            *(each.value for each in node.keywords if each.arg == "empty"),
+        ]:
             for text in _texts(argument):
                 if is_sentence(text, called):
                     yield SaidSentence(path, node.lineno, text, names, called)
@@ -118,7 +125,7 @@ def _texts(argument: ast.expr) -> Iterator[str]:
 
 def is_sentence(text: str, called: str) -> bool:
     """Whether an argument is a text for a person, and no word for a program."""
-    return " " in text.strip() or (called in ("tr", "line", "table") and text.strip() != "")
+    return " " in text.strip() or (called in ("tr", "line", "table", "ListColumn") and text.strip() != "")
 
 
 def help_texts(command: object) -> Iterator[str]:

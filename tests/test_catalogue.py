@@ -14,12 +14,12 @@ from tests.catalogue import sentences, updated, written
 HAN = re.compile(r"[\u4e00-\u9fff]")
 NAMES = {"MCP", "API", "A2A"}
 UNTRANSLATED = {
-    "cli": 105,
-    "compose": 50,
+    "cli": 99,
+    "compose": 44,
     "features": 3,
     "call/asking": 15,
-    "server/api": 60,
-    "server": 66,
+    "server/api": 54,
+    "server": 63,
     "policy": 16,
 }
 """How many sentences of the rooms that people hear have no Chinese yet: the numbers only fall."""
