@@ -48,6 +48,7 @@ class Issuer:
         status: with which the token endpoint answers everything; 0 for as it should.
         id_claims: claims of ID tokens that are other than they should be; None leaves one out.
         id_token: the whole ID token, in place of the right one.
+        more_keys: so many keys are published beside its own.
         asked: what came, by endpoint.
     """
 
@@ -64,6 +65,7 @@ class Issuer:
     status: int = 0
     id_claims: JsonObject = field(default_factory=dict)
     id_token: str = ""
+    more_keys: int = 0
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     _clients: dict[str, str] = field(default_factory=dict)
     _scopes: dict[str, str] = field(default_factory=dict)
@@ -125,7 +127,8 @@ class Issuer:
         self.asked.append(("jwks", {}))
         algorithm = jwt.get_algorithm_by_name("ES256")
         key: dict[str, Json] = dict(algorithm.to_jwk(KEY.public_key(), as_dict=True))
-        return JSONResponse({"keys": [{**key, "kid": "k1", "alg": "ES256", "use": "sig"}, {"kty": "unheard of"}]})
+        known: list[Json] = [{**key, "kid": "k1", "alg": "ES256", "use": "sig"}, {"kty": "unheard of"}]
+        return JSONResponse({"keys": known + [{**key, "kid": f"more-{at}"} for at in range(self.more_keys)]})
 
     async def _register(self, request: Request) -> Response:
         wanted = await request.json()

@@ -14,7 +14,7 @@ from actum.core.errors import UsageError
 from actum.core.identity import Identity
 from actum.core.json import Json, JsonObject
 from actum.core.stored.key import new_key
-from actum.server.issuer import KEYS_ANEW_S, AskedTokens, Issuer, SignedTokens
+from actum.server.issuer import KEYS_ANEW_S, KEYS_MAX, AskedTokens, Issuer, SignedTokens
 from actum.server.verifier import Authenticator, Keys
 from actum.testing import FakeClock
 from actum.transport.fetcher import Fetcher
@@ -136,6 +136,16 @@ async def test_an_unknown_key_id_makes_us_ask_the_issuer_again_but_not_at_will(
     assert real.count("jwks") == 2
     assert await verifier.verify_token(real.sign({"aud": US})) is not None
     assert real.count("jwks") == 2
+
+
+async def test_of_an_issuer_that_floods_us_with_keys_the_first_hundred_are_read(
+    real: RealIssuer, clock: FakeClock
+) -> None:
+    real.more_keys = 3_000
+    verifier = signed(real, clock)
+    assert await verifier.verify_token(real.sign({"aud": US})) is not None
+    assert await verifier.verify_token(real.sign({"aud": US}, kid=f"more-{KEYS_MAX - 3}")) is not None
+    assert await verifier.verify_token(real.sign({"aud": US}, kid=f"more-{KEYS_MAX}")) is None
 
 
 async def test_tokens_that_come_at_once_wait_for_the_issuers_keys(real: RealIssuer, clock: FakeClock) -> None:

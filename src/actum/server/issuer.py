@@ -40,6 +40,8 @@ KEYS_S = 600.0
 """How long an issuer's published keys are believed."""
 KEYS_ANEW_S = 30.0
 """An unknown key id makes us ask again, but not more often than this."""
+KEYS_MAX = 100
+"""Keys of an issuer that are read at most: each costs as much as the check of a token. Issuers publish fewer than ten."""
 _TOKEN_MAX = 16_384
 
 
@@ -165,7 +167,7 @@ class SignedTokens:
         document = _object(await _body(self._fetcher, uri)) if uri else None
         listed = document.get("keys") if document else None
         found: dict[str, jwt.PyJWK] = {}
-        for one in listed if isinstance(listed, list) else []:
+        for one in listed[:KEYS_MAX] if isinstance(listed, list) else []:
             try:
                 key = jwt.PyJWK(one)  # type: ignore[arg-type]  # whatever it is, it is checked there
             except (jwt.PyJWTError, TypeError, ValueError, KeyError, AttributeError):

@@ -23,7 +23,7 @@ from ....protocols.mcp.config import McpServer
 from ....protocols.mcp.era import passed_on, with_tasks
 from ....protocols.mcp.sampling import request_of, result_of_reply
 from ....protocols.plain_text import plain
-from ....toolsets.mcp.caller import ContextCaller, Send
+from ....toolsets.mcp.caller import FORM_BYTES_MAX, ContextCaller, Send
 from ....toolsets.mcp.error import INVALID_PARAMS, MISSING_CAPABILITY, McpError
 from ....toolsets.mcp.session import Nobody
 from ....toolsets.mcp.toolset import STARTED_ANEW, with_notice
@@ -236,6 +236,8 @@ class RawRelay:
 
     async def _elicited(self, params: JsonObject) -> JsonObject:
         schema, url = params.get("requestedSchema"), params.get("url")
+        if size_of_json(schema) > FORM_BYTES_MAX:
+            raise UsageError("requestedSchema: at most {most} bytes", most=FORM_BYTES_MAX)
         given = await self._context.elicit(
             plain(str(params.get("message") or "")),
             schema if isinstance(schema, dict) else None,
