@@ -41,7 +41,7 @@ KEYS_S = 600.0
 KEYS_ANEW_S = 30.0
 """An unknown key id makes us ask again, but not more often than this."""
 KEYS_MAX = 100
-"""Keys of an issuer that are read at most: each costs as much as the check of a token. Issuers publish fewer than ten."""
+"""Keys of an issuer that are read at most: each costs as much as the check of a token, and issuers publish a few."""
 _TOKEN_MAX = 16_384
 
 
