@@ -12,6 +12,7 @@ import pytest
 from actum import tool
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.call import ToolCall
+from actum.core.errors import Busy
 from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.core.policy import Answer
@@ -36,10 +37,17 @@ class Till:
 
 
 async def approve(server: Desk, verdict: Verdict = "approve") -> None:
-    """A person answers what waits."""
-    await until(lambda: inbox(server.journal))
-    waiting = await inbox(server.journal)
-    await answer_pending(server.journal, waiting[0].asked.id, Answer(verdict, by="boss"))
+    """A person answers what waits, once its run has let go of it."""
+
+    async def answered() -> bool:
+        waiting = await inbox(server.journal)
+        try:
+            await answer_pending(server.journal, waiting[0].asked.id, Answer(verdict, by="boss"))
+        except (Busy, IndexError):
+            return False
+        return True
+
+    await until(answered)
 
 
 RECEIPT: JsonObject = {"type": "object", "required": ["paid"], "properties": {"paid": {"type": "integer"}}}
