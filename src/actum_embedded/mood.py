@@ -233,7 +233,7 @@ def _points(part: _Part, arguments: Sequence[Argument], found: str) -> bool:
     """A prohibition speaks of the call: it says nothing more, or `it`, or a value that the call has."""
     end = part.start + len(part.text)
     valued = any(
-        part.start <= each.span.start < each.span.end <= end and not _is_negative(each.value) for each in arguments
+        part.start < each.span.end and each.span.start < end and not _is_negative(each.value) for each in arguments
     )
     return valued or POINTS.search(part.text) is not None or len(part.text.strip()) <= len(found) + 1
 
