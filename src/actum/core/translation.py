@@ -59,9 +59,8 @@ def chinese(text: Sentence | str, context: Context = "") -> str | None:
     """
     if isinstance(text, Sentence) and text.values:
         template = catalogue().get(("", text.template))
-        if template is not None:
-            values = {name: _value(name, value) for name, value in text.values.items()}
-            return None if None in values.values() else filled(template, values)
+        values = {name: _value(name, value) for name, value in text.values.items()}
+        return None if template is None or None in values.values() else filled(template, values)
     return catalogue().get((context, str(text))) or catalogue().get(("", str(text))) or _matched(str(text), context, 0)
 
 
