@@ -73,6 +73,7 @@ CALLERS: Mapping[str, Identity] = {
         tools=("crm_*", "add"),
         models=("gpt-?",),
     ),
+    "brief": Identity(principal="root", key_id="brief", scopes=ALL_SCOPES),
     "keyless": Identity(principal="root", scopes=ALL_SCOPES),
 }
 """The callers by their keys."""

@@ -72,6 +72,22 @@ async def test_nobody_gives_a_key_more_than_they_have() -> None:
                 assert (answer.json()["code"], told in answer.json()["detail"]) == ("more", True), answer.text
 
 
+async def test_a_key_that_ends_makes_none_that_is_valid_for_longer() -> None:
+    async with application(answering("Hi.")) as it:
+        made = await it.ask("POST", "/v1/keys", {"id": "brief", "expires_at": 4e9}, who="root")
+        assert made.status_code == 201
+        for name, body, status in (
+            ("never", {}, 403),
+            ("later", {"expires_at": 4e9 + 1}, 403),
+            ("equal", {"expires_at": 4e9}, 201),
+            ("sooner", {"expires_at": 3.9e9}, 201),
+        ):
+            answer = await it.ask("POST", "/v1/keys", {"id": name, **body}, who="brief")
+            assert answer.status_code == status, answer.text
+            if status == 403:
+                assert (answer.json()["code"], "valid for longer" in answer.json()["detail"]) == ("more", True)
+
+
 async def test_where_a_server_wants_no_key_none_is_made_or_revoked_over_http() -> None:
     async with application(answering("Hi.")) as it:
         await it.ask("POST", "/v1/keys", {"id": "ci"}, who="root")

@@ -140,7 +140,7 @@ async def add_key(api: Api, asked: ApiRequest[None, KeyBody]) -> ApiReply:
     who, body = asked.who, asked.body
     if not asked.by_operator:
         needs_key(who, "keys")
-        _check_given(who, body)
+        _check_given(who, body, await api.journal.keys.find(who.key_id) if who.key_id else None)
     is_first = not await api.journal.keys.all()
     try:
         made = await make_key(
@@ -218,7 +218,7 @@ def key_info(key: Key, now: float) -> KeyInfo:
     )
 
 
-def _check_given(who: Identity, body: KeyBody) -> None:
+def _check_given(who: Identity, body: KeyBody, own: Key | None) -> None:
     """Nobody gives a key more than they have. Whoever may make keys has the scope `admin`, and so each scope.
 
     Raises:
@@ -227,11 +227,13 @@ def _check_given(who: Identity, body: KeyBody) -> None:
     more = [f"the role {role!r}" for role in body.roles if role not in who.roles]
     if body.speaks_for == "user" and who.speaks_for != "user":
         more.append("that it speaks for its user")
+    if own is not None and own.tenant == who.tenant and own.expires_at:
+        more += ["that it is valid for longer"] if not 0 < body.expires_at <= own.expires_at else []
     named = (("tools", who.tools, body.tools), ("models", who.models, body.models), ("agents", who.agents, body.agents))
-    for what, own, given in named:
-        if own and not given:
+    for what, wider, given in named:
+        if wider and not given:
             more.append(f"all {what}")
-        more += [f"the {what} {each!r}" for each in given if own and not any(_is_within(each, one) for one in own)]
+        more += [f"the {what} {each!r}" for each in given if wider and not any(_is_within(each, one) for one in wider)]
     if more:
         raise Refusal(403, "more", "You can not give a key what your own does not have: {more}.", more=", ".join(more))
 
