@@ -86,10 +86,10 @@ workflow-oracle: ## record what Dify's own engine answers for tests/workflow/dif
 	.oracle/bin/python tests/workflow/dify/record.py
 
 train-embedded: $(READY) ## learn weights of the embedded model anew, from questions
-	$(BIN)/python -m bench.training fit
+	$(BIN)/python -m packages.embedded.training fit
 
 promote-embedded: $(READY) ## ship what was learned, if it is better on held-out questions
-	$(BIN)/python -m bench.training promote
+	$(BIN)/python -m packages.embedded.training promote
 
 lock: $(UV) ## pin what pyproject.toml asks for in constraints.txt; make lock UPGRADE=1 takes the newest
 	$(UV_COMPILE) pyproject.toml --group dev --group bench --group setup --output-file constraints.txt

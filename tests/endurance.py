@@ -25,15 +25,14 @@ ROOT = Path(__file__).parents[1]
 TABLE = "tests/endurance.toml"
 HEAD = "# Endurance tests, the files they stand for, and the digest of these when they last passed: `make endurance`.\n"
 PROJECTS: Mapping[str, Sequence[str]] = {
-    "tests/embedded": ("src/actum_embedded",),
-    "tests/bench/test_training.py": ("bench/training", "src/actum_embedded"),
+    "packages/embedded/tests": ("packages/embedded",),
 }
 """Folders and files of tests that stand by themselves, and the files that they stand for beside themselves."""
 T = TypeVar("T")
 
 
 class Volume:
-    """How much of the volume this process runs; `tests/conftest.py` sets it before any test is imported."""
+    """How much of the volume this process runs; `conftest.py` sets it before any test is imported."""
 
     whole = False
 
@@ -180,8 +179,8 @@ def files_of(item: pytest.Item) -> Sequence[str]:
         return marker.args
     if not getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         return ()
-    room = item.nodeid.split("/")[1]
-    rooms = [f"src/actum/{room}", f"src/actum_{room}", "src/actum"]
+    top, room = item.nodeid.split("/")[:2]
+    rooms = [f"packages/{room}"] if top == "packages" else [f"src/actum/{room}", "src/actum"]
     return [next(each for each in rooms if (ROOT / each).is_dir())]
 
 

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
-SRC = Path(__file__).parents[1] / "src"
-PACKAGES = ("actum", "actum_embedded")
+from .sources import PACKAGES, modules
+
+SRC = PACKAGES["actum"]
 
 STACK = (
     {"core"},
@@ -240,12 +241,6 @@ def faults(source: str, module: str, *, package: bool = False) -> list[str]:
     if module not in NAMED_FROM_OUTSIDE:
         found += [f"{module}:{line}: a module is imported by a string" for line in calls_by_name(source)]
     return found
-
-
-def modules() -> Iterator[tuple[str, Path]]:
-    for package in PACKAGES:
-        for path in sorted((SRC / package).rglob("*.py")):
-            yield ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"), path
 
 
 def edges() -> Iterator[tuple[str, str]]:

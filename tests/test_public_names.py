@@ -14,6 +14,8 @@ import actum.events
 import actum.messages
 import actum.secrets
 
+from .sources import modules
+
 SRC = Path(__file__).parents[1] / "src"
 
 PUBLIC = [
@@ -102,9 +104,8 @@ def test_a_public_name_is_in_a_guide(name: str) -> None:
 def test_no_public_class_name_stands_for_two_things() -> None:
     """The embedded model is a package of its own, and counts with the rest."""
     found: dict[str, list[str]] = {}
-    for package in ("actum", "actum_embedded"):
-        for path in sorted((SRC / package).rglob("*.py")):
-            for node in ast.parse(path.read_text("utf-8")).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    found.setdefault(node.name, []).append(path.relative_to(SRC).as_posix())
+    for module, path in modules():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(module)
     assert {name: places for name, places in found.items() if len(places) > 1} == {}

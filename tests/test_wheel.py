@@ -20,7 +20,8 @@ from packaging.requirements import Requirement
 
 from actum.cli.demo import SCENES
 
-ROOT = Path(__file__).parents[1]
+from .sources import PACKAGES, ROOT
+
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 EVERY_SCENE = [str(number) for number in range(1, len(SCENES) + 1)]
 
@@ -76,10 +77,16 @@ def scenes(shown: str) -> list[str]:
 
 
 def sources() -> Iterator[str]:
-    for package in ("actum", "actum_embedded"):
-        for path in (ROOT / "src" / package).rglob("*"):
+    for package, source in PACKAGES.items():
+        for path in (source / package).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
-                yield path.relative_to(ROOT / "src").as_posix()
+                yield path.relative_to(source).as_posix()
+
+
+def licence_of(path: str) -> str:
+    """How the metadata names the file of a licence inside a package."""
+    source = PACKAGES[path.partition("/")[0]]
+    return f"{source.relative_to(ROOT).as_posix()}/{path}"
 
 
 def metadata(archive: zipfile.ZipFile, home: str) -> Message:
@@ -94,7 +101,7 @@ def test_both_packages_and_all_licences_are_in_the_wheel(wheel: Path) -> None:
     assert {name for name in names if not name.startswith(home)} == set(sources())
     assert {"actum/py.typed", "actum_embedded/py.typed", "actum_embedded/data/NOTICE.md"} <= names
     notices = {path for path in sources() if Path(path).name.startswith(("LICENSE", "NOTICE"))}
-    assert set(licences or ()) == {"LICENSE", *(f"src/{path}" for path in notices)}
+    assert set(licences or ()) == {"LICENSE", *(licence_of(path) for path in notices)}
     assert {f"{home}/licenses/{licence}" for licence in licences or ()} <= names
 
 
@@ -127,3 +134,19 @@ def test_the_demo_is_played_where_the_metadata_of_actum_is_missing(
         "from actum.cli.app import main; main()"
     )
     assert scenes(done(sys.executable, "-I", "-S", "-c", frozen, folder=tmp_path)) == EVERY_SCENE
+
+
+@pytest.mark.row("L5")
+def test_the_embedded_model_is_a_project_of_its_own_with_the_version_of_actum(tmp_path: Path) -> None:
+    home = PACKAGES["actum_embedded"].parent
+    build = (sys.executable, "-m", "hatchling", "build", "--directory", str(tmp_path), "--target", "wheel")
+    subprocess.run(build, cwd=home, capture_output=True, check=True)
+    (built,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(built) as archive:
+        (dist,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+        told = metadata(archive, dist)
+        entries = archive.read(f"{dist}/entry_points.txt").decode()
+        inside = {name for name in archive.namelist() if not name.startswith(dist)}
+    assert inside == {name for name in sources() if name.startswith("actum_embedded/")}
+    assert (told["Version"], told.get_all("Requires-Dist")) == (distribution("actum").version, None)
+    assert "[actum.models]\nembedded = actum_embedded:Embedded" in entries

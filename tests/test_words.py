@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-SOURCES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
+from .sources import ROOT, modules
+
+SOURCES = sorted([*(path for _, path in modules()), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
 FILES = {
     path.relative_to(ROOT).as_posix()
-    for top in ("src", "tests", "bench", "examples", "tests_local")
+    for top in ("src", "packages", "tests", "bench", "examples", "tests_local")
     for path in (ROOT / top).rglob("*.py")
 }
 OF_A_USER = {"agent.py", "apt.py", "authorize.py", "cel.py", "main.py", "random.py", "redis.py", "serve.py", "tools.py"}
@@ -33,7 +33,7 @@ def test_every_file_that_is_named_is_there() -> None:
 
 def test_worn_phrases_become_fewer() -> None:
     found: Counter[str] = Counter()
-    for path in (ROOT / "src").rglob("*.py"):
+    for _, path in modules():
         text = " ".join(path.read_text("utf-8").lower().split())
         found.update({phrase: text.count(phrase) for phrase in MOST})
     assert {phrase: found[phrase] for phrase, most in MOST.items() if found[phrase] > most} == {}

@@ -20,7 +20,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.test_wheel import ROOT, SCRIPTS, needed
+from tests.sources import ROOT
+from tests.test_wheel import SCRIPTS, needed
 
 EXTRAS = frozenset({"mcp", "postgres", "server", "workflow"})
 SHOWN = "bookmarks/saved"
