@@ -14,12 +14,11 @@ import time
 from collections.abc import Sequence
 from datetime import date
 
-from actum_embedded import Embedded
-
 from actum.core.call import ToolCall
 from actum.core.message import Message, Transcript, UserMessage
 from actum.core.model import Request
 from actum.core.tool import Tool
+from actum_embedded import Embedded
 
 from . import bfcl, questions
 

@@ -9,12 +9,12 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-from actum_embedded import Embedded
 
 from actum.core.errors import UnknownName, UsageError
 from actum.models import open_model
 from actum.models.installed import EMBEDDED, GROUP
 from actum.models.prompted import Prompted
+from actum_embedded import Embedded
 
 MODEL = """
 class Model:

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
-from actum_embedded import Embedded
 from msgspec import Struct
 
 from actum.core.call import Failure, ToolCall, ToolResult
@@ -18,6 +17,7 @@ from actum.core.message import Message, Reply, SystemMessage, ToolMessage, Trans
 from actum.core.model import Request, ToolChoice
 from actum.core.tool import Tool
 from actum.toolsets.everyday import everyday_tools
+from actum_embedded import Embedded
 
 HERE = Path(__file__).parent
 TODAY = date(2026, 11, 20)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.arguments import (
+
+from actum.core.json import Json, JsonObject
+from actum.core.tool import Tool
+from actum_embedded.calls.arguments import (
     OPTIONAL_MIN,
     REQUIRED_MIN,
     as_object,
     fill,
 )
-from actum_embedded.clauses import read
-from actum_embedded.ranker import rank
-from actum_embedded.selection import index
-
-from actum.core.json import Json, JsonObject
-from actum.core.tool import Tool
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.selection import index
+from actum_embedded.weighing.ranker import rank
 from packages.embedded.tests.harness import TODAY, named
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.asking import questions
-from actum_embedded.clauses import read
-from actum_embedded.selection import index
-from actum_embedded.step import Step
-from actum_embedded.voice import Voice
 
 from actum.core.json import JsonObject
 from actum.core.tool import Tool
+from actum_embedded.calls.step import Step
+from actum_embedded.telling.asking import questions
+from actum_embedded.telling.voice import Voice
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.selection import index
 from packages.embedded.tests.harness import TODAY
 
 

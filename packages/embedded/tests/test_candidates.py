@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from actum_embedded.arguments import fill
-from actum_embedded.candidates import candidates
-from actum_embedded.clauses import read
-from actum_embedded.selection import index
-from actum_embedded.slots import slots_of
 
 from actum.core.json import Json
 from actum.core.tool import Tool
+from actum_embedded.calls.arguments import fill
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.candidates import candidates
+from actum_embedded.tools.selection import index
+from actum_embedded.tools.slots import slots_of
 from packages.embedded.tests.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.choices import chosen_values, truth
-from actum_embedded.clauses import read
-from actum_embedded.slots import Slot, slots_of
 
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.choices import chosen_values, truth
+from actum_embedded.tools.slots import Slot, slots_of
 from packages.embedded.tests.harness import TODAY
 
 

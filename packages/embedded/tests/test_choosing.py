@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.choosing import Chooser
-from actum_embedded.clauses import read
-from actum_embedded.likeness import Likeness, likeness
-from actum_embedded.selection import Shelf, index
 
 from actum.core.json import JsonObject
 from actum.core.tool import Tool
+from actum_embedded.calls.choosing import Chooser
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.likeness import Likeness, likeness
+from actum_embedded.tools.selection import Shelf, index
 from packages.embedded.tests.harness import TODAY
 
 

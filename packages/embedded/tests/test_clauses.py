@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.clauses import read, sentences
 
 from actum.core.json import Json
 from actum.core.message import Transcript, UserMessage
 from actum.core.model import Request
 from actum.core.tool import Tool
+from actum_embedded.text.clauses import read, sentences
 from packages.embedded.tests.harness import TODAY, model
 
 pytestmark = pytest.mark.row("L5")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import cast
 
 import pytest
-from actum_embedded.arguments import as_object, fill
-from actum_embedded.clauses import read
-from actum_embedded.commands import commands_in
-from actum_embedded.selection import index
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.tool import Tool
+from actum_embedded.calls.arguments import as_object, fill
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.commands import commands_in
+from actum_embedded.tools.selection import index
 from packages.embedded.tests.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")

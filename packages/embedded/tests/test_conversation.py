@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.conversation import TURNS_MAX, instructions_of, turns_of
 
 from actum.core.json import JsonObject
 from actum.core.message import UserMessage
+from actum_embedded.conversation import TURNS_MAX, instructions_of, turns_of
 from packages.embedded.tests.harness import Talk, calls_of, tools
 
 pytestmark = pytest.mark.row("L5")

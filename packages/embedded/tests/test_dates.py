@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from actum_embedded.clauses import read
-from actum_embedded.dates import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actum_embedded.text.clauses import read
+from actum_embedded.text.dates import (
     find_dates,
     find_months,
     said_today,
     stated_today,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
 from packages.embedded.tests.harness import TODAY
 
 

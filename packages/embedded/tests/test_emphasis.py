@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.arguments import as_object, fill
-from actum_embedded.clauses import read
-from actum_embedded.selection import index
 
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
+from actum_embedded.calls.arguments import as_object, fill
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.selection import index
 from packages.embedded.tests.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.arguments import as_object, fill
-from actum_embedded.candidates import View
-from actum_embedded.clauses import read
-from actum_embedded.numerals import find_numbers
-from actum_embedded.selection import index
-from actum_embedded.spans import plain_spans
 
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
+from actum_embedded.calls.arguments import as_object, fill
+from actum_embedded.text.clauses import read
+from actum_embedded.text.numerals import find_numbers
+from actum_embedded.text.spans import plain_spans
+from actum_embedded.tools.candidates import View
+from actum_embedded.tools.selection import index
 from packages.embedded.tests.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")

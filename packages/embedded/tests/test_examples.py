@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.candidates import candidates
-from actum_embedded.clauses import read
-from actum_embedded.examples import examples, form_of, forms_shown
-from actum_embedded.slots import Slot, slots_of
 
 from actum.core.json import JsonObject
 from actum.core.tool import Tool
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.candidates import candidates
+from actum_embedded.tools.examples import examples, form_of, forms_shown
+from actum_embedded.tools.slots import Slot, slots_of
 from packages.embedded.tests.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")

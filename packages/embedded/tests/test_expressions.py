@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.expressions import find_expressions
-from actum_embedded.numerals import find_numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.errors import ToolError
 from actum.toolsets.everyday.calculator import calculate
+from actum_embedded.text.expressions import find_expressions
+from actum_embedded.text.numerals import find_numbers
 
 
 def found(text: str) -> list[str]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.candidates import View
-from actum_embedded.clauses import read
-from actum_embedded.features import (
+
+from actum.core.json import Json, JsonObject
+from actum.core.tool import Tool
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.candidates import View
+from actum_embedded.tools.selection import index
+from actum_embedded.weighing.features import (
     aim_of,
     begins,
     ends,
     inside,
     nothing,
 )
-from actum_embedded.offers import offered
-from actum_embedded.selection import index
-
-from actum.core.json import Json, JsonObject
-from actum.core.tool import Tool
+from actum_embedded.weighing.offers import offered
 from packages.embedded.tests.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.figures import find_figures
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from actum.core.json import JsonObject
 from actum.core.message import Transcript, UserMessage
 from actum.core.model import Request
 from actum.core.tool import Tool
+from actum_embedded.text.figures import find_figures
 from packages.embedded.tests.harness import model
 
 pytestmark = pytest.mark.row("L5")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.arguments import as_object, fill
-from actum_embedded.clauses import read
-from actum_embedded.grouping import readings
-from actum_embedded.selection import index
-from actum_embedded.sharing import spread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
+from actum_embedded.calls.arguments import as_object, fill
+from actum_embedded.calls.grouping import readings
+from actum_embedded.calls.sharing import spread
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.selection import index
 from packages.embedded.tests.harness import TODAY
 from tests.endurance import share
 

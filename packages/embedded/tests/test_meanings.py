@@ -6,15 +6,16 @@ import gzip
 from importlib.resources import files
 
 import pytest
-from actum_embedded.meanings import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actum_embedded.text.meanings import (
     cut,
     middle,
     nearness,
     point_of,
     sort_of,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def near(one: str, other: str) -> float:

@@ -6,7 +6,6 @@ from datetime import date
 
 import jsonschema_rs
 import pytest
-from actum_embedded import Embedded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from actum.core.json import JsonObject
 from actum.core.message import Reply, SystemMessage, Transcript, UserMessage
 from actum.core.model import AllowedTools, Model, NamedTool, Request
 from actum.core.tool import Tool
+from actum_embedded import Embedded
 from packages.embedded.tests.harness import (
     TODAY,
     Talk,

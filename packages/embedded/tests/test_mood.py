@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from actum_embedded.conversation import SHALL_I
 
 from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage
 from actum.core.tool import Effects, Tool
+from actum_embedded.conversation import SHALL_I
 from packages.embedded.tests.harness import (
     HERE,
     Talk,

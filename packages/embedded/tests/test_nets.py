@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from actum_embedded.nets import net, of
-from actum_embedded.weights import CHINESE, SHIPPED, use
 from hypothesis import given
 from hypothesis import strategies as st
+
+from actum_embedded.learned.nets import net, of
+from actum_embedded.learned.weights import CHINESE, SHIPPED, use
 
 pytestmark = pytest.mark.row("L5")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.numerals import find_numbers
 from hypothesis import given
 from hypothesis import strategies as st
+
+from actum_embedded.text.numerals import find_numbers
 
 
 @pytest.mark.parametrize(

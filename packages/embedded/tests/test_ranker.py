@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import pytest
-from actum_embedded.arguments import as_object, fill
-from actum_embedded.clauses import read
-from actum_embedded.ranker import rank
-from actum_embedded.selection import index
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
+from actum_embedded.calls.arguments import as_object, fill
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.selection import index
+from actum_embedded.weighing.ranker import rank
 from packages.embedded.tests.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")

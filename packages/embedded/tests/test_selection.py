@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.clauses import Clause, read
-from actum_embedded.selection import Shelf, index
 
 from actum.core.tool import Tool
+from actum_embedded.text.clauses import Clause, read
+from actum_embedded.tools.selection import Shelf, index
 from packages.embedded.tests.harness import TODAY, named, tools
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.arguments import as_object
-from actum_embedded.clauses import read
-from actum_embedded.plan import plan, unsifted
-from actum_embedded.selection import Shelf
-from actum_embedded.sieve import sifted, signs
 
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
+from actum_embedded.calls.arguments import as_object
+from actum_embedded.calls.plan import plan, unsifted
+from actum_embedded.calls.sieve import sifted, signs
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.selection import Shelf
 from packages.embedded.tests.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")

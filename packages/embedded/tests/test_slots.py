@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.slots import slots_of
 
 from actum.core.tool import Tool
+from actum_embedded.tools.slots import slots_of
 from packages.embedded.tests.harness import named, tools
 
 

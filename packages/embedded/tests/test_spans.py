@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from actum_embedded.clauses import read
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actum_embedded.text.clauses import read
 from packages.embedded.tests.harness import TODAY
 
 

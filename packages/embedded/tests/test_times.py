@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.times import find_times
 from hypothesis import given
 from hypothesis import strategies as st
+
+from actum_embedded.text.times import find_times
 
 
 @pytest.mark.parametrize(

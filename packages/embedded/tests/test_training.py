@@ -6,10 +6,10 @@ import functools
 import itertools
 
 import pytest
-from actum_embedded.nets import of
-from actum_embedded.weights import CHINESE
 
 from actum.schema.schema import compile_schema
+from actum_embedded.learned.nets import of
+from actum_embedded.learned.weights import CHINESE
 from packages.embedded.training import fit_chooser, fit_grouping, fit_sieve, seal_tools, written
 from packages.embedded.training.chatter import chatted
 from packages.embedded.training.corpus import HERE, Asked, Maker, is_chinese, sketches

@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from actum_embedded.arguments import fill
-from actum_embedded.clauses import read
-from actum_embedded.selection import index
-from actum_embedded.weights import FILES, SHIPPED, use
 
 from actum.core.tool import Tool
+from actum_embedded.calls.arguments import fill
+from actum_embedded.learned.weights import FILES, SHIPPED, use
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.selection import index
 from packages.embedded.tests.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")

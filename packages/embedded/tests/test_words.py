@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from actum_embedded.lexicon import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actum_embedded.text.lexicon import (
     fold,
     is_han,
     lexicon,
     stem,
 )
-from actum_embedded.words import spaced, terms, tokenize
-from hypothesis import given
-from hypothesis import strategies as st
+from actum_embedded.text.words import spaced, terms, tokenize
 
 
 @pytest.mark.parametrize(

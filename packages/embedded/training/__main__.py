@@ -20,17 +20,16 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from actum.core.message import Transcript, UserMessage
+from actum.core.model import Request
+from actum.learn import Promotion
 from actum_embedded import Embedded
-from actum_embedded.weights import (
+from actum_embedded.learned.weights import (
     CHINESE,
     FILES,
     SHIPPED,
     use,
 )
-
-from actum.core.message import Transcript, UserMessage
-from actum.core.model import Request
-from actum.learn import Promotion
 
 from . import fit, fit_chooser, fit_grouping, fit_meanings, fit_sieve, seal_tools, written
 from .amounts import TODAY

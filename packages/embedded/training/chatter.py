@@ -8,9 +8,8 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
-from actum_embedded.words import spaced
-
 from actum.core.tool import Tool
+from actum_embedded.text.words import spaced
 
 from .corpus import Asked
 

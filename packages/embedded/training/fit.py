@@ -13,24 +13,24 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from actum_embedded.candidates import Candidate, View
-from actum_embedded.choices import chosen_values, truth
-from actum_embedded.clauses import Clause, read
-from actum_embedded.features import (
+from numpy.typing import NDArray
+
+from actum.core.json import Json, JsonObject
+from actum_embedded.learned.weights import CHINESE
+from actum_embedded.text.clauses import Clause, read
+from actum_embedded.tools.candidates import Candidate, View
+from actum_embedded.tools.choices import chosen_values, truth
+from actum_embedded.tools.selection import Indexed, index
+from actum_embedded.tools.slots import Slot
+from actum_embedded.weighing.features import (
     aim_of,
     begins,
     ends,
     inside,
     nothing,
 )
-from actum_embedded.guesses import silent, speaking, values_of
-from actum_embedded.offers import offered
-from actum_embedded.selection import Indexed, index
-from actum_embedded.slots import Slot
-from actum_embedded.weights import CHINESE
-from numpy.typing import NDArray
-
-from actum.core.json import Json, JsonObject
+from actum_embedded.weighing.guesses import silent, speaking, values_of
+from actum_embedded.weighing.offers import offered
 
 from .amounts import TODAY
 from .corpus import Asked

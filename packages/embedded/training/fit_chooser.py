@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from actum_embedded.arguments import fill
-from actum_embedded.choosing import signs
-from actum_embedded.clauses import Clause, read
-from actum_embedded.selection import Shelf, generic, index
 from numpy.typing import NDArray
 
 from actum.core.tool import Tool
+from actum_embedded.calls.arguments import fill
+from actum_embedded.calls.choosing import signs
+from actum_embedded.text.clauses import Clause, read
+from actum_embedded.tools.selection import Shelf, generic, index
 
 from .amounts import TODAY
 from .corpus import Asked
@@ -119,7 +119,7 @@ class Choices(NamedTuple):
 def learned(
     names: Sequence[str], choices: Sequence[Posed], *, units: int = UNITS, nets: int = NETS
 ) -> dict[str, float]:
-    """The weights of a net (`actum_embedded.nets`), flat: the mean of some that are learned from the same.
+    """The weights of a net (`actum_embedded.learned.nets`), flat: the mean of some that are learned from the same.
 
     Args:
         names: those of the numbers.

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from actum_embedded.arguments import Filled, as_object, fill
-from actum_embedded.clauses import Clause, read
-from actum_embedded.grouping import Call, readings
-from actum_embedded.selection import index
 
 from actum.core.json import JsonObject
+from actum_embedded.calls.arguments import Filled, as_object, fill
+from actum_embedded.calls.grouping import Call, readings
+from actum_embedded.text.clauses import Clause, read
+from actum_embedded.tools.selection import index
 
 from .amounts import TODAY
 from .corpus import Asked

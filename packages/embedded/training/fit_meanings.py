@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from actum_embedded.lexicon import is_han, lexicon, stem
-from actum_embedded.meanings import SIZE, STEP_MAX
 from numpy.typing import NDArray
+
+from actum_embedded.text.lexicon import is_han, lexicon, stem
+from actum_embedded.text.meanings import SIZE, STEP_MAX
 
 Floats = NDArray[np.float64]
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from actum_embedded.arguments import as_object
-from actum_embedded.clauses import read
-from actum_embedded.plan import unsifted
-from actum_embedded.selection import Shelf
-from actum_embedded.sieve import signs
-from actum_embedded.step import Step
 
 from actum.core.json import JsonObject
+from actum_embedded.calls.arguments import as_object
+from actum_embedded.calls.plan import unsifted
+from actum_embedded.calls.sieve import signs
+from actum_embedded.calls.step import Step
+from actum_embedded.text.clauses import read
+from actum_embedded.tools.selection import Shelf
 
 from .amounts import TODAY
 from .corpus import Asked

@@ -13,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from actum_embedded.clauses import Clause, read, sentences
-
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
+from actum_embedded.text.clauses import Clause, read, sentences
 
 from .amounts import TODAY
 from .corpus import Asked

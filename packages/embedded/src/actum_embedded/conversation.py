@@ -22,17 +22,17 @@ from actum.core.message import (
     UserMessage,
 )
 
-from .answer import value_of
-from .arguments import Argument, fill
-from .chain import refers_back, taken_from
-from .clauses import Clause, read
+from .calls.arguments import Argument, fill
+from .calls.chain import refers_back, taken_from
+from .calls.plan import guess, plan
+from .calls.step import Step
 from .mood import answer_weighed, weighed
-from .plan import guess, plan
-from .selection import Shelf, index
-from .slots import Slot
-from .spans import Span
-from .step import Step
-from .values import value_for
+from .telling.answer import value_of
+from .text.clauses import Clause, read
+from .text.spans import Span
+from .tools.selection import Shelf, index
+from .tools.slots import Slot
+from .tools.values import value_for
 
 TURNS_MAX = 5
 """So many of the latest turns are looked at."""

@@ -28,19 +28,19 @@ from actum.core.message import Message, Reply, ToolMessage
 from actum.core.model import AllowedTools, NamedTool, Request
 from actum.core.tool import Tool
 
-from .answer import ToldResult, tell
-from .arguments import fill
-from .asking import confirmation, questions
-from .clauses import read
+from .calls.arguments import fill
+from .calls.step import Step
 from .conversation import Turn, held_back, instructions_of, is_no, steps_for, turns_of
-from .dates import stated_today
 from .mood import weighed
-from .progress import Progress, ends_early, lay_over
-from .selection import Shelf
-from .slots import Slot
-from .step import Step
-from .voice import Voice, talk
-from .words import tokenize
+from .telling.answer import ToldResult, tell
+from .telling.asking import confirmation, questions
+from .telling.progress import Progress, ends_early, lay_over
+from .telling.voice import Voice, talk
+from .text.clauses import read
+from .text.dates import stated_today
+from .text.words import tokenize
+from .tools.selection import Shelf
+from .tools.slots import Slot
 
 CALLS_MAX = 32
 """So many calls of one reply at most: a list of a hundred cities is asked for in parts."""

@@ -19,8 +19,8 @@ from typing import NamedTuple
 from actum.core.json import Json
 from actum.core.tool import Tool
 
-from .arguments import Argument
-from .meanings import sort_of
+from .calls.arguments import Argument
+from .calls.step import Step
 from .mood_words import (
     ASKED_ABOUT,
     CALLED_OFF,
@@ -64,9 +64,9 @@ from .mood_words import (
     WANTED_DONE,
     WAS_MADE,
 )
-from .selection import Indexed
-from .step import Step
-from .words import Term, keys_of, spaced, told_terms
+from .text.meanings import sort_of
+from .text.words import Term, keys_of, spaced, told_terms
+from .tools.selection import Indexed
 
 WORDS_MAX = 40
 """So many characters are quoted of the words that speak against a call."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from .words import keys_of
+from .text.words import keys_of
 
 
 def _pattern(*alternatives: str) -> re.Pattern[str]:

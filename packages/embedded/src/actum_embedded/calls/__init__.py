@@ -1,0 +1,1 @@
+"""Which calls a question asks for, in which order, with which arguments."""

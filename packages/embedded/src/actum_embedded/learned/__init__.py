@@ -1,0 +1,1 @@
+"""The learned weights, and the small nets that are made of them."""

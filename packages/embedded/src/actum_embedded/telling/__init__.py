@@ -1,0 +1,1 @@
+"""What the model says: answers out of results, questions about what is missing, and the next step."""

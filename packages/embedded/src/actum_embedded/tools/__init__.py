@@ -1,0 +1,1 @@
+"""What the tools on offer ask for, and which words of a text could be that."""

@@ -1,0 +1,1 @@
+"""How well a value fits a parameter, and how well a step fits what was said."""
