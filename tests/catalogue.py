@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from actum.cli.app import Unloaded, app
-from actum.core.translation import CATALOGUE
+from actum.core.language.translation import CATALOGUE
 
 SOURCE = Path(__file__).parents[1] / "src" / "actum"
 MATCHED = frozenset({"message", "reason", "finding", "waiting"})

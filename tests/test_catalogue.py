@@ -8,7 +8,7 @@ from string import Formatter
 
 import pytest
 
-from actum.core.translation import CATALOGUE, catalogue, filled
+from actum.core.language.translation import CATALOGUE, catalogue, filled
 from tests.catalogue import sentences, updated, written
 
 HAN = re.compile(r"[\u4e00-\u9fff]")

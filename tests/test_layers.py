@@ -7,6 +7,7 @@ import functools
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -77,14 +78,14 @@ DOORS: dict[str, set[str]] = {
         "actum.core.errors",
         "actum.core.secrets.redacted_log",
     },
-    "actum.cli.feature_commands": {"actum.cli.definitions"},
+    "actum.cli.feature_commands": {"actum.cli.definitions.commands"},
     "actum.cli.feature_names": {"actum.core.process.installed"},
     "actum.cli.operated": {"actum.cli.loading"},
-    "actum.cli.chat": {"actum.cli.line_editor"},
+    "actum.cli.conversation.chat": {"actum.cli.conversation.line_editor"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
     "actum.cli.mcp.serve": {"actum.compose.serving"},
-    "actum.cli.serve": {"actum.compose.serving", "actum.server.keys"},
-    "actum.cli.trigger": {"actum.compose.triggers", "actum.triggers.intake"},
+    "actum.cli.services.serve": {"actum.compose.serving", "actum.server.keys"},
+    "actum.cli.services.trigger": {"actum.compose.triggers", "actum.triggers.intake"},
     "actum.compose.features": {"actum.server.api.definitions.operations", "actum.server.api.operations"},
     "actum.compose.serving": {"actum.compose.a2a"},
     "actum.compose.settings": {"actum.core.process.installed"},
@@ -144,6 +145,9 @@ NAMED_FROM_OUTSIDE: dict[str, str] = {
 
 LAZY_ROOMS = ("actum", "actum.server", "actum.toolsets", "actum.toolsets.mcp")
 """Rooms whose public names are loaded when they are asked for. For the type checker they are imported as usual."""
+
+FILES_MAX = 30
+"""How many files a folder holds at most. A folder with more wants rooms inside."""
 
 PURE = {"core", "schema", "protocols", "dialects", "policy", "actum_embedded"}
 DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
@@ -284,6 +288,11 @@ def test_rooms_inside_a_room_do_not_use_each_other_in_a_circle() -> None:
     assert {room: found for room, graph in within.items() if (found := cycle(graph))} == {}
 
 
+def test_no_folder_of_actum_has_more_than_thirty_files() -> None:
+    folders = Counter(path.parent for _, path in modules() if path.is_relative_to(SRC / "actum"))
+    assert {str(folder): count for folder, count in folders.items() if count > FILES_MAX} == {}
+
+
 def test_strangers_know_nothing_of_each_other() -> None:
     found = [
         f"{module} imports {target}"
@@ -380,7 +389,7 @@ def test_a_late_import_goes_down_the_stack_as_well() -> None:
         ("actum.dialects.sse", "from urllib.parse import quote\nimport httpx2_elsewhere"),
         ("actum_embedded.model", "from actum.core.call import ToolCall\nfrom .words import fold"),
         ("actum.cli.app", "from .. import compose\nfrom actum import Agent"),
-        ("actum.cli.chat", "def f():\n    from .line_editor import LineEditor"),
+        ("actum.cli.conversation.chat", "def f():\n    from .line_editor import LineEditor"),
         ("actum.storage.place", "def f():\n    from .sqlite import SQLiteJournal\n    from . import postgres"),
         ("actum.server.mcp.http", "from ...protocols.mcp.tool import Tool\nfrom ..verifier import Verifier"),
         ("actum.compose.user_code", "def f(name):\n    return importlib.import_module(name)"),

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from actum.cli.demo import SCENES
+from actum.cli.conversation.demo import SCENES
 
 from .sources import PACKAGES, ROOT
 

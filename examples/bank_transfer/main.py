@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from actum import Agent, Answer, PolicyFile
-from actum.cli.runs import show_recorded
+from actum.cli.recorded import show_recorded
 from actum.cli.show.terminal import Terminal
 from actum.events import RunResult
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from actum import Agent, Answer, Tool, ToolCall
-from actum.cli.approve import TerminalApprover
+from actum.cli.conversation.approve import TerminalApprover
 from actum.cli.show.terminal import Terminal
 from actum.core.json import JsonObject
 from actum.events import RunResult

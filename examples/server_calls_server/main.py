@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from actum import Agent, Answer, ToolCall
-from actum.cli.approve import TerminalApprover
+from actum.cli.conversation.approve import TerminalApprover
 from actum.cli.show.terminal import Terminal
 from actum.events import RunResult
 from actum.messages import Request, ToolMessage

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from actum import Agent, Answer, Limits, Tool, ToolCall, ToolError, ToolLimits, tool
-from actum.core.error_words import told
 from actum.core.errors import CODES
+from actum.core.language.error_words import told
 from actum.core.message import Message, ToolMessage
 from actum.core.policy import Approver, Decision, Facts, Policy
 from actum.core.run.record import CallCompleted

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from actum import Agent, Answer, Require, Rule, Rules, Tool, ToolCall, ToolError, tool
-from actum.cli.runs import show_recorded
+from actum.cli.recorded import show_recorded
 from actum.cli.show.page import page_of
 from actum.cli.show.terminal import Terminal
 from actum.core.event import RunResult

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from actum.cli.apis import by_browser
 from actum.cli.show.terminal import who
+from actum.cli.tools.apis import by_browser
 from actum.compose.apis import login_of
 from actum.compose.remote_agents import agent_setup, open_remote_agent
 from actum.compose.settings import read_settings

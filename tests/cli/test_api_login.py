@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from actum.cli.apis import by_browser
 from actum.cli.show.terminal import who
+from actum.cli.tools.apis import by_browser
 from actum.compose.apis import ApiChoice, api_store, login_of, read_source, set_up
 from actum.core.clock import SystemClock
 from actum.core.errors import UsageError

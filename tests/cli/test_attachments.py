@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from actum.cli.attachments import ATTACHED_BYTES_MAX, TEXT_BYTES_MAX, GivenFile
+from actum.cli.conversation.attachments import ATTACHED_BYTES_MAX, TEXT_BYTES_MAX, GivenFile
 from actum.core.call import MediaPart, TextPart
 from tests.patience import HANGS_S
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import Result
 
-from actum.cli.call import read_arguments
+from actum.cli.conversation.call import read_arguments
 from actum.core.json import Json
 from actum.core.tool import Tool
 

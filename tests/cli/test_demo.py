@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from actum.cli.demo import SCENES, Scene, make_agent, play
+from actum.cli.conversation.demo import SCENES, Scene, make_agent, play
 from actum.cli.show.terminal import Terminal
 
 Process = Callable[..., subprocess.CompletedProcess[str]]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.cli.dialect_table import corpus_table, dialects_table, main, updated
+from actum.cli.tools.dialect_table import corpus_table, dialects_table, main, updated
 from actum.core.errors import UsageError
 from actum.dialects import names
 
@@ -14,7 +14,7 @@ CORPUS = ROOT / "tests" / "corpus"
 
 
 def test_the_page_of_dialects_says_what_the_catalog_and_the_corpus_say(tmp_path: Path) -> None:
-    """If this fails: python -m actum.cli.dialect_table docs/dialects.md tests/corpus"""
+    """If this fails: python -m actum.cli.tools.dialect_table docs/dialects.md tests/corpus"""
     copy = tmp_path / "dialects.md"
     copy.write_bytes(PAGE.read_bytes())
     main(str(copy), str(CORPUS))

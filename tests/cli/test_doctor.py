@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from actum.cli.doctor import PROXY_VARIABLES
+from actum.cli.setup.doctor import PROXY_VARIABLES
 from actum.core.run.task import TaskOptions
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock

@@ -9,7 +9,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from actum.cli.app import app
-from actum.cli.flags import AgentFlags, ConversationFlags, FlagGroup, ModelFlags, RunFlags, spread
+from actum.cli.conversation.flags import AgentFlags, ConversationFlags, FlagGroup, ModelFlags, RunFlags, spread
 
 
 def options_of(name: str) -> dict[str | None, tuple[object, ...]]:

@@ -19,9 +19,9 @@ from actum.cli.show.coverage import covered
 from actum.cli.show.help import fill
 from actum.core.call import ToolCall
 from actum.core.errors import JournalError
+from actum.core.language.sentence import Sentence
+from actum.core.language.translation import catalogue
 from actum.core.run.pending import Pending
-from actum.core.sentence import Sentence
-from actum.core.translation import catalogue
 from actum.journal.grant import told
 from tests.catalogue import help_texts
 

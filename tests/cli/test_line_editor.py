@@ -9,7 +9,13 @@ from pathlib import Path
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from actum.cli.line_editor import HISTORY_BYTES_MAX, REMEMBERED_MAX, ChatWords, PrivateHistory, open_history
+from actum.cli.conversation.line_editor import (
+    HISTORY_BYTES_MAX,
+    REMEMBERED_MAX,
+    ChatWords,
+    PrivateHistory,
+    open_history,
+)
 from actum.storage.sqlite import SQLiteJournal
 
 from .person import Person

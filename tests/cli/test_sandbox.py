@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from actum.cli.files import write_files
+from actum.cli.conversation.files import write_files
 from actum.core.call import MediaPart
 from actum.core.errors import UsageError
 from actum.sandbox.linux import landlock_abi

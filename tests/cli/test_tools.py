@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typer.testing import Result
 
-from actum.cli.dialects import AUTO, summaries
+from actum.cli.tools.dialects import AUTO, summaries
 from actum.dialects import names
 
 Run = Callable[..., Result]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.cli.importing import import_workflow
+from actum.cli.definitions.importing import import_workflow
 from actum.compose.settings import Settings
 from actum.compose.tools import load_tools
 from actum.core.errors import UnknownName, UsageError

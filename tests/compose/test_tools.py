@@ -30,7 +30,7 @@ async def test_tools_are_named_by_file_by_name_and_by_module(tmp_path: Path) -> 
     assert await names(f"{file}:plain") == ["plain"]
     assert await names(f"{file}:several") == ["a", "plain"]
     assert await names(f"{file}:bare", f"{file}:b") == ["b", "bare"]
-    assert await names("actum.cli.parcel:parcel") == ["parcel"]
+    assert await names("actum.cli.conversation.parcel:parcel") == ["parcel"]
     assert await names("none") == []
     with pytest.raises(UnknownName, match="has no 'c'; it has: "):
         await names(f"{file}:c")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from actum.core.call import Failure, Problem
-from actum.core.error_words import SENTENCES, language_of, told
 from actum.core.errors import CODES
-from actum.core.translation import Language
+from actum.core.language.error_words import SENTENCES, language_of, told
+from actum.core.language.translation import Language
 
 pytestmark = pytest.mark.row("C2")
 

@@ -14,7 +14,7 @@ class KnownCommand(NamedTuple):
     """What is known of a command.
 
     Attributes:
-        place: the module below this room, and the name in it: a function, or a `typer.Typer` for a group.
+        place: the module below `cli`, and the name in it: a function, or a `typer.Typer` for a group.
         help: the first paragraph of its help.
         commands: the commands of a group, with the first paragraph of the help of each; empty for one command, and for
             a group that takes options itself.
@@ -27,18 +27,20 @@ class KnownCommand(NamedTuple):
 
 COMMANDS: Mapping[str, KnownCommand] = {
     "init": KnownCommand(
-        "config:init", "Write a commented actum.toml into this folder. A file that is there is left alone."
+        "setup.config:init", "Write a commented actum.toml into this folder. A file that is there is left alone."
     ),
-    "demo": KnownCommand("demo:demo", "Watch questions become calls and answers: no key, no network."),
-    "run": KnownCommand("run:run", "Answer a question with the help of tools."),
+    "demo": KnownCommand("conversation.demo:demo", "Watch questions become calls and answers: no key, no network."),
+    "run": KnownCommand("conversation.run:run", "Answer a question with the help of tools."),
     "chat": KnownCommand(
-        "chat:chat",
+        "conversation.chat:chat",
         "Talk: what was said is kept in mind. A paste of several lines is one turn; from a pipe, each line is one.",
     ),
-    "call": KnownCommand("call:call", "Call one tool by hand."),
-    "models": KnownCommand("models:app", "List the models that servers on this machine offer, and choose one."),
+    "call": KnownCommand("conversation.call:call", "Call one tool by hand."),
+    "models": KnownCommand(
+        "conversation.models:app", "List the models that servers on this machine offer, and choose one."
+    ),
     "tools": KnownCommand(
-        "tools:app",
+        "tools.commands:app",
         "List tools, show one, print its schema, check them.",
         {
             "update": "Read the document of an API again. What has changed is shown, and is held until you approve it.",
@@ -77,7 +79,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "a2a": KnownCommand(
-        "a2a:app",
+        "tools.a2a:app",
         "Agents elsewhere, by A2A: look at a card, approve, send, watch a task.",
         {
             "card": "Show the card of an agent as it is now, and whether it is the one that you approved.",
@@ -89,7 +91,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "catalog": KnownCommand(
-        "catalog:app",
+        "tools.catalog:app",
         "The catalog of agents and MCP servers: add, list, search, check.",
         {
             "add": (
@@ -104,12 +106,14 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "remove": "Take an entry out of the catalog.",
         },
     ),
-    "serve": KnownCommand("serve:serve", "Serve what actum.toml describes, by every protocol, under one address."),
+    "serve": KnownCommand(
+        "services.serve:serve", "Serve what actum.toml describes, by every protocol, under one address."
+    ),
     "worker": KnownCommand(
-        "worker:worker", 'Carry out tasks that come from the broker: [tasks] dispatcher = "celery".'
+        "services.worker:worker", 'Carry out tasks that come from the broker: [tasks] dispatcher = "celery".'
     ),
     "policy": KnownCommand(
-        "policy:app",
+        "tools.policy:app",
         "Try a policy on a call, and check it.",
         {
             "test": "Say what the policy says of a call, and why. Nothing is called.",
@@ -117,7 +121,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "agents": KnownCommand(
-        "agents:app",
+        "definitions.agents:app",
         "The agents of actum.toml: list them, show one.",
         {
             "list": "List the agents, with who may use them. Exit code 1 when one of them can not be built.",
@@ -125,7 +129,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "runs": KnownCommand(
-        "runs:app",
+        "records.runs:app",
         "What is on record: list runs, show one, write its files.",
         {
             "list": "List the latest runs.",
@@ -133,9 +137,9 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "files": "List the files and pictures that the tools of a run made, or write them.",
         },
     ),
-    "resume": KnownCommand("run:resume", "Go on with a run that waits for a person."),
+    "resume": KnownCommand("conversation.run:resume", "Go on with a run that waits for a person."),
     "approvals": KnownCommand(
-        "approvals:app",
+        "records.approvals:app",
         "What waits for a person: list, show, approve, deny, edit.",
         {
             "list": "List what waits, the oldest first.",
@@ -151,7 +155,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "tasks": KnownCommand(
-        "tasks:app",
+        "records.tasks:app",
         "Tasks: list, show, wait, cancel, retry.",
         {
             "list": "List the latest tasks.",
@@ -163,7 +167,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "workflow": KnownCommand(
-        "workflow:app",
+        "definitions.workflow:app",
         "Carry out workflows, check them, draw them, publish them.",
         {
             "publish": "Publish a workflow under the next number. A workflow with a mistake is not published.",
@@ -186,7 +190,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "trigger": KnownCommand(
-        "trigger:app",
+        "services.trigger:app",
         "What begins runs by itself: add a trigger, list, fire, remove.",
         {
             "add": (
@@ -199,7 +203,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "conversations": KnownCommand(
-        "conversations:app",
+        "records.conversations:app",
         "What was said, turn by turn: list, show, branch off, sum up.",
         {
             "list": "List your conversations.",
@@ -211,10 +215,10 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "audit": KnownCommand(
-        "audit:show_audit", "Who called what, when, with what, why it was allowed, and what came back."
+        "records.audit:show_audit", "Who called what, when, with what, why it was allowed, and what came back."
     ),
     "secrets": KnownCommand(
-        "secrets:app",
+        "setup.secrets:app",
         "Secrets for tools: set one, list them, remove one.",
         {
             "list": "List the secrets: names, owners, when each was set. Values are never shown.",
@@ -224,7 +228,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "journal": KnownCommand(
-        "journal:app",
+        "records.journal:app",
         "The record itself: show, follow, export, verify, branch off, compare, forget.",
         {
             "export": (
@@ -246,7 +250,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "keys": KnownCommand(
-        "keys:app",
+        "services.keys:app",
         "Keys of a server: make one, list them, revoke one.",
         {
             "list": "List the keys, the oldest first, also those that were revoked.",
@@ -257,26 +261,26 @@ COMMANDS: Mapping[str, KnownCommand] = {
         },
     ),
     "features": KnownCommand(
-        "features:app",
+        "setup.features:app",
         "Features: list what packages bring, and delete what one keeps.",
         {
             "list": "List the features that there are, which of them are on, and how much each keeps.",
             "drop": "Delete for good what a feature keeps beside the runs. What stands on the record of runs stays.",
         },
     ),
-    "dialects": KnownCommand("dialects:dialects", "List the ways a model can say a call."),
+    "dialects": KnownCommand("tools.dialects:dialects", "List the ways a model can say a call."),
     "transcode": KnownCommand(
-        "transcode:transcode",
+        "tools.transcode:transcode",
         "Say in one API what was said in another: a request, an answer or a stream, from stdin to stdout.",
     ),
     "config": KnownCommand(
-        "config:app",
+        "setup.config:app",
         "The settings: check the files, show what holds.",
         {
             "check": "Say what is wrong with the settings files, with line and hint. Exit code 1 when something is.",
             "show": "Show each setting that holds, and where it comes from. Secrets are hidden.",
         },
     ),
-    "doctor": KnownCommand("doctor:doctor", "Say what is set up here, and what is missing."),
+    "doctor": KnownCommand("setup.doctor:doctor", "Say what is set up here, and what is missing."),
 }
 """In the order in which somebody comes to need them."""

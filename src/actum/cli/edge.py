@@ -11,9 +11,9 @@ import typer
 
 from ..compose.extras import extra_of, install
 from ..core.errors import ActumError, JournalError, UsageError
+from ..core.language.sentence import Sentence
 from ..core.secrets.given import GIVEN
 from ..core.secrets.redacted_log import traceback_of
-from ..core.sentence import Sentence
 from ..features.refusal import Refusal
 from .exit_codes import CANCELLED, FAILED, MISUSED
 from .language import tr_message

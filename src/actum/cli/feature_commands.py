@@ -29,7 +29,7 @@ def commands_of(name: str) -> typer.Typer | None:
     if kind is None:
         typed = [each for each in operations if each.command is not None]
         return group_of(typed, on.feature.title) if typed else None
-    from .definitions import add_definition_commands  # noqa: PLC0415  # agents, which other features have no need of
+    from .definitions.commands import add_definition_commands  # noqa: PLC0415  # agents, which other features have no need of
 
     group = typer.Typer(help=on.feature.title, no_args_is_help=True)
     add_definition_commands(group, kind, operations)

@@ -1,7 +1,7 @@
 """The language in which the command line speaks to a person: English, or Chinese by `ACTUM_LANG` or the locale.
 
 A text that has no Chinese yet is said in English as a whole: no sentence is mixed. The Chinese is in
-`core.translation`'s catalogue; what programs read (`--json`, the record, a model) stays English.
+`core.language.translation`'s catalogue; what programs read (`--json`, the record, a model) stays English.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from ..core.sentence import Sentence
-from ..core.translation import Context, Language, catalogue, chinese
+from ..core.language.sentence import Sentence
+from ..core.language.translation import Context, Language, catalogue, chinese
 
 VARIABLES = ("ACTUM_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 """The first of these that is set names the language, such as `zh`, `zh_CN.UTF-8` or `en_GB`."""

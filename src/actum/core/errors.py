@@ -36,7 +36,7 @@ from typing import ClassVar, Literal
 
 from .call import Effect, Failure, MediaPart, Problem
 from .json import whole_text
-from .sentence import Sentence, as_sentence
+from .language.sentence import Sentence, as_sentence
 
 
 class ActumError(Exception):

@@ -20,6 +20,7 @@ from .call import MediaPart, ToolCall, ToolResult
 from .errors import SecretMissing, ToolError, UsageError
 from .holder import Holder
 from .json import Json, JsonObject
+from .language.sentence import Sentence
 from .message import Reply
 from .process.process_limits import NO_PROCESS_LIMITS, ProcessLimits
 from .run.chain import SignedHead
@@ -29,7 +30,6 @@ from .run.record import Entry, InputGiven, Noted, Record
 from .run.summary import ConversationSummary, OpenQuestion, RunSummary
 from .run.task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
 from .secrets.given import GIVEN
-from .sentence import Sentence
 from .stored.counts import Counts
 from .stored.webhook import WebhookOutbox
 from .tool import Tool

@@ -15,7 +15,7 @@ from math import ceil
 from msgspec import Struct
 
 from ..core.call import Effect, Problem
-from ..core.sentence import Sentence, as_sentence
+from ..core.language.sentence import Sentence, as_sentence
 
 _RENAMED = {413: "Content Too Large", 422: "Unprocessable Content"}
 

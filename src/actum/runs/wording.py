@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.call import ToolCall, ToolResult
-from ..core.error_words import language_of
 from ..core.json import dumps
+from ..core.language.error_words import language_of
 from ..core.message import Reply
 from ..core.run.pending import Pending
 from ..core.run.record import Standing

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ..core.json import JsonObject
-from ..core.sentence import Sentence, as_sentence
+from ..core.language.sentence import Sentence, as_sentence
 from ..features.refusal import phrase
 
 Headers = Sequence[tuple[bytes, bytes]]

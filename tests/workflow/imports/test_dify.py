@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from actum.cli.app import app as command
-from actum.cli.importing import IMPORTS
+from actum.cli.definitions.importing import IMPORTS
 from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
 from actum.journal.memory import MemoryJournal

@@ -54,7 +54,7 @@ from ..show.terminal import (
     styled,
     who,
 )
-from ..tools import effects
+from ..show.tool_table import effects
 from . import serve as mcp_serve
 
 app = typer.Typer(

@@ -24,15 +24,15 @@ from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
 from .. import options
-from ..callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
 from ..exit_codes import DONE
-from ..keys import entrance
 from ..options import (
     JournalFlag,
     LimitFlag,
     PolicyFlag,
     ToolsFlag,
 )
+from ..services.callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
+from ..services.keys import entrance
 from ..show.terminal import (
     Terminal,
     said,

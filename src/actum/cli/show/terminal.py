@@ -24,8 +24,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from ...core.language.sentence import Sentence, as_sentence
 from ...core.secrets.given import GIVEN
-from ...core.sentence import Sentence, as_sentence
 from ...core.visible import on_one_line, visible
 from ..language import tr, tr_message, tr_waiting
 from .characters import speaks_unicode

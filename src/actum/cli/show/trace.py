@@ -23,7 +23,6 @@ from ...core.call import (
     ToolCall,
     ToolResult,
 )
-from ...core.error_words import language_of, told
 from ...core.event import (
     CallDelta,
     CallFinished,
@@ -44,11 +43,12 @@ from ...core.event import (
     ThoughtEnded,
 )
 from ...core.json import Json, JsonObject, dumps
+from ...core.language.error_words import language_of, told
+from ...core.language.translation import Language
 from ...core.message import Reply
 from ...core.model import Model
 from ...core.run.pending import Pending
 from ...core.run.record import CallsRequested
-from ...core.translation import Language
 from ...core.visible import visible
 from .terminal import Terminal, duration, shorten, styled
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...core.errors import UsageError
 from ...core.json import JsonObject
-from ...core.sentence import Sentence, as_sentence
+from ...core.language.sentence import Sentence, as_sentence
 from ...core.tool import Tool
 from .items import STREAMS
 

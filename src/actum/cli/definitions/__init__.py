@@ -1,0 +1,1 @@
+"""Commands about texts that people write, check, publish and roll back: workflows, agents."""

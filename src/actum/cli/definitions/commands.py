@@ -1,0 +1,339 @@
+"""The commands of definitions of one kind: `actum workflow publish`, `rollback`, `unpublish`, `versions`, `list`,
+`show` and `diff`. Most are made from operations; those that take files are written here, once for all kinds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from ...compose.administration import open_application
+from ...compose.settings import Settings
+from ...core.definition import BadText, DefinitionChange, TextProblem
+from ...core.errors import UsageError
+from ...core.json import Json, dumps
+from ...core.stored.shelf import (
+    Publication,
+    ShelfDraft,
+    ShelfName,
+    ShelfStore,
+    StaleDraft,
+    no_draft,
+    no_publication,
+    reference,
+)
+from ...features.definition import DefinitionKind
+from ...features.operation import Application, Operation
+from ...server.api.api import Api
+from ...server.api.definitions.bodies import DefinitionChecked, DefinitionVersion, DraftText
+from .. import loading, options
+from ..exit_codes import DONE
+from ..language import tr
+from ..operated import Operated, add_commands, say
+from ..options import JournalFlag, JsonFlag, McpFlag, ToolsFlag
+from ..show import moments
+from ..show.terminal import Terminal, said, shorten
+
+TenantNameFlag = Annotated[
+    str, typer.Option("--tenant", metavar="NAME", help="The tenant that is meant. Default: none.")
+]
+
+_DRAFT = "@draft"
+_SHOWN = 120
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+
+
+def is_name(source: str) -> bool:
+    """Whether an argument is a name on the shelf, and not a file: a name has no dot and no slash."""
+    return not any(sign in source for sign in "./\\")
+
+
+async def found_in(source: str, kind: str, shelf: ShelfStore, tenant: str) -> ShelfDraft | Publication:
+    """What is under a name, or under one of its numbers; `name@draft` is the draft.
+
+    Raises:
+        UnknownName: there is nothing under this name.
+    """
+    if source.endswith(_DRAFT):
+        name = source.removesuffix(_DRAFT)
+        draft = await shelf.draft(kind, name, tenant=tenant)
+        if draft is None:
+            raise no_draft(kind, name)
+        return draft
+    name, number = reference(source)
+    publication = await shelf.published(kind, name, number, tenant=tenant)
+    if publication is None:
+        raise no_publication(kind, name, number)
+    return publication
+
+
+def add_definition_commands(app: typer.Typer, kind: DefinitionKind, operations: Sequence[Operation]) -> None:
+    """Add the commands of a kind of definitions.
+
+    Args:
+        app: the group.
+        kind: the kind.
+        operations: those of the kind.
+    """
+    commands = _DefinitionCommands(kind)
+    app.command("publish")(commands.publish())
+    commands.operated = add_commands(app, operations)
+    app.command("list")(commands.list())
+    app.command("show")(commands.show())
+    app.command("diff")(commands.diff())
+
+
+class _DefinitionCommands:
+    """The commands of one kind that take files, or look at the shelf as it is."""
+
+    def __init__(self, kind: DefinitionKind) -> None:
+        self._kind = kind
+        self.operated = Operated(())
+
+    def publish(self) -> Callable[..., int]:
+        """`publish FILE|NAME`."""
+
+        def publish(
+            source: Annotated[
+                str, typer.Argument(metavar="FILE|NAME", help="A file to publish, or the name of a draft to publish.")
+            ],
+            revision: Annotated[
+                int | None,
+                typer.Option("--revision", metavar="NUMBER", help="Publish only if the draft still has this revision."),
+            ] = None,
+            tools: ToolsFlag = None,
+            mcp: McpFlag = None,
+            tenant: TenantNameFlag = "",
+            as_json: JsonFlag = False,
+            journal: JournalFlag = "",
+        ) -> int:
+            settings = options.read(tools=tools, mcp=mcp, journal=journal)
+            return asyncio.run(self._publish(settings, source, revision, said(tenant), as_json=as_json))
+
+        kind = self._kind
+        publish.__doc__ = (
+            f"Publish a {kind.name} under the next number. A {kind.name} with a mistake is not published."
+            + (f"\n\nFor instance: actum {kind.words} publish {kind.example}" if kind.example else "")
+        )
+        if not kind.uses_tools:
+            shape = inspect.signature(publish, eval_str=True)
+            kept = [each for each in shape.parameters.values() if each.name not in ("tools", "mcp")]
+            publish.__signature__ = shape.replace(parameters=kept)  # type: ignore[attr-defined]
+        return publish
+
+    async def _publish(
+        self, settings: Settings, source: str, revision: int | None, tenant: str, *, as_json: bool
+    ) -> int:
+        terminal, kind = Terminal(), self._kind
+        async with application_of(kind, settings, terminal) as app:
+            name, known = source, revision
+            if not is_name(source):
+                name, known = await self._save_file(app, source, revision, tenant, terminal)
+            operation = f"publish{kind.title}"
+            made = await self.operated.ask(app, operation, {"name": name}, {"revision": known}, tenant)
+            assert isinstance(made, DefinitionVersion)
+            published = await app.journal.shelf.published(kind.name, name, made.number, tenant=tenant)
+        if as_json:
+            terminal.json(made)
+            return DONE
+        say(terminal, kind.remarks(published.text) if published is not None else ())
+        terminal.text(tr("{name}@{number} is published.", name=made.name, number=made.number))
+        return DONE
+
+    async def _save_file(
+        self, app: Application, file: str, revision: int | None, tenant: str, terminal: Terminal
+    ) -> tuple[str, int]:
+        """Save a file as the draft of what the file defines.
+
+        Returns:
+            The name of it, and the revision of the draft.
+
+        Raises:
+            BadText: something is wrong with the text.
+            StaleDraft: the draft has another revision than the one that was given.
+            UsageError: the draft has changes that nobody has published, and no revision was given.
+        """
+        kind, shelf = self._kind, app.journal.shelf
+        text = text_in(file, kind.name).decode("utf-8", "replace")
+        name = (kind.read(text).name if kind.read is not None else "") or Path(file).name.partition(".")[0]
+        names: dict[str, str] = {"name": name}
+        checked = await self.operated.ask(app, f"check{kind.title}", names, {"text": text}, tenant)
+        assert isinstance(checked, DefinitionChecked)
+        if checked.problems:
+            raise BadText(
+                [TextProblem(each.message, each.line, each.column, each.hint, each.place) for each in checked.problems]
+            )
+        draft = await shelf.draft(kind.name, name, tenant=tenant)
+        if draft is not None and revision is None and draft.text != text:
+            in_use = await shelf.published(kind.name, name, tenant=tenant)
+            if in_use is None or in_use.digest != draft.digest:
+                raise UsageError(
+                    "the draft of {name} has changes that nobody has published: look at them with "
+                    "`actum {group} show {draft}@draft`, and replace them with --revision {revision}",
+                    name=name,
+                    group=kind.words,
+                    draft=name,
+                    revision=draft.revision,
+                )
+        known = revision if revision is not None else draft.revision if draft is not None else 0
+        given: dict[str, Json] = {"text": text, "revision": known}
+        try:
+            saved = await self.operated.ask(app, f"save{kind.title}Draft", names, given, tenant)
+        except StaleDraft as stale:
+            if stale.current is not None:
+                terminal.note(tr("What your file changes in the draft of {name}:", name=name))
+                _tell_changes(terminal, kind.difference(stale.current.text, text))
+            raise
+        assert isinstance(saved, DraftText)
+        return name, saved.revision
+
+    def list(self) -> Callable[..., None]:
+        """`list`."""
+        kind = self._kind
+
+        def list_names(tenant: TenantNameFlag = "", as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+            settings, terminal = options.read(journal=journal), Terminal()
+
+            async def command() -> list[ShelfName]:
+                async with options.journal(settings) as opened:
+                    return await opened.shelf.names(kind.name, tenant=said(tenant))
+
+            found = asyncio.run(command())
+            if as_json:
+                terminal.json(msgspec.to_builtins(found))
+            elif not found:
+                terminal.note(tr(kind.empty))
+            else:
+                rows = [
+                    (
+                        each.name,
+                        f"{each.name}@{each.published}" if each.published else "",
+                        str(each.revision) if each.changed else "",
+                        moments.shown(each.at),
+                        each.by,
+                    )
+                    for each in found
+                ]
+                terminal.table("name", "published", "changed draft", "saved", "user", rows=rows)
+
+        list_names.__doc__ = f"List the {kind.plural} that have a draft or are published."
+        return list_names
+
+    def show(self) -> Callable[..., None]:
+        """`show NAME[@N]`."""
+        kind = self._kind
+
+        def show(
+            source: Annotated[
+                str,
+                typer.Argument(
+                    metavar="NAME[@N]", help="What is published under a name, or its number N; NAME@draft: the draft."
+                ),
+            ],
+            tenant: TenantNameFlag = "",
+            as_json: JsonFlag = False,
+            journal: JournalFlag = "",
+        ) -> None:
+            settings, terminal = options.read(journal=journal), Terminal()
+
+            async def command() -> ShelfDraft | Publication:
+                async with options.journal(settings) as opened:
+                    return await found_in(source, kind.name, opened.shelf, said(tenant))
+
+            found = asyncio.run(command())
+            if as_json:
+                terminal.json(msgspec.to_builtins(found))
+            else:
+                terminal.text(found.text.rstrip("\n"))
+
+        show.__doc__ = f"Show the text of a published {kind.name}, or of its draft."
+        return show
+
+    def diff(self) -> Callable[..., None]:
+        """`diff OLD [NEW]`."""
+        kind = self._kind
+
+        def diff(
+            old: Annotated[
+                str,
+                typer.Argument(
+                    metavar="FILE|NAME[@N]", help="A file; or what is published under a name, or under its number N."
+                ),
+            ],
+            new: Annotated[
+                str,
+                typer.Argument(
+                    metavar="[FILE|NAME[@N]]",
+                    help="The other one, likewise; NAME@draft is a draft. Default: the draft.",
+                ),
+            ] = "",
+            tenant: TenantNameFlag = "",
+            as_json: JsonFlag = False,
+            journal: JournalFlag = "",
+        ) -> None:
+            settings, terminal = options.read(journal=journal), Terminal()
+            if not new and not is_name(old):
+                raise UsageError("give a second file or name to compare with")
+            other = new or reference(old)[0] + _DRAFT
+
+            async def text_at(source: str) -> str:
+                if not is_name(source):
+                    return text_in(source, kind.name).decode("utf-8", "replace")
+                async with options.journal(settings) as opened:
+                    return (await found_in(source, kind.name, opened.shelf, said(tenant))).text
+
+            async def command() -> Sequence[DefinitionChange]:
+                return kind.difference(await text_at(old), await text_at(other))
+
+            changes = asyncio.run(command())
+            if as_json:
+                terminal.json(msgspec.to_builtins(changes))
+            elif not changes:
+                terminal.note(tr("There is no difference."))
+            else:
+                _tell_changes(terminal, changes)
+
+        diff.__doc__ = f"Show what differs between two versions of a {kind.name}{kind.differs_in}."
+        return diff
+
+
+def text_in(path: str, kind: str) -> bytes:
+    """The text in a file.
+
+    Raises:
+        UsageError: the file can not be read.
+    """
+    try:
+        return Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise UsageError("the {kind} {path} can not be read: {why}", kind=kind, path=path, why=error.strerror) from None
+
+
+@asynccontextmanager
+async def application_of(kind: DefinitionKind, settings: Settings, terminal: Terminal) -> AsyncIterator[Api]:
+    """What the operations of a kind work with: with the tools of the settings, where the kind uses tools."""
+    if not kind.uses_tools:
+        async with open_application(settings) as app:
+            yield app
+        return
+    async with loading.tools(settings, terminal) as loaded, open_application(settings, loaded.tools) as app:
+        yield app
+
+
+def _tell_changes(terminal: Terminal, changes: Sequence[DefinitionChange]) -> None:
+    for change in changes:
+        line = f"{_SIGNS[change.kind]} {tr(change.what)} {change.place}"
+        if change.what not in ("node", "edge"):
+            line += f": {_short(change.old)} → {_short(change.new)}"
+        terminal.text(line)
+
+
+def _short(value: Json) -> str:
+    return shorten(dumps(value), _SHOWN, 1)

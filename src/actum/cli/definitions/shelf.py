@@ -1,0 +1,118 @@
+"""Workflows of the shelf and of files, for the commands `actum workflow run`, `check` and `graph`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from ...compose.agents import list_tools
+from ...compose.secrets import open_secrets
+from ...compose.settings import Settings
+from ...compose.workflows import WorkflowParts, published_workflows, read_workflow_file, workflow_text
+from ...core.errors import UnknownName
+from ...core.model import Model
+from ...core.policy import Approver
+from ...core.stored.shelf import (
+    ShelfStore,
+    reference,
+)
+from ...core.tool import Tool
+from ...workflow.published import PublishedWorkflows
+from ...workflow.workflow import Workflow
+from .. import loading, options
+from ..show.terminal import Terminal
+from .commands import found_in, is_name
+
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|NAME[@N]",
+        help="A file, name.workflow.yaml or JSON; or what is published under a name, or under its number N.",
+    ),
+]
+ShelfTenantFlag = Annotated[
+    str, typer.Option("--tenant", metavar="NAME", help="The tenant whose workflows are meant. Default: none.")
+]
+
+
+class OpenShelf(NamedTuple):
+    """What the commands work with.
+
+    Attributes:
+        shelf: where the texts are.
+        workflows: opens and publishes them.
+        tools: the tools that their nodes may call.
+    """
+
+    shelf: ShelfStore
+    workflows: PublishedWorkflows
+    tools: list[Tool]
+
+
+@asynccontextmanager
+async def open_shelf(
+    settings: Settings,
+    terminal: Terminal,
+    tenant: str,
+    approver: Approver | None = None,
+    *,
+    name: str = "",
+    models: Mapping[str, Model] | None = None,
+) -> AsyncIterator[OpenShelf]:
+    """The shelf of the journal, and the tools of the settings; `name` and `models` are those of runs."""
+    async with loading.tools(settings, terminal) as loaded, options.journal(settings) as opened:
+        parts = WorkflowParts(
+            settings=settings,
+            tools=loaded.tools,
+            journal=opened,
+            approver=approver,
+            secrets=open_secrets(os.environ),
+            egress=options.egress(),
+            models=models,
+        )
+        workflows = await published_workflows(parts, tenant=tenant, name=name)
+        yield OpenShelf(opened.shelf, workflows, list(await list_tools(loaded.tools, settings.tool_labels)))
+
+
+async def workflow_of(source: str, workflows: PublishedWorkflows) -> Workflow:
+    """The workflow in a file, or under a name.
+
+    Raises:
+        BadWorkflow: something is wrong with the text.
+        UnknownName: nothing is published under this name.
+        UsageError: the file can not be read.
+    """
+    if not is_name(source):
+        return await workflows.with_used(read_workflow_file(source))
+    try:
+        return await workflows.open(*reference(source))
+    except UnknownName as error:
+        raise UnknownName("{why}{hint_at_file}", why=error, hint_at_file=_hint_at_file(source)) from None
+
+
+def _hint_at_file(source: str) -> str:
+    """What to write where a name was meant to be a file."""
+    return f". A file is given with its folder: ./{source}" if Path(source).is_file() else ""
+
+
+async def text_of(source: str, shelf: ShelfStore, tenant: str) -> str | bytes:
+    """The text in a file, or under a name; `name@draft` is the draft.
+
+    Raises:
+        UnknownName: there is nothing under this name.
+        UsageError: the file can not be read.
+    """
+    return (await found_in(source, "workflow", shelf, tenant)).text if is_name(source) else workflow_text(source)
+
+
+async def text_at(source: str, settings: Settings, tenant: str) -> str | bytes:
+    """The same, with the shelf of the journal; for a file no journal is opened."""
+    if not is_name(source):
+        return workflow_text(source)
+    async with options.journal(settings) as opened:
+        return await text_of(source, opened.shelf, tenant)

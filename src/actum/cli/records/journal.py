@@ -1,0 +1,317 @@
+"""`actum journal`: the record itself. Its entries, followed live; deleted for good.
+
+How it is checked stands in `verify.py`, how runs branch off in `branch.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from ...core.clock import SystemClock
+from ...core.errors import Busy, JournalError, UsageError
+from ...core.interfaces import Journal
+from ...core.run.chain import Chain
+from ...core.run.record import Ended, Entry, Forgotten, Record, Started
+from ...core.run.summary import RunSummary
+from ...core.user import User
+from ...journal.export import faults
+from ...journal.follow import follow, follow_all
+from ...journal.mismatch import mismatch, summary
+from .. import options
+from ..conversation import branch
+from ..exit_codes import DONE, FAILED
+from ..options import JournalFlag, JsonFlag, RunArgument
+from ..show import moments
+from ..show.terminal import (
+    Terminal,
+    shorten,
+    styled,
+    who,
+)
+from . import verify
+
+app = typer.Typer(help="The record itself: show, follow, export, verify, branch off, compare, forget.")
+app.command("export")(verify.export)
+app.command("heads")(verify.heads)
+app.command("verify")(verify.verify)
+app.command("fork")(branch.fork)
+app.command("compare")(branch.compare_runs)
+
+PAYLOAD_MAX = 400
+
+
+@app.command("show")
+def show(run_id: RunArgument = "last", as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+    """Show a run's records as they are stored: number, time, head of the chain, bytes."""
+    terminal = Terminal()
+
+    async def command() -> tuple[str, list[Entry]]:
+        async with options.journal(options.read(journal=journal)) as opened:
+            run = await options.find_run(opened, run_id)
+            return run.run_id, await opened.read(run.run_id)
+
+    found, entries = asyncio.run(command())
+    for entry in entries:
+        show_entry(terminal, found, entry, as_json=as_json, whole=True)
+    options.tell_problems(terminal, faults(entries) or ([] if entries else [f"run {found} has no entries"]))
+
+
+@app.command("tail")
+def tail(
+    run_id: RunArgument = "last",
+    every: Annotated[bool, typer.Option("--all", help="Every run, from now on, until Ctrl-C.")] = False,
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Follow a run while another process drives it, until it ends, waits, or is interrupted."""
+    terminal = Terminal()
+
+    async def command() -> int:
+        async with options.journal(options.read(journal=journal)) as opened:
+            clock = SystemClock()
+            if every:
+                terminal.note("Following every run; Ctrl-C ends.")
+                async for found, entry in follow_all(opened, clock):
+                    show_entry(terminal, found, entry, as_json=as_json, named=True)
+                return DONE
+            run = await options.find_run(opened, run_id)
+            last: Entry | None = None
+            chain = Chain()
+            async for entry in follow(opened, run.run_id, clock):
+                last = entry
+                show_entry(terminal, run.run_id, entry, as_json=as_json)
+                problems = chain.take(entry)
+                if entry.is_sealed and _record(entry) is None:
+                    problems.append(f"entry {entry.number}: its payload is not a record")
+                options.tell_problems(terminal, problems)
+            if last is None:
+                options.tell_problems(terminal, [f"run {run.run_id} has no entries"])
+            note = _how_it_stands(run.run_id, last)
+            if note:
+                terminal.note(note)
+            return DONE
+
+    return asyncio.run(command())
+
+
+@app.command("forget")
+def forget(
+    run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="These runs.")] = None,
+    older_than: Annotated[str, typer.Option(metavar="SPAN", help="Runs that began longer ago: 90d, 2w.")] = "",
+    principal: Annotated[str, typer.Option(metavar="NAME", help="Runs on behalf of this one.")] = "",
+    tenant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The tenant that the user belongs to; '' for none.")
+    ] = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it stays on record.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Delete for good what runs say, with the runs that their calls started.
+
+    With --principal alone, the assistants and threads of this user are deleted, too, with the rows that features keep
+    of the user; with --older-than alone, threads to which nobody has added a message since. Where users of several
+    tenants have this name, say --tenant.
+
+    The chain of hashes stays and still checks; that it was done, by whom and why is put on record. Branches of a run
+    and summaries of its conversation are runs of their own: they are named, not deleted.
+    """
+    if not (run_ids or older_than or principal):
+        raise UsageError("forget what? Name runs, --older-than 90d or --principal NAME")
+    if tenant is not None and not principal:
+        raise UsageError("--tenant goes with --principal NAME")
+    terminal = Terminal()
+    until = time.time() - moments.span(older_than) if older_than else None
+
+    async def command() -> int:
+        async with options.journal(options.read(journal=journal)) as opened:
+            everything = await opened.runs(limit=None)
+            found = await mismatch(opened)
+            options.tell_problems(terminal, found.problems)
+            everything += [run for id_ in found.missing if (run := await summary(opened, id_)) is not None]
+            of_user = principal if not (run_ids or older_than) else ""
+            objects = await opened.objects.count(of_user) if of_user else {}
+            rows = await opened.stores.count_of_user(of_user) if of_user else {}
+            tenants = {run.tenant for run in everything if run.principal == principal} | {*objects, *rows}
+            whose = User(_one_tenant(tenants, tenant) if principal else "", principal)
+            chosen = await _chosen(opened, run_ids or [], until, whose, everything)
+            kept, rows_kept = objects.get(whose.tenant, 0), rows.get(whose.tenant, 0)
+            if kept and not yes:
+                terminal.note("{count} assistants, threads and messages of this user are deleted, too.", count=kept)
+            if rows_kept and not yes:
+                terminal.note("{count} rows of this user in tables of features are deleted, too.", count=rows_kept)
+            if (chosen or kept or rows_kept) and not (yes or _agreed(terminal, chosen)):
+                return FAILED
+            done = _Forgetting(copies=await _copies(opened, chosen, everything))
+            if kept:
+                done.objects = await opened.objects.forget(of_user, whose.tenant)
+            elif until is not None and not (run_ids or principal):
+                done.objects = await opened.objects.expire("thread", until)
+            if rows_kept:
+                done.rows = await opened.stores.forget_user(of_user, whose.tenant)
+            for run in chosen:
+                try:
+                    done.records += await opened.forget(run.run_id, who(), reason)
+                    done.forgotten.append(run.run_id)
+                except Busy:
+                    done.busy.append(run.run_id)
+            return _report(terminal, done, as_json=as_json)
+
+    return asyncio.run(command())
+
+
+def show_entry(
+    terminal: Terminal, run_id: str, entry: Entry, *, as_json: bool, named: bool = False, whole: bool = False
+) -> None:
+    """Print one entry in a line.
+
+    Args:
+        named: with the run's id before it.
+        whole: all its bytes, however many.
+    """
+    record = _record(entry)
+    if as_json:
+        terminal.json(
+            {
+                "run": run_id,
+                "number": entry.number,
+                "at": entry.at,
+                "digest": entry.digest.hex(),
+                "head": entry.head.hex(),
+                "record": record,
+            }
+        )
+        return
+    kind = str(record.__struct_config__.tag) if record is not None else "unreadable" if entry.payload else "deleted"
+    text = entry.payload.decode("utf-8", "replace")
+    line = styled(
+        (f"{run_id}  " if named else "", "dim"),
+        f"{entry.number:>4}  ",
+        (f"{moments.clock(entry.at)}  ", "dim"),
+        (f"{entry.head.hex()[:12]}  ", "dim"),
+        (f"{kind:<15} ", "bold" if record is not None else "red"),
+        text if whole else shorten(text, PAYLOAD_MAX),
+    )
+    terminal.text(line)
+
+
+def _how_it_stands(run_id: str, last: Entry | None) -> str:
+    """What somebody who followed a run should know at the end; empty when it is over."""
+    record = _record(last) if last is not None else None
+    match record:
+        case Ended(status="paused"):
+            return f"It is paused: actum resume {run_id}"
+        case Ended() | Forgotten() | None:
+            return ""
+        case _:
+            return f"It was interrupted, and nobody drives it: actum resume {run_id}"
+
+
+class _Forgetting(Struct):
+    """What became of it: runs that were forgotten with so many records, that are being driven, that hold copies; and
+    how many assistants, threads and messages, and how many rows of features, were deleted."""
+
+    copies: list[str]
+    forgotten: list[str] = []
+    busy: list[str] = []
+    records: int = 0
+    objects: int = 0
+    rows: int = 0
+
+
+async def _chosen(
+    journal: Journal, wanted: Sequence[str], until: float | None, whose: User, everything: Sequence[RunSummary]
+) -> list[RunSummary]:
+    """The runs to forget, each with the runs that its calls started; without those that are forgotten already."""
+    named = [await options.find_run(journal, run_id) for run_id in wanted]
+    among = named or everything
+    fits = {
+        run.run_id
+        for run in among
+        if (until is None or run.started < until)
+        and (not whose.principal or (run.tenant, run.principal) == (whose.tenant, whose.principal))
+    }
+    while more := {run.run_id for run in everything if run.parent in fits} - fits:
+        fits |= more
+    return [run for run in everything if run.run_id in fits and run.status != "forgotten"]
+
+
+def _one_tenant(tenants: set[str], tenant: str | None) -> str:
+    """The tenant whose user is meant.
+
+    Raises:
+        UsageError: users of several tenants have this name, and nobody said which is meant.
+    """
+    if tenant is not None:
+        return tenant
+    if len(tenants) > 1:
+        names = ", ".join(repr(name) for name in sorted(tenants))
+        raise UsageError("users of several tenants have this name: {names}. Say which with --tenant NAME", names=names)
+    return next(iter(tenants), "")
+
+
+def _agreed(terminal: Terminal, chosen: Sequence[RunSummary]) -> bool:
+    """A person agrees to it, having seen what it is.
+
+    Raises:
+        UsageError: nobody is there to be asked.
+    """
+    for run in chosen[:10]:
+        terminal.note(f"{moments.shown(run.started)}  {run.run_id}  {run.status}  {shorten(run.question, 60, 1)}")
+    if len(chosen) > 10:
+        terminal.note("... and {count} more", count=len(chosen) - 10)
+    waiting = sum(1 for run in chosen if run.status in ("waiting", "paused", "running"))
+    if waiting:
+        terminal.note("{count} of them have not ended, and could not be gone on with.", count=waiting)
+    if not terminal.person:
+        raise UsageError("this deletes what {count} runs say, for good: say --yes", count=len(chosen))
+    answer = terminal.ask("Delete what {count} runs say, for good?  [y]es  [n]o: ", count=len(chosen))
+    return answer is not None and answer.strip().lower() in ("y", "yes")
+
+
+async def _copies(journal: Journal, chosen: Sequence[RunSummary], everything: Sequence[RunSummary]) -> list[str]:
+    """Other runs that hold what these say: branches, and summaries of their conversations."""
+    gone = {run.run_id for run in chosen}
+    talks = {(run.owner, run.conversation) for run in chosen if run.conversation}
+    found = []
+    for run in everything if chosen else ():
+        if run.run_id in gone or run.status == "forgotten":
+            continue
+        entries = await journal.read(run.run_id)
+        started = _record(entries[0]) if entries else None
+        if isinstance(started, Started) and (
+            started.forked in gone or (started.compacts and (run.owner, run.conversation) in talks)
+        ):
+            found.append(run.run_id)
+    return found
+
+
+def _report(terminal: Terminal, done: _Forgetting, *, as_json: bool) -> int:
+    """Tell what was deleted and what was not. The exit code."""
+    if as_json:
+        terminal.json(done)
+    elif done.forgotten or done.objects or done.rows:
+        more = f", {done.objects} assistants, threads and messages" if done.objects else ""
+        more += f", {done.rows} rows of features" if done.rows else ""
+        terminal.text(f"forgotten: {len(done.forgotten)} runs, {done.records} records{more}")
+    elif not done.busy:
+        terminal.note("Nothing is on record that fits.")
+    if done.copies:
+        terminal.note("Branches and summaries that hold some of it: {names}", names=" ".join(done.copies))
+    if done.busy:
+        terminal.error("still being driven, and not forgotten: {names}", names=" ".join(done.busy))
+    return FAILED if done.busy else DONE
+
+
+def _record(entry: Entry) -> Record | None:
+    """The record of an entry; None where it was deleted or can not be read."""
+    try:
+        return entry.record
+    except JournalError:
+        return None

@@ -1,0 +1,1 @@
+"""Commands that serve others, and who may come in: servers, workers, triggers, keys."""

@@ -1,0 +1,120 @@
+"""`actum init` and `actum config`: write a settings file, say what is wrong with one, show what holds and why."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import typer
+
+from ...compose.agents import problems_of
+from ...compose.extras import SERVES, install, missing_extras, needed_extras
+from ...compose.features import features_of
+from ...compose.settings import SETTINGS_FILE, ServeSettings, find_mistakes, shown_settings
+from ...compose.template import TEMPLATE
+from ...core.errors import ActumError, UsageError
+from ...core.json import Json, dumps
+from ...storage.folders import settings_path
+from .. import options
+from ..exit_codes import DONE, FAILED
+from ..language import tr
+from ..options import JsonFlag
+from ..services.serve import check_server
+from ..show.terminal import Terminal, styled
+
+app = typer.Typer(help="The settings: check the files, show what holds.", invoke_without_command=True)
+
+
+def init() -> None:
+    """Write a commented actum.toml into this folder. A file that is there is left alone."""
+    path = Path.cwd() / SETTINGS_FILE
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(TEMPLATE)
+    except FileExistsError:
+        raise UsageError(
+            "{path} is there already, and was left as it is: `actum config check` looks at it", path=path
+        ) from None
+    except OSError as error:
+        raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
+    Terminal().note("wrote {path}: everything in it is a comment. Take the # away from what you want to set", path=path)
+
+
+@app.callback()
+def config(context: typer.Context) -> None:
+    """Without a word more, what holds."""
+    if context.invoked_subcommand is None:
+        show()
+
+
+@app.command("check")
+def check(as_json: JsonFlag = False) -> int:
+    """Say what is wrong with the settings files, with line and hint. Exit code 1 when something is."""
+    terminal = Terminal()
+    own = settings_path(os.environ)
+    files = [*([own] if own is not None else []), Path.cwd() / SETTINGS_FILE]
+    mistakes = [mistake for file in files for mistake in find_mistakes(file)]
+    told: list[Json] = [
+        {"file": each.file, "line": each.line, "problem": each.problem, "hint": each.hint} for each in mistakes
+    ]
+    if not mistakes:
+        told += [{"file": "", "line": 0, "problem": problem, "hint": ""} for problem in asyncio.run(_refused(terminal))]
+    if as_json:
+        terminal.json(told)
+        return FAILED if told else DONE
+    for mistake in mistakes:
+        terminal.error(mistake.text)
+    for each in told[len(mistakes) :]:
+        terminal.error(str(each["problem"]) if isinstance(each, dict) else "")
+    if not told:
+        read = ", ".join(str(file) for file in files if file.is_file())
+        terminal.note(
+            f"Nothing is wrong with {read}." if read else "There is no settings file; `actum init` writes one."
+        )
+    return FAILED if told else DONE
+
+
+async def _refused(terminal: Terminal) -> list[str]:
+    """What speaks against the settings when everything that they name is built, as `actum run` and `actum serve` do.
+
+    What belongs to a server alone is looked at where the packages of a server are installed.
+    """
+    try:
+        settings = options.read()  # what several files say together
+    except ActumError as error:
+        return [str(error)]
+    found = list(features_of(settings).problems.values())
+    lacking = missing_extras({*needed_extras(settings)})
+    if lacking:
+        return [*found, f"this needs packages that are not installed: {install(*lacking)}"]
+    found += await problems_of(settings, os.environ, Path.cwd())
+    if not found and not (lacking := missing_extras({*SERVES})):
+        try:
+            await check_server(settings)
+        except ActumError as error:
+            found.append(str(error))
+    if lacking and settings.serve != ServeSettings():
+        terminal.note("[serve] was not looked at: {command}", command=install(*lacking))
+    return found
+
+
+@app.command("show")
+def show(as_json: JsonFlag = False) -> None:
+    """Show each setting that holds, and where it comes from. Secrets are hidden."""
+    terminal = Terminal()
+    settings = options.read()
+    places = {"agents": "agents", "workflows": "workflows", "tools": "tool_labels"}
+    rows: list[tuple[str, str, str]] = []
+    told: list[Json] = []
+    for name, value in shown_settings(settings).items():
+        head, dot, _ = name.partition(".")
+        known = "features" if name in settings.features else places.get(head, head) if dot else name
+        source = settings.sources.get(known, "default")
+        rows.append((name, value if isinstance(value, str) else dumps(value), source))
+        told.append({"name": name, "value": value, "source": source})
+    if as_json:
+        terminal.json(told)
+        return
+    for name, text, source in rows:
+        terminal.text(styled((name, "bold"), f" = {text}", (f"  ({tr(source)})", "dim")))

@@ -1,0 +1,1 @@
+"""Commands about tools: list and add them, agents elsewhere, dialects and policies."""

@@ -1,0 +1,162 @@
+"""`actum policy`: why a call would be allowed, asked about or denied, and what is wrong with a policy."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...call.plan import PolicyInputs, fit
+from ...call.resolve import Catalog
+from ...compose.agents import list_tools, open_policy
+from ...compose.journals import journal_path
+from ...compose.settings import MEMORY, Settings
+from ...compose.tools import load_tools
+from ...core.call import ToolCall
+from ...core.errors import InvalidArguments, UsageError
+from ...core.json import Json, JsonObject
+from ...core.message import UserMessage
+from ...core.policy import Decision, Facts
+from ...policy.file import PolicyFile, lint
+from ...policy.origins import OriginIndex
+from ...policy.rules import Look, Rules
+from .. import options
+from ..conversation.call import find_tool, read_arguments
+from ..exit_codes import DONE, FAILED, PAUSED
+from ..options import JsonFlag, PolicyFlag, ToolsFlag
+from ..show.terminal import (
+    Terminal,
+    said,
+    styled,
+    who,
+)
+from ..show.trace import call_line
+
+app = typer.Typer(help="Try a policy on a call, and check it.", no_args_is_help=True)
+
+ENDS_WITH = {"allow": DONE, "ask": PAUSED, "deny": FAILED}
+STYLE = {"allow": "bold green", "ask": "bold magenta", "deny": "bold red"}
+
+
+@app.command("test")
+def explain(
+    name: Annotated[str, typer.Argument(help="The tool; see `actum tools list`.")],
+    pairs: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.")] = None,
+    args: Annotated[str, typer.Option("--args", metavar="JSON", help="All arguments as one JSON object.")] = "",
+    user: Annotated[str, typer.Option(metavar="NAME", help="On whose behalf. Default: you.")] = "",
+    asked: Annotated[
+        list[str] | None, typer.Option("--said", metavar="TEXT", help="What the user said, for trusted(). Repeatable.")
+    ] = None,
+    role: Annotated[list[str] | None, typer.Option(metavar="ROLE", help="A role of the user; may be repeated.")] = None,
+    agent: Annotated[str, typer.Option(metavar="NAME", help="The agent that makes the call.")] = "agent",
+    key: Annotated[str, typer.Option(metavar="ID", help="The id of the API key that was used.")] = "",
+    tools: ToolsFlag = None,
+    policy: PolicyFlag = "",
+    as_json: JsonFlag = False,
+) -> int:
+    """Say what the policy says of a call, and why. Nothing is called.
+
+    Ends with 0 when it is allowed, 1 when it is denied, 3 when a person is asked.
+    For instance: actum policy test --policy policy.toml transfer amount=500 --user ada
+    """
+    terminal, settings = Terminal(), options.read(tools=tools, policy=policy)
+    opened = open_policy(settings)
+    listed = asyncio.run(list_tools(load_tools(settings, Path.cwd()), settings.tool_labels))
+    arguments = read_arguments(find_tool(listed, name), [said(pair) for pair in pairs or []], said(args))
+    bound = asyncio.run(Catalog.of([], listed)).resolve(name)
+    try:
+        call, _ = fit(ToolCall("call_1", name, arguments), bound, PolicyInputs(policy=opened))
+    except InvalidArguments as error:
+        raise UsageError(str(error)) from None
+    heard = OriginIndex([UserMessage.of(said(text)) for text in asked or []], lambda tool: ())
+    facts = Facts(
+        principal=user or who(), roles=tuple(role or ()), agent=agent, key_id=key, now=time.time(), origins=heard.of
+    )
+    looks, decision = opened.explain(bound.tool, call, facts)
+    if as_json:
+        terminal.json(_as_json(call, looks, decision))
+    else:
+        _show(terminal, call, looks, decision)
+    return ENDS_WITH[decision.verdict]
+
+
+@app.command("lint")
+def lint_policy(
+    policy: PolicyFlag = "",
+    tools: ToolsFlag = None,
+    as_json: JsonFlag = False,
+) -> int:
+    """Say what is wrong with a policy: rules that never fit, checks that can not be made.
+
+    Ends with 1 when something is. With --tools the rules are held against these tools.
+    """
+    terminal, settings = Terminal(), options.read(tools=tools, policy=policy)
+    opened = open_policy(settings)
+    if not isinstance(opened, PolicyFile):
+        raise UsageError("there is no policy: name a file with --policy, ACTUM_POLICY or in actum.toml")
+    known = asyncio.run(list_tools(load_tools(settings, Path.cwd()), settings.tool_labels)) if tools else []
+    rules = opened.rules
+    found = lint(rules, known, asyncio.run(_roles_of_keys(settings)))
+    if as_json:
+        terminal.json([{"rule": each.rule, "problem": each.problem, "severe": each.severe} for each in found])
+    for each in [] if as_json else found:
+        color = "red" if each.severe else "yellow"
+        label = "DANGER" if each.severe else "lint"
+        terminal.line(label, styled((f"{each.rule}  ", f"bold {color}"), each.problem), color)
+    if not found and not as_json:
+        terminal.note(_summary(rules))
+    return FAILED if found else DONE
+
+
+async def _roles_of_keys(settings: Settings) -> frozenset[str]:
+    """The roles of the valid keys of the journal; none where there is no journal yet."""
+    is_there = "://" in settings.journal or journal_path(settings, os.environ).is_file()
+    if settings.journal == MEMORY or not is_there:
+        return frozenset()
+    now = time.time()
+    async with options.journal(settings) as opened:
+        return frozenset(role for key in await opened.keys.all() if key.is_valid(now) for role in key.roles)
+
+
+def _summary(rules: Rules) -> str:
+    return f"{len(rules.rules)} rules, {len(rules.users)} users. Nothing is wrong."
+
+
+def _show(terminal: Terminal, call: ToolCall, looks: list[Look], decision: Decision) -> None:
+    terminal.line("call", call_line(call))
+    for look in looks:
+        label = "" if look.why_not else "fits"
+        terminal.line(label, styled(look.rule, (f"  {look.why_not}".rstrip(), "dim")), "green")
+    if decision.require is not None:
+        required = ToolCall("", decision.require.tool, decision.require.arguments)
+        terminal.line("first", call_line(required), "cyan")
+    if decision.approvers or decision.quorum > 1 or decision.not_by:
+        some = ", ".join(decision.approvers or ()) or "anybody"
+        some += f" but {decision.not_by}" if decision.not_by and not decision.approvers else ""
+        terminal.line("asks", f"{decision.quorum} of: {some}" if decision.quorum > 1 else some, "magenta")
+    if decision.expires_s is not None:
+        terminal.line("expires", f"after {decision.expires_s:g} s")
+    verdict = (decision.verdict, STYLE[decision.verdict])
+    terminal.line("verdict", styled(verdict, f"  {decision.reason}".rstrip(), (f"  ({decision.rule})", "dim")))
+
+
+def _as_json(call: ToolCall, looks: list[Look], decision: Decision) -> JsonObject:
+    required = decision.require
+    first: Json = None if required is None else {"tool": required.tool, "arguments": required.arguments}
+    return {
+        "tool": call.name,
+        "arguments": call.arguments,
+        "verdict": decision.verdict,
+        "rule": decision.rule,
+        "reason": decision.reason,
+        "approvers": list(decision.approvers or ()),
+        "quorum": decision.quorum,
+        "not_by": decision.not_by,
+        "expires_s": decision.expires_s,
+        "require": first,
+        "looked_at": [{"rule": look.rule, "fits": not look.why_not, "why_not": look.why_not} for look in looks],
+    }

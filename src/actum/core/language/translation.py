@@ -1,0 +1,134 @@
+"""The languages of people: English, and Chinese out of the catalogue `actum/locale/zh.po`.
+
+The catalogue has the format of gettext, so that any tool for translators opens it. It is read as it is, once, when the
+first text is wanted in Chinese: 10 ms, and no compiled file that may be older than its source. English runs never open
+it. See `docs/decisions/languages.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from .sentence import Sentence
+
+Language = Literal["en", "zh"]
+
+Context = Literal["", "help", "message", "reason", "finding", "waiting"]
+"""What a text is, as `msgctxt` of the catalogue: the same English may need other words there."""
+
+CATALOGUE = Path(__file__).parents[2] / "locale" / "zh.po"
+CHARACTERS_MAX = 2_000
+"""A longer message holds words of somebody else, and stays English."""
+DEPTH_MAX = 3
+"""How many messages may stand in one another: a hostile one could hold hundreds, each of which fits several rows."""
+LETTERS_MIN = 12
+"""A template with fewer characters of its own would fit messages of others."""
+
+_ENTRY = re.compile(r'^(?:msgctxt ((?:".*"\n)+))?msgid ((?:".*"\n)+)msgstr ((?:".*"\n)+)', re.MULTILINE)
+_FIELD = re.compile(r"\{(\w+)[^{}]*\}")
+_SENTENCE = "why"
+"""How the name of a value ends that is a sentence, and has to be Chinese too."""
+
+
+@cache
+def catalogue() -> Mapping[tuple[str, str], str]:
+    """The Chinese of every English text that has one, by context and text."""
+    entries = _ENTRY.findall(CATALOGUE.read_text("utf-8"))
+    return {
+        (_joined(context), _joined(english)): said
+        for context, english, chinese in entries
+        if english != '""\n' and (said := _joined(chinese))
+    }
+
+
+def chinese(text: Sentence | str, context: Context = "") -> str | None:
+    """A text in Chinese; None where it has none, or where a sentence in it has none.
+
+    A text without values is looked up as it stands; where it has no entry, as a message that a template has made:
+
+    >>> chinese(Sentence("It holds {covers}.", covers="all"))
+    '已批准：all。'
+    >>> chinese("runs.db can not be read: Permission denied", "message")
+    '无法读取 runs.db：没有权限'
+    >>> chinese("runs.db can not be read: the moon is full", "message")
+    """
+    if isinstance(text, Sentence) and text.values:
+        template = catalogue().get(("", text.template))
+        values = {name: _value(name, value) for name, value in text.values.items()}
+        return None if template is None or None in values.values() else filled(template, values)
+    return catalogue().get((context, str(text))) or catalogue().get(("", str(text))) or _matched(str(text), context, 0)
+
+
+def template_pattern(english: str) -> re.Pattern[str]:
+    """The pattern of all messages that a template makes."""
+    pieces = _FIELD.split(english)  # text and names of fields by turns
+    made = [
+        re.escape(piece) if at % 2 == 0 else f"(?P={piece})" if piece in pieces[1:at:2] else f"(?P<{piece}>.+?)"
+        for at, piece in enumerate(pieces)
+    ]
+    return re.compile("".join(made), re.DOTALL)
+
+
+def _value(name: str, value: object) -> object:
+    """A value of a sentence: one that is a sentence itself in Chinese, or None where it has none."""
+    inner = getattr(value, "sentence", value)  # of an error of ours
+    if isinstance(inner, Sentence):
+        return chinese(inner, "message")
+    if isinstance(value, BaseException) or name.endswith(_SENTENCE):
+        return chinese(str(value), "message")
+    return value
+
+
+def _matched(message: str, context: Context, depth: int) -> str | None:
+    """The Chinese of a message by the template that makes it."""
+    if context in ("", "help") or len(message) > CHARACTERS_MAX or depth > DEPTH_MAX:
+        return None
+    for pattern, template in _patterns(context):
+        found = pattern.fullmatch(message)
+        if found is None:
+            continue
+        values = {
+            name: _matched(value, "message", depth + 1) if name.endswith(_SENTENCE) else value
+            for name, value in found.groupdict().items()
+        }
+        if None not in values.values():
+            return filled(template, values)
+    return None
+
+
+def filled(template: str, values: Mapping[str, object]) -> str | None:
+    """A template with its values; None where a translator wrote a placeholder that it can not have."""
+    try:
+        return template.format(**values)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None
+
+
+@cache
+def _patterns(context: Context) -> list[tuple[re.Pattern[str], str]]:
+    """Every template as a pattern, with its Chinese; those with the most words of their own first.
+
+    A value of a finished message is text: it is put into the Chinese as it stands there.
+    """
+    rows = {
+        english: _FIELD.sub(r"{\1}", said)
+        for (kind, english), said in catalogue().items()
+        if kind in ("message", "reason", context) or (kind == "" and _own(english) >= LETTERS_MIN)
+    }
+    ordered = sorted((english for english in rows if "{{" not in english), key=_own, reverse=True)
+    return [(template_pattern(english), rows[english]) for english in ordered]
+
+
+def _own(english: str) -> int:
+    """How many characters of a template are its own words."""
+    return len(_FIELD.sub("", english))
+
+
+def _joined(lines: str) -> str:
+    """The text of an entry, which is written in quotes, on one line or on several."""
+    return "".join(json.loads(f"[{','.join(lines.splitlines())}]"))
