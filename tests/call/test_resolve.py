@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actum.call.resolve import COMPARED_MAX, Catalog
+from actum.call.resolve import COMPARED_MAX, COMPILED_MAX, Catalog
 from actum.core.errors import BadTool, UnknownTool
 from actum.core.tool import Tool
 from actum.testing import RecordingToolset
@@ -48,3 +48,14 @@ async def test_among_many_names_few_are_compared_and_the_near_one_is_still_found
     assert "get_weather_in_beijing" in compared
     with pytest.raises(UnknownTool, match="You may use: get_weather_in_beijing"):
         catalog.resolve("get_wether_in_beijing")
+
+
+async def test_of_very_many_tools_a_schema_is_compiled_at_the_first_call() -> None:
+    bad = Tool(name="bad", parameters={"type": "object", "properties": {"a": {"type": "nothing"}}}, foreign=True)
+    many = [Tool(name=f"t{number}") for number in range(COMPILED_MAX)]
+    catalog = await Catalog.of([RecordingToolset([*many, bad])])
+    assert catalog.resolve("t7").schema.check({}).problems == ()
+    with pytest.raises(UnknownTool, match="'bad' can not be called"):
+        catalog.resolve("bad")
+    later = await Catalog.of([RecordingToolset([*many[1:], bad, Tool(name="new")])], known=catalog)
+    assert later.resolve("t7").schema is catalog.resolve("t7").schema

@@ -60,6 +60,7 @@ from ..core.secrets.store import SecretSource
 from ..core.tool import Tool, brought_by_client
 from ..core.under_way import call_under_way
 from ..core.user import User
+from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
@@ -648,7 +649,7 @@ class Agent(Generic[Output]):
         async with self.journal.claim(new), self._talking(records[0].owning_user, conversation):
             if await self.journal.read(new):
                 raise UsageError("there is a run {new!r} already", new=new)
-            self.journal.keep(catalog.digest, catalog.definitions)
+            keep_tools(self.journal, catalog.digest, catalog.tools)
             started = msgspec.structs.replace(
                 records[0],
                 agent=self.name,

@@ -27,6 +27,7 @@ from ..core.run.ids import new_id
 from ..core.run.pending import Pending
 from ..core.run.record import InputRequested, ModelReplied, ToolsChanged
 from ..core.token_estimate import with_sound_usage, with_usage
+from ..journal.kept_tools import keep_tools
 from ..journal.recording import CallRef
 from ..journal.secrets import write_reply
 from ..runs.run import Finish, Run, Stopped
@@ -137,7 +138,7 @@ class Driver(Struct, kw_only=True, dict=True):
         if not reply.usage.is_sound:
             reply = with_sound_usage(reply)
         if context.counts_tokens:
-            reply = with_usage(reply, self.transcript, len(run.path.catalog.definitions))
+            reply = with_usage(reply, self.transcript, run.path.catalog.size)
         cost = self.price.of(reply.usage) if self.price is not None else ZERO
         left_out, clipped = self._shortening.left_out, self._shortening.clipped
         intention = self._intention(self._tools)
@@ -158,7 +159,7 @@ class Driver(Struct, kw_only=True, dict=True):
         """
         emit, heard = self.run.context.emit, False
         catalog = self.run.path.catalog
-        if emit is not None and catalog.has_secrets:
+        if emit is not None:
             emit = without_secrets(emit, catalog)
 
         def tell(delta: Delta) -> None:
@@ -219,7 +220,7 @@ class Driver(Struct, kw_only=True, dict=True):
         if catalog.digest == self._tools:
             return
         self._tools = catalog.digest
-        self.run.context.journal.keep(catalog.digest, catalog.definitions)
+        keep_tools(self.run.context.journal, catalog.digest, catalog.tools)
         self.run.context.write(ToolsChanged(catalog.digest))
 
     async def _call_tools(self, intention: CallTools) -> Called:

@@ -1,4 +1,4 @@
-"""The tools of a run by name, each with its compiled schema: built once, asked at every call."""
+"""The tools of a run by name, each with its schema, which is compiled once and asked at every call."""
 
 from __future__ import annotations
 
@@ -26,26 +26,62 @@ from .canonical import Spot, spots
 COMPARED_MAX = 30
 """So many names are compared letter by letter with one that does not exist: that takes some 60 µs each."""
 
+COMPILED_MAX = 200
+"""Schemas of at most 200 tools are compiled when they are listed, so that a bad schema is told before anything is done.
+Of more tools, each schema is compiled at the first call: 10,000 schemas take 1.4 s and 260 MB, and few are called."""
+
 _WORDS = re.compile(r"[_.\-]+")
 
 
-class ResolvedTool(Struct, frozen=True):
-    """A tool, where it lives, and its schemas ready for use.
+class ResolvedTool(Struct, frozen=True, dict=True):
+    """A tool and where it lives. Its schemas are made ready for use when they are first asked for.
 
     Attributes:
         toolset: None for a bare definition, which the program that uses actum carries out itself.
-        spots: where paths and addresses stand in its arguments.
-        secrets: where its arguments hold secrets.
         standing: the toolset, where a call of the tool may be for another tool.
     """
 
     tool: Tool
     toolset: Toolset | None
-    schema: Schema
-    result: Schema | None = None
-    spots: tuple[Spot, ...] = ()
-    secrets: tuple[Path, ...] = ()
     standing: StandsForOthers | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema of the arguments.
+
+        Raises:
+            BadTool: the definition has no schema that can be used.
+        """
+        tool = self.tool
+        return compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=not tool.paths_are_local)
+
+    @cached_property
+    def result(self) -> Schema | None:
+        """The schema of the result; None where the tool declares none. Errors as for `schema`."""
+        tool = self.tool
+        if tool.result is None:
+            return None
+        where = f"result of tool {tool.name!r}"
+        return compile_schema(tool.result, where=where, blanks=True, foreign=not tool.paths_are_local)
+
+    @cached_property
+    def spots(self) -> tuple[Spot, ...]:
+        """Where paths and addresses stand in the arguments."""
+        return spots(self.tool.parameters)
+
+    @cached_property
+    def secrets(self) -> tuple[Path, ...]:
+        """Where the arguments hold secrets."""
+        return secret_paths(self.tool.parameters)
+
+    @cached_property
+    def fault(self) -> BadTool | None:
+        """Why no call of the tool can be made: its definition has a schema that can not be used."""
+        try:
+            _ = self.schema, self.result
+        except BadTool as bad:
+            return bad
+        return None
 
 
 class Catalog:
@@ -53,8 +89,6 @@ class Catalog:
 
     Attributes:
         tools: their definitions, in the order of the toolsets.
-        digest: SHA-256 over the definitions, under which the journal keeps them.
-        has_secrets: whether a tool declares a parameter that holds a secret.
     """
 
     def __init__(self, bound: Iterable[ResolvedTool]) -> None:
@@ -70,36 +104,41 @@ class Catalog:
                 )
             self._bound[item.tool.name] = item
         self.tools: tuple[Tool, ...] = tuple(item.tool for item in self._bound.values())
-        self.digest = digest_of(self.tools)
-        self.has_secrets = any(item.secrets for item in self._bound.values())
 
     @classmethod
     async def of(cls, toolsets: Sequence[Toolset], bare: Sequence[Tool] = (), known: Catalog | None = None) -> Catalog:
-        """List and compile the tools of several toolsets. All are asked side by side: one may be slow to tell.
+        """List the tools of several toolsets. All are asked side by side: one may be slow to tell.
 
         Args:
             bare: definitions without a toolset.
             known: an older catalog, whose compiled schemas are used again.
 
         Raises:
-            BadTool: a schema is bad, or a name is used twice.
+            BadTool: a name is used twice, or a schema is bad, where there are at most `COMPILED_MAX` tools.
         """
         listed: list[tuple[Tool, Toolset | None]] = [
             (tool, toolset) for toolset, told in await _told(toolsets) for tool in told
         ]
         listed += [(tool, None) for tool in bare]
-        before = {item.tool.name: item.tool for item in known._bound.values()} if known is not None else {}
-        size = len(msgspec.json.encode([tool.parameters for tool, _ in listed if before.get(tool.name) != tool]))
-        return await off_loop(size, cls, (_bind(tool, toolset, known) for tool, toolset in listed))
+        bound = [_bind(tool, toolset, known) for tool, toolset in listed]
+        if len(bound) > COMPILED_MAX:
+            return cls(bound)
+        size = sum(len(msgspec.json.encode(each.tool.parameters)) for each in bound if "schema" not in each.__dict__)
+        return await off_loop(size, _compiled, cls(bound))
 
     async def with_toolset(self, toolset: Toolset) -> Catalog:
         """This catalog and the tools of one more toolset."""
         return Catalog([*self._bound.values(), *[_bind(tool, toolset, self) for tool in await toolset.list_tools()]])
 
     @cached_property
-    def definitions(self) -> bytes:
-        """All definitions as JSON, for the journal to keep under `digest`."""
-        return msgspec.json.encode(self.tools)
+    def digest(self) -> str:
+        """SHA-256 over the definitions, under which the journal keeps them."""
+        return digest_of(self.tools)
+
+    @cached_property
+    def size(self) -> int:
+        """How many bytes all definitions are, as JSON."""
+        return len(msgspec.json.encode(self.tools))
 
     def get(self, name: str) -> ResolvedTool | None:
         """The tool of exactly this name."""
@@ -139,14 +178,17 @@ class Catalog:
         """The tool that a model means by a name.
 
         Raises:
-            UnknownTool: there is none; the message names those that come near, else the first few.
+            UnknownTool: there is none; the message names those that come near, else the first few. Or its definition
+                has no schema that can be used.
         """
         found = self._bound.get(name)
-        if found is None:
-            near = get_close_matches(name, self._related(name), n=3, cutoff=0.6) or list(self._bound)[:10]
-            known = f"You may use: {', '.join(near)}." if near else "There are no tools in this run."
-            raise UnknownTool("There is no tool called {name!r}. {known}", name=name[:64], known=known)
-        return found
+        if found is not None:
+            if found.fault is not None:
+                raise UnknownTool("{name!r} can not be called. {why}", name=name, why=found.fault)
+            return found
+        near = get_close_matches(name, self._related(name), n=3, cutoff=0.6) or list(self._bound)[:10]
+        known = f"You may use: {', '.join(near)}." if near else "There are no tools in this run."
+        raise UnknownTool("There is no tool called {name!r}. {known}", name=name[:64], known=known)
 
     def _related(self, name: str) -> list[str]:
         """The names to compare with: all, or where they are many, those that share the most words with it."""
@@ -179,13 +221,21 @@ def bound_tool(tool: Tool) -> ResolvedTool:
 
 
 def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> ResolvedTool:
-    standing = toolset if isinstance(toolset, StandsForOthers) else None
+    bound = ResolvedTool(tool, toolset, toolset if isinstance(toolset, StandsForOthers) else None)
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
-        return ResolvedTool(tool, toolset, before.schema, before.result, before.spots, before.secrets, standing)
-    schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=not tool.paths_are_local)
-    result = None
-    if tool.result is not None:
-        where = f"result of tool {tool.name!r}"
-        result = compile_schema(tool.result, where=where, blanks=True, foreign=not tool.paths_are_local)
-    return ResolvedTool(tool, toolset, schema, result, spots(tool.parameters), secret_paths(tool.parameters), standing)
+        bound.__dict__.update(before.__dict__)  # what was made ready
+    return bound
+
+
+def _compiled(catalog: Catalog) -> Catalog:
+    """The catalog with all schemas compiled.
+
+    Raises:
+        BadTool: a schema can not be used.
+    """
+    for tool in catalog.tools:
+        bound = catalog.get(tool.name)
+        if bound is not None and bound.fault is not None:
+            raise bound.fault
+    return catalog

@@ -676,6 +676,11 @@ class Journal(Protocol):
     def keep(self, digest: str, payload: bytes) -> None:
         """Hold a payload under its SHA-256 for records that refer to it, such as the definitions of tools."""
 
+    def keeps(self, digest: str) -> bool:
+        """Whether a payload is known to be kept under this digest, so that nobody need make it once more. Where this
+        process has not kept the payload itself, the answer may be no although the payload is there.
+        """
+
     async def kept(self, digest: str) -> bytes:
         """The payload kept under this digest.
 

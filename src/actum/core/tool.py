@@ -108,8 +108,13 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         """SHA-256 of the definition, hexadecimal: two tools with this in common are the same to a model and a
         policy.
         """
+        return hashlib.sha256(self.definition).hexdigest()
+
+    @property
+    def definition(self) -> bytes:
+        """The definition as JSON, in the one form that the digest is of."""
         said = msgspec.structs.replace(self, from_client=False) if self.from_client else self
-        return hashlib.sha256(_sorted.encode(said)).hexdigest()
+        return _sorted.encode(said)
 
     @property
     def paths_are_local(self) -> bool:

@@ -26,7 +26,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ActumError, JournalError, UnknownName, UsageError
+from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
@@ -34,7 +34,7 @@ from ..core.run.chain import SignedHead, against_head, verify, verify_ledger
 from ..core.run.record import FORMAT, Ended, Entry, Forgotten, Record, Started, ToolsChanged, ends_secrets
 from ..core.run.summary import RunSummary, records_of, summary_of
 from ..core.secret_values import Secretive
-from ..core.tool import Tool, digest_of
+from .kept_tools import kept_tools
 
 LOOKS_MAX = 4
 """So often a run that does not fit the list of runs is looked at: another process may be writing both."""
@@ -166,23 +166,6 @@ def deleted_before(entries: Sequence[Entry], records: Sequence[Record | None]) -
     """The number of the last record which says that the payloads before it were deleted; 0 where there is none."""
     numbers = (entry.number for entry, record in zip(entries, records, strict=True) if isinstance(record, Forgotten))
     return max(numbers, default=0)
-
-
-async def definitions(journal: Journal, digest: str) -> tuple[Tool, ...]:
-    """The definitions of tools that a journal keeps under a digest.
-
-    Raises:
-        JournalError: they are gone, or are not those of this digest.
-    """
-    try:
-        tools = msgspec.json.decode(await journal.kept(digest), type=tuple[Tool, ...])
-        if digest_of(tools) == digest:
-            return tools
-    except UnknownName:
-        raise JournalError("the tool definitions {digest} are gone", digest=digest[:12]) from None
-    except (msgspec.DecodeError, ValueError, RecursionError, ActumError):
-        pass
-    raise JournalError("the tool definitions {digest} were changed", digest=digest[:12])
 
 
 async def head_lines(journal: Journal) -> AsyncIterator[HeadLine | SignedLine]:
@@ -401,7 +384,7 @@ async def _bad_definitions(journal: Journal, digests: Iterable[str]) -> list[str
     problems = []
     for digest in sorted(digests):
         try:
-            await definitions(journal, digest)
+            await kept_tools(journal, digest)
         except JournalError as error:
             problems.append(str(error))
     return problems

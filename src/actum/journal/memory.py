@@ -179,6 +179,9 @@ class MemoryJournal:
     def keep(self, digest: str, payload: bytes) -> None:
         self._kept.setdefault(digest, payload)
 
+    def keeps(self, digest: str) -> bool:
+        return digest in self._kept
+
     async def kept(self, digest: str) -> bytes:
         try:
             return self._kept[digest]

@@ -33,7 +33,7 @@ from ..call.scope import RunContext
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, ToolCall
 from ..core.clock import SystemClock
-from ..core.errors import JournalError, ReplayDiverged, RunStopped, UnknownName, UsageError
+from ..core.errors import JournalError, ReplayDiverged, RunStopped, UsageError
 from ..core.event import RunResult, RunStarted
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
@@ -52,6 +52,7 @@ from ..core.trace import NO_WAY, Way, trace_id, way_in
 from ..core.under_way import call_under_way
 from ..core.user import User
 from ..journal.excerpt import READ_RESULT, ResultReader
+from ..journal.kept_tools import keep_tools, kept_tools
 from ..journal.memory import MemoryJournal
 from ..journal.recording import CallRef, RunState
 from ..journal.secrets import write_answer, write_request
@@ -608,7 +609,7 @@ class Runner:
     async def start(self, run_id: str, started: Started, setting: Setting) -> RunState:
         """Put the beginning of a run on record. The caller has claimed the run."""
         catalog = await self.catalog()
-        setting.journal.keep(catalog.digest, catalog.definitions)
+        keep_tools(setting.journal, catalog.digest, catalog.tools)
         state = RunState()
         state.take(setting.journal.append(run_id, started), started)
         return state
@@ -731,8 +732,8 @@ class Runner:
         if catalog.digest == state.tools:
             return ""
         try:
-            shown = msgspec.json.decode(await journal.kept(state.tools), type=list[Tool])
-        except (UnknownName, msgspec.MsgspecError):
+            shown = await kept_tools(journal, state.tools)
+        except JournalError:
             return "what it was shown is not on record"
         known = {tool.name: _shown_digest(tool) for tool in shown}
         now = {tool.name: _shown_digest(tool) for tool in catalog.tools}

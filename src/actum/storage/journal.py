@@ -96,7 +96,7 @@ _ALL_TURNS = """INSERT INTO conversations
     WHERE tenant = ? AND owner = ? AND conversation = ? GROUP BY tenant, owner, conversation"""
 _IDS_MAX = 1_000
 """So many runs are read by one query at most."""
-_KEPT_MAX = 10_000
+_KEPT_MAX = 50_000
 """So many digests of what is kept are remembered at most: clients choose their tools, and so what is kept."""
 _COUNT = """INSERT INTO counted VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (tenant, kind, agent, model, status, session) DO UPDATE SET number = counted.number + excluded.number"""
@@ -283,6 +283,9 @@ class DatabaseJournal:
                 self._kept.clear()
             self._kept.add(digest)
             self._to_keep[digest] = payload
+
+    def keeps(self, digest: str) -> bool:
+        return digest in self._kept
 
     async def kept(self, digest: str) -> bytes:
         query = "SELECT payload FROM kept WHERE digest = ?"

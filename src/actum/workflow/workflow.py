@@ -42,6 +42,7 @@ from ..core.run.record import Started, TaskQueued
 from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secrets.store import SecretSource
 from ..core.under_way import call_under_way
+from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
@@ -483,7 +484,7 @@ class Workflow:
         async with self.journal.claim(new):
             if await self.journal.read(new):
                 raise UsageError("there is a run {new!r} already", new=new)
-            self.journal.keep(catalog.digest, catalog.definitions)
+            keep_tools(self.journal, catalog.digest, catalog.tools)
             self._keep_definition(self.journal)
             started = structs.replace(
                 records[0],

@@ -35,8 +35,9 @@ from ...core.run.pending import AskedKind, Pending
 from ...core.run.record import Entry, InputGiven, InputRequested, Verdict, is_last, time_over
 from ...core.run.summary import OpenQuestion, RunSummary, summary_of
 from ...core.tool import Tool, brought_by_client
-from ...journal.export import definitions, faults
+from ...journal.export import faults
 from ...journal.grant import check_free
+from ...journal.kept_tools import kept_tools
 from ...journal.lists import Page, checked_limit, read_cursor, write_cursor
 from ...journal.recording import MIDWAY, RunState
 from ...journal.secrets import write_answer
@@ -277,7 +278,7 @@ async def _record_of(journal: Journal, run_id: str, ask_id: str, answer: Answer)
         _check_time(asked.pending, max(journal.now(), recording.latest))
     if asked is not None and answer.arguments is not None and answer.verdict == "approve" and not asked.run:
         brought = recording.beginning().client_tools
-        _check(answer.arguments, asked, (*brought_by_client(brought), *await definitions(journal, recording.tools)))
+        _check(answer.arguments, asked, (*brought_by_client(brought), *await kept_tools(journal, recording.tools)))
     (record,) = records_of(recording, {ask_id: answer}, is_shared=journal.is_shared)
     return recording, record
 
