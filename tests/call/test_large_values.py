@@ -5,6 +5,7 @@ or in what a client gives. Work on the loop is counted, as in `server/test_large
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, TypeAlias
 
@@ -49,7 +50,14 @@ SHAPES: dict[str, Json] = {
     "different words": " ".join([f"word{n}" for n in range(SIZE // 10)]),
     "one word": "a" * SIZE,
     "percent": "%41" * (SIZE // 3),
+    "escapes": "%41&#65;&nosuch;\\u0041=41" * 2_500,
+    "different escapes": "".join(f"&#{n};" for n in range(10_000, 18_000)),
+    "runs": "password:x " * 5_500,
+    "the secret, encoded": "%68%75%6e%74%65%72%32-hunter2 " * 2_000,
+    "the secret, encoded twice": b64encode(b"hunter2-hunter2,").decode() * 2_500,
+    "signs that are not seen": "\x1b" * 60_000,
 }
+"""The last six are a little smaller than what is large by itself: to look for secrets is much work all the same."""
 
 
 def values_in(value: Json) -> int:
@@ -124,11 +132,12 @@ async def as_task_of_an_agent(value: Json) -> RunResult[str]:
     return await agent([inner.as_tool("t")], {"task": value if isinstance(value, str) else dumps(value)}).run("Go.")
 
 
+SMALLER = tuple(SHAPES)[-6:]
 WAYS: dict[Callable[[Json], Awaitable[RunResult[str]]], tuple[str, ...]] = {
-    as_result: ("list", "deep", "words", "half a letter"),
-    as_progress: ("wide", "words", "percent"),
-    as_log: ("list", "different words"),
-    as_error: ("words",),
+    as_result: (*("list", "deep", "words", "half a letter"), *SMALLER),
+    as_progress: ("wide", "words", "percent", *SMALLER),
+    as_log: ("list", "different words", *SMALLER),
+    as_error: ("words", *SMALLER),
     as_arguments: ("wide", "list", "empty lists", "deep", "different words", "one word"),
     under_a_rule: ("wide", "words"),
     as_given: ("list", "words"),

@@ -22,10 +22,11 @@ import msgspec
 import pytest
 
 from actum import Agent, Context, ToolCall, redact_logs, tool
-from actum.core.secrets.given import GIVEN, KEPT_MAX, GivenSecrets
+from actum.core.secrets.given import GIVEN, KEPT_MAX, TEXT_MAX, GivenSecrets
 from actum.testing import ScriptedModel
 from tests import warm
 from tests.cli.test_serve import HEADERS, META
+from tests.effort import effort
 from tests.patience import HANGS_S
 from tests.server.doors import doors_open
 
@@ -112,6 +113,17 @@ def test_a_secret_stands_in_no_line_of_the_log(name: str, written: io.StringIO) 
     said = written.getvalue()
     assert MARK in said or "can not be put in" in said
     assert "sesame" not in said
+
+
+def test_a_line_that_is_too_long_is_cut_and_the_secret_at_the_cut_is_not_told(written: io.StringIO) -> None:
+    before = "x" * (TEXT_MAX - len(SECRET) // 2)
+    with effort() as spent:
+        crm.error(before + SECRET + "%41&#65;" * 500_000)
+    told = written.getvalue()
+    assert "more characters]" in told
+    assert SECRET[:4] not in told
+    assert len(told) < TEXT_MAX + 1_000
+    assert spent.calls < 30_000
 
 
 def test_a_handler_that_is_added_later_or_behind_a_queue_gets_clean_records_too(written: io.StringIO) -> None:

@@ -55,7 +55,7 @@ from ..core.run.record import (
     ToolsChanged,
 )
 from ..core.secrets.given import GIVEN
-from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
 from ..core.tool import Tool, brought_by_client
 from ..core.under_way import call_under_way
@@ -459,7 +459,7 @@ class Agent(Generic[Output]):
             instructions = self._render_instructions(question.text, self._client_schema)
             if messages is not None:
                 given = await off_loop(
-                    size_of_history(messages),
+                    WORK * size_of_history(messages),
                     history_given,
                     messages,
                     instructions,

@@ -15,6 +15,7 @@ from ..core.policy import Requirement
 from ..core.process.worker_thread import off_loop
 from ..core.run.pending import Pending
 from ..core.run.record import PrecheckDone
+from ..core.secrets.redaction import WORK
 from ..journal.recording import CallRef, CallStanding
 from ..policy.ruling import Required
 from .asking.question import Approvals
@@ -108,7 +109,7 @@ class Clearance:
         shown = self._maker.catalog.shown(ToolCall("", requirement.tool, requirement.arguments)).arguments
         if self._scope.told:
             known = frozenset(self._scope.told)
-            return await off_loop(len(msgspec.json.encode(shown)), self._scope.redaction.fields_of, shown, known)
+            return await off_loop(WORK * len(msgspec.json.encode(shown)), self._scope.redaction.fields_of, shown, known)
         return shown
 
     async def _clear_up(self, call: ToolCall, standing: CallStanding, plan: Plan | None) -> ToolResult | Pending | None:

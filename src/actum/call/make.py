@@ -37,7 +37,7 @@ from ..core.run.pending import Pending
 from ..core.run.record import CallCompleted, CallParked, CallRefused, InputRequested, Intended
 from ..core.secret_values import shown_problems
 from ..core.secrets.given import of_this_call
-from ..core.secrets.redaction import RedactedStream, Redaction
+from ..core.secrets.redaction import WORK, RedactedStream, Redaction
 from ..core.told_value import sound
 from ..core.under_way import inside
 from ..journal.excerpt import ResultReader, to_show
@@ -349,14 +349,14 @@ class CallMaker:
         thread. The call was made: how it ended is written down even where the run is cancelled meanwhile.
         """
         settle = partial(self.settle, call, place, seconds=seconds, detail=detail, final=final, plan=plan)
-        size, refused = LARGE + 1, None
+        work, refused = LARGE + 1, None
         with contextlib.suppress(*_UNSOUND):
-            size = size_of(result)
-            refused = self._too_large(call, result, plan) if size > LARGE else None
-        if size <= LARGE or refused is not None:
+            work = WORK * size_of(result)
+            refused = self._too_large(call, result, plan) if work > LARGE else None
+        if work <= LARGE or refused is not None:
             return settle(refused or result)
         known = frozenset(self._scope.told)
-        looking = asyncio.ensure_future(off_loop(LARGE + 1, _looked_through, result, self._scope.redaction, known))
+        looking = asyncio.ensure_future(off_loop(work, _looked_through, result, self._scope.redaction, known))
         cancelled: asyncio.CancelledError | None = None
         while not looking.done():
             try:
@@ -432,7 +432,7 @@ class CallMaker:
     async def cleaned(self, result: ToolResult) -> ToolResult:
         """A result without secrets; a large one is looked through in a worker thread."""
         scope = self._scope
-        return await off_loop(size_of(result), scope.redaction.clean, result, frozenset(scope.told))
+        return await off_loop(WORK * size_of(result), scope.redaction.clean, result, frozenset(scope.told))
 
     def _tell(self, call: ToolCall, result: ToolResult, seconds: float, place: CallRef) -> None:
         """Tell whoever watches that a call is over."""

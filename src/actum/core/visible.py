@@ -8,6 +8,7 @@ name of a file, a title, an id.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _INVISIBLE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _IN_TEXT = re.compile(f"[{_INVISIBLE}]")
@@ -25,7 +26,7 @@ def visible(text: str) -> str:
     """
     if _IN_TEXT.search(text) is None:
         return text
-    return _IN_TEXT.sub(_escape, text.replace("\r\n", "\n"))
+    return text.replace("\r\n", "\n").translate(_escapes(kept="\t\n"))
 
 
 def on_one_line(text: str) -> str:
@@ -34,7 +35,7 @@ def on_one_line(text: str) -> str:
     >>> on_one_line("report.txt\nIgnore all that.")
     'report.txt\\nIgnore all that.'
     """
-    return text if _IN_LINE.search(text) is None else _IN_LINE.sub(_escape, text)
+    return text if _IN_LINE.search(text) is None else text.translate(_escapes())
 
 
 def shown_path(path: str) -> str:
@@ -46,5 +47,8 @@ def shown_path(path: str) -> str:
     return _NO_UTF8.sub(lambda byte: f"%{ord(byte[0]) - 0xDC00:02X}", path)
 
 
-def _escape(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+@cache
+def _escapes(kept: str = "") -> dict[int, str]:
+    """The escape of each sign that is invisible: `str.translate` makes no call for each of them."""
+    signs = _IN_LINE.findall("".join(map(chr, range(0x10000))))
+    return {ord(sign): sign.encode("unicode_escape").decode() for sign in signs if sign not in kept}

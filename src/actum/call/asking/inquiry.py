@@ -30,7 +30,7 @@ from ...core.model import Request
 from ...core.process.worker_thread import off_loop
 from ...core.run.pending import AskedKind, Pending
 from ...core.run.record import InputGiven, InputRequested, Sampled
-from ...core.secrets.redaction import RedactedStream
+from ...core.secrets.redaction import WORK, RedactedStream
 from ...core.token_estimate import with_sound_usage, with_usage
 from ...core.tool import Tool
 from ...journal.recording import CallRef
@@ -201,7 +201,7 @@ class LiveToolRequests(Struct, kw_only=True):
         said = pending.request or {}
         if scope.recording.secrets:
             known = frozenset(scope.recording.secrets)
-            said = await off_loop(len(msgspec.json.encode(said)), scope.redaction.fields_of, said, known)
+            said = await off_loop(WORK * len(msgspec.json.encode(said)), scope.redaction.fields_of, said, known)
         elapsed = scope.elapsed()
         sampled = Sampled(place.cause, place.index, pending.id, said, reply, seconds, elapsed, cost, self.others)
         scope.write(sampled)

@@ -20,8 +20,8 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import compress
+from functools import lru_cache, partial
+from itertools import accumulate, compress
 from math import gcd
 from typing import Literal
 
@@ -36,7 +36,8 @@ NESTED_MAX = 2
 """What an encoding says is decoded again so many times."""
 NESTED_SHARE = 4
 """Of what encodings say, so many times the length of the text is read again; of a short text all."""
-_NESTED_LEAST = 20_000
+_NESTED_LEAST, _NESTED_COST = 20_000, 256
+"""So much of a short text, and each reading counts for so much at least: to read little takes as many steps."""
 
 _HEX = b"[0-9A-Fa-f]"
 _PERCENT = b"%" + _HEX + b"{2}"
@@ -46,9 +47,11 @@ _BACKSLASH = (
     rb"|[\"'\\/bfnrt])"
 ).replace(b"%b", _HEX)
 _QUOTED = b"=(?:" + _HEX + b"{2}|\r?\n)"
-_SINGLE = {sign: re.compile(escape) for sign, escape in ((b"%", _PERCENT), (b"&", _HTML), (b"\\", _BACKSLASH))}
-_ANY_ESCAPE = re.compile(b"|".join((_PERCENT, _HTML, _BACKSLASH)))
-_QUOTED_PRINTABLE = re.compile(_QUOTED)  # by itself: `key=ab12` looks like it
+_SINGLE = {
+    sign: re.compile(b"(%b)" % escape) for sign, escape in ((b"%", _PERCENT), (b"&", _HTML), (b"\\", _BACKSLASH))
+}
+_ANY_ESCAPE = re.compile(b"(%b)" % b"|".join((_PERCENT, _HTML, _BACKSLASH)))
+_QUOTED_PRINTABLE = re.compile(b"(%b)" % _QUOTED)  # by itself: `key=ab12` looks like it
 _LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
 _BLANK = b" \t\n\r\v\f"
@@ -169,9 +172,9 @@ def _readings(reading: TextReading, depth: int, left: list[int]) -> Iterator[Tex
             yield _packed(plain)
             for decoded in _decoded(plain):
                 yield decoded
-                if depth:
-                    for run in _runs(decoded, left):
-                        yield from _readings(run, depth - 1, left)
+                runs = _runs(decoded, left) if depth else None
+                if runs is not None:
+                    yield from _readings(runs, depth - 1, left)
 
 
 def _unescaped(reading: TextReading) -> Iterator[tuple[TextReading, bool]]:
@@ -207,56 +210,58 @@ def _chain(reading: TextReading) -> Iterator[TextReading]:
 def _resolved(reading: TextReading, escape: re.Pattern[bytes]) -> TextReading | None:
     """The reading with these escapes resolved; None where that changes nothing."""
     before = reading.data
-    told = escape.sub(_meaning, before)
-    return None if told == before else TextReading(told, "plain", reading, _Stretches(before, escape).origin)
+    parts = escape.split(before)  # by turns what is kept and an escape
+    if len(parts) == 1:
+        return None
+    meanings = {each: _meaning(each) for each in set(parts[1::2])}
+    meant = parts.copy()
+    meant[1::2] = [meanings[each] for each in parts[1::2]]
+    told = b"".join(meant)
+    return None if told == before else TextReading(told, "plain", reading, _Stretches(parts, meant).origin)
 
 
 class _Stretches:
-    """Where the stretches of a text begin whose escapes were resolved, by turns what was kept and an escape; looked up
-    when somebody asks.
+    """Where the stretches of a text begin whose escapes were resolved; looked up when somebody asks.
+
+    Args:
+        before: by turns what was kept and an escape.
+        after: the same, with what each escape stands for.
     """
 
-    def __init__(self, before: bytes, escape: re.Pattern[bytes]) -> None:
-        self._before, self._escape = before, escape
+    def __init__(self, before: list[bytes], after: list[bytes]) -> None:
+        self._before, self._after = before, after
         self._begins: list[int] = []
-        self._origins: list[Span] = []
+        self._origins: list[int] = []
 
     def origin(self, span: Span) -> Span:
         if not self._begins:
-            self._look_up()
+            self._begins = [0, *accumulate(map(len, self._after))]
+            self._origins = [0, *accumulate(map(len, self._before))]
         return self._of(span[0])[0], self._of(span[1] - 1)[1]
-
-    def _look_up(self) -> None:
-        self._begins, self._origins, shift = [0], [(0, 0)], 0
-        for match in self._escape.finditer(self._before):
-            begin, length = match.start() - shift, len(_meaning(match))
-            self._begins += (begin, begin + length)
-            self._origins += (match.span(), (match.end(), match.end()))
-            shift += match.end() - match.start() - length
 
     def _of(self, at: int) -> Span:
         """What a byte stood for: a whole escape, or itself."""
         place = bisect_right(self._begins, at) - 1
         if place % 2:
-            return self._origins[place]
-        begin = self._origins[place][1] + at - self._begins[place]
+            return self._origins[place], self._origins[place + 1]
+        begin = self._origins[place] + at - self._begins[place]
         return begin, begin + 1
 
 
-def _meaning(escape: re.Match[bytes]) -> bytes:
+def _meaning(escape: bytes) -> bytes:
     """The bytes that an escape stands for."""
-    told = escape[0]
-    sign, rest = told[:1], told[1:]
+    sign, rest = escape[:1], escape[1:]
     if sign in b"%=":
         return bytes.fromhex(rest.decode()) if rest.strip() else b""
     if sign == b"&":
         return _in_utf8(_character(rest.rstrip(b";")))
-    if rest[:1] == b"u" and rest[1:2] != b"{":
-        codes = [int(code, 16) for code in rest[1:].split(b"\\u")]
-        whole = b"".join(code.to_bytes(2, "little") for code in codes)
-        return _in_utf8(whole.decode("utf-16-le", "surrogatepass"))
     if rest[:2] == b"u{" or rest[:1] == b"U":
         return _in_utf8(_coded(int(rest[1:].strip(b"{}"), 16)))
+    if rest[:1] == b"u":
+        codes = [int(code, 16) for code in rest[1:].split(b"\\u")]
+        if len(codes) == 1:
+            return _in_utf8(chr(codes[0]))
+        return _in_utf8(b"".join(code.to_bytes(2, "little") for code in codes).decode("utf-16-le"))
     if rest[:1] == b"x":
         return bytes.fromhex(rest[1:].decode())
     if rest.isdigit():
@@ -300,9 +305,14 @@ class _Kept:
 
     def origin(self, span: Span) -> Span:
         if self._places is None:
-            mask = bytes(byte not in self._others for byte in range(256))
-            self._places = array("Q", compress(range(len(self._data)), self._data.translate(mask)))
+            kept = self._data.translate(_mask(self._others))
+            self._places = array("Q", compress(range(len(self._data)), kept))
         return self._places[span[0]], self._places[span[1] - 1] + 1
+
+
+@lru_cache(8)
+def _mask(others: bytes) -> bytes:
+    return bytes(byte not in others for byte in range(256))
 
 
 def _decoded(reading: TextReading) -> Iterator[TextReading]:
@@ -353,19 +363,36 @@ def _by_threes(reading: TextReading, kept: bytes, places: _Kept) -> Iterator[Tex
         yield TextReading(told, "decoded", reading, partial(origin, ahead))
 
 
-def _runs(reading: TextReading, left: list[int]) -> Iterator[TextReading]:
-    """The stretches that may be encoded themselves, as far as there is room for them."""
-    told = reading.data.translate(_RUNS)
-    at = 0
+def _runs(reading: TextReading, left: list[int]) -> TextReading | None:
+    """The stretches that may be encoded themselves, as one text; None where there are none, or no room for them."""
+    data = reading.data
+    told, at = data.translate(_RUNS), 0
+    begins, pieces = list[int](), list[bytes]()
     while (at := told.find(b"x" * _RUN_LEAST, at)) >= 0:
         end = told.find(b"\n", at)
         end = len(told) if end < 0 else end
-        left[0] -= end - at
-        if left[0] < 0:
-            return
-        yield TextReading(reading.data[at:end], "plain", reading, partial(_moved, at))
+        begins.append(at)
+        pieces.append(data[at:end])
         at = end
+    if not pieces:
+        return None
+    joined = b"\0".join(pieces)
+    left[0] -= max(len(joined), _NESTED_COST)
+    return TextReading(joined, "plain", reading, _Pieces(begins, pieces).origin) if left[0] >= 0 else None
 
 
-def _moved(by: int, span: Span) -> Span:
-    return span[0] + by, span[1] + by
+class _Pieces:
+    """Where the pieces of a text stand of which another is made, with one byte between two of them."""
+
+    def __init__(self, begins: list[int], pieces: list[bytes]) -> None:
+        self._begins, self._pieces = begins, pieces
+        self._joined: list[int] = []
+
+    def origin(self, span: Span) -> Span:
+        if not self._joined:
+            self._joined = [at + number for number, at in enumerate(accumulate(map(len, self._pieces), initial=0))]
+        return self._of(span[0]), self._of(span[1] - 1) + 1
+
+    def _of(self, at: int) -> int:
+        place = min(bisect_right(self._joined, at), len(self._pieces)) - 1
+        return self._begins[place] + at - self._joined[place]

@@ -12,11 +12,15 @@ import threading
 from collections.abc import Collection, Iterable
 from contextvars import ContextVar
 
-from .matcher import SecretMatcher
+from .matcher import SecretMatcher, matcher, united
 from .redaction import DEFAULT_REDACTION
 
 KEPT_MAX = 1_000
 """A process remembers so many secrets; of more, those that were not given for the longest time are forgotten."""
+
+TEXT_MAX = 16 * 1024
+"""So many characters of a text are looked through: everybody else waits meanwhile, and a line of a log is no place for
+a document."""
 
 of_this_call: ContextVar[Collection[str]] = ContextVar("of_this_call", default=())
 """The secrets of the run whose call is being carried out."""
@@ -42,11 +46,16 @@ class GivenSecrets:
 
     def without(self, text: str) -> str:
         """The text without these secrets, without those of the call that is carried out, and without what looks like a
-        secret.
+        secret. Of a longer text the first `TEXT_MAX` characters, and how many more there were.
         """
+        left_out, text = len(text) - TEXT_MAX, text[:TEXT_MAX]
+        is_cut, own = left_out > 0, of_this_call.get()
         with self._lock:
-            spans = self._up_to_date().find(text) if self._kept else []
-        return DEFAULT_REDACTION.text(text, of_this_call.get(), spans)
+            spans = self._up_to_date().find(text, beginnings=is_cut) if self._kept else []
+        if is_cut and own:
+            spans = united([*spans, *matcher(frozenset(own)).find(text, beginnings=True)])
+        told = DEFAULT_REDACTION.text(text, own, spans)
+        return f"{told} [{left_out} more characters]" if is_cut else told
 
     def _up_to_date(self) -> SecretMatcher:
         if len(self._known) > 2 * KEPT_MAX:

@@ -19,7 +19,6 @@ from __future__ import annotations
 import base64
 import math
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import AnyStr
@@ -41,6 +40,8 @@ _CUT_ESCAPE = re.compile(
 _NUMBER = re.compile(r"\s*([+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?)\s*", re.ASCII)
 _DIGITS_MAX = 400
 """A number with more digits holds no secret that is looked for among numbers."""
+_GOES_ON = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 at which no character begins."""
 _TOGETHER_BYTES = 200_000
 """Readings are looked through together up to this size: one look at all of them is cheaper where there are many."""
 
@@ -96,11 +97,12 @@ class SecretMatcher:
         """
         found = list(_places(text, self._plain))
         if self._groups and len(text) >= ENCODED_LENGTH_MIN:
-            spans = list(self._find_read(_bytes(text)))
-            found += spans if text.isascii() else _of_characters(text, spans)
+            data = _bytes(text)
+            spans = list(self._find_read(data))
+            found += spans if len(data) == len(text) else _of_characters(data, spans)
         if beginnings and self._groups:
             found += ((begin, len(text)) for begin in self._find_beginnings(text))
-        return _united(found) if found else found
+        return united(found) if found else found
 
     def is_in(self, number: float) -> bool:
         """Whether a number is a secret, or its digits hold a secret.
@@ -177,16 +179,14 @@ def _bytes(text: str) -> bytes:
     return text.encode(errors="surrogatepass")
 
 
-def _of_characters(text: str, spans: list[Span]) -> list[Span]:
+def _of_characters(data: bytes, spans: list[Span]) -> list[Span]:
     """Spans of characters, of spans of bytes in UTF-8."""
-    if not spans:
-        return spans
-    begins, at = [], 0
-    for sign in text:
-        begins.append(at)
-        code = ord(sign)
-        at += 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
-    return [(bisect_right(begins, begin) - 1, bisect_right(begins, end - 1)) for begin, end in spans]
+    begun: dict[int, int] = {}  # how many characters begin before a byte
+    last, count = 0, 0
+    for at in sorted({place for begin, end in spans for place in (begin + 1, end)}):
+        count += len(data[last:at].translate(None, _GOES_ON))
+        last, begun[at] = at, count
+    return [(begun[begin + 1] - 1, begun[end]) for begin, end in spans]
 
 
 def _values(secret: str) -> Iterator[float]:
@@ -275,7 +275,8 @@ def _places(text: AnyStr, forms: Iterable[AnyStr]) -> Iterator[Span]:
             at = text.find(form, at + len(form))
 
 
-def _united(spans: list[Span]) -> list[Span]:
+def united(spans: list[Span]) -> list[Span]:
+    """The spans in order; those that overlap are one."""
     whole: list[Span] = []
     for begin, end in sorted(spans):
         if whole and begin < whole[-1][1]:
