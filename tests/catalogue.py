@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -26,10 +27,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "actum"
 MATCHED = frozenset({"message", "reason", "finding", "waiting"})
 """Contexts whose entries are patterns of finished messages, which no place in the source has as a template."""
 
-CALLED = frozenset(
-    {"ask", "begin", "busy", "error", "line", "note", "table", "tr", "HttpRefusal", "Refusal", "Sentence"}
-)
+WORD = frozenset({"line", "needs_key", "not_found", "table", "tr", "wants", "ListColumn"})
+"""What is called with a text for a person that may be one word."""
+CALLED = WORD | {"ask", "begin", "busy", "error", "note", "HttpRefusal", "Refusal", "Sentence"}
 """What is called with a text for a person, beside the errors."""
+STYLE = re.compile(r"(bold |dim )*(cyan|green|magenta|red|yellow|dim)")
+"""How a line looks, which is no text."""
 OF_A_COMMAND = frozenset({"AnswerText", "Command", "ListColumn"})
 """What an operation's command is made of; the values of its texts come from the answer."""
 
@@ -99,12 +102,14 @@ def _sentences(path: str, tree: ast.Module) -> Iterator[SaidSentence]:
         is_own_init = ast.unparse(node.func) == "super().__init__"
         if called not in errors() | CALLED | OF_A_COMMAND and not is_own_init:
             continue
+        if ast.unparse(node.func).split(".")[0] == "log":
+            continue
         named = [keyword.arg for keyword in node.keywords]
         names = (
             None if None in named or called in OF_A_COMMAND else frozenset(name for name in named if name is not None)
         )
         for argument in [
-            *(node.args[:1] if called == "ListColumn" else node.args),
+            *(node.args[:1] if called == "ListColumn" else node.args[1:] if called == "wants" else node.args),
             *(each.value for each in node.keywords if each.arg == "empty"),
         ]:
             for text in _texts(argument):
@@ -125,7 +130,9 @@ def _texts(argument: ast.expr) -> Iterator[str]:
 
 def is_sentence(text: str, called: str) -> bool:
     """Whether an argument is a text for a person, and no word for a program."""
-    return " " in text.strip() or (called in ("tr", "line", "table", "ListColumn") and text.strip() != "")
+    if STYLE.fullmatch(text) or not re.search(r"[a-z]", text):
+        return False
+    return " " in text.strip() or called in WORD or called == "Sentence"
 
 
 def help_texts(command: object) -> Iterator[str]:

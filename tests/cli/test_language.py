@@ -62,7 +62,7 @@ def test_the_help_of_every_command_is_chinese_as_a_whole() -> None:
 def test_help_and_errors_speak_the_language_of_the_environment(process: Process, environment: dict[str, str]) -> None:
     environment |= {"PYTHONIOENCODING": "utf-8"}
     assert "借助工具回答一个问题。" in process("run", "--help", **environment).stdout
-    assert process("run", "", **environment).stderr == 'actum: 没有问题。用法：actum run "What is 17 * 23?"\n'
+    assert process("run", "", **environment).stderr == 'actum: 没有问题。用法：actum run "17 乘以 23 等于多少？"\n'
     told = process("run", "--nope", **environment).stderr
     assert re.fullmatch(r"actum: 没有选项 --nope（相近的有：[-a-z, ]+）（--help 查看帮助）\n", told)
     english = process("run", "", **environment, **({"LC_ALL": "C"} if "LANG" in environment else {}))
@@ -127,7 +127,7 @@ def test_mistakes_in_settings_agents_and_keys_are_told_in_chinese(process: Proce
     shown = [line.split() for line in process("agents", "show", "crm", **environment).stdout.splitlines()]
     assert shown[:3] == [["智能体", "crm"], ["description", "客户"], ["users", "ann,", "bob"]]
     assert process("keys", "revoke", "ci", **environment).stderr == (
-        "actum: 没有密钥 'ci'：`actum keys list` 列出所有密钥\n"
+        "actum: 没有密钥 'ci'：`actum keys list` 列出现有的\n"
     )
     assert process("serve", "--http", "0.0.0.0:0", **environment).stderr.startswith("actum: 其他机器可以访问 0.0.0.0")
 

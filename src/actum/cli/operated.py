@@ -24,6 +24,7 @@ from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.identity import Identity
 from ..core.json import Json, JsonObject, dumps
+from ..core.language.sentence import Sentence
 from ..features.command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
 from ..features.described import attributes_of
 from ..features.operation import ApiReply, ApiRequest, Application, Operation
@@ -198,13 +199,16 @@ class Operated:
         fitting = ids if is_last else [] if found_by.is_whole else options.beginning_with(named, ids, str)
         if len(fitting) == 1:
             return fitting[0]
-        noun = found_by.noun
+        noun = Sentence(found_by.noun)
         if fitting:
             raise UnknownName(
                 "{count} {noun}s begin with {named!r}: write more of the id", count=len(fitting), noun=noun, named=named
             )
         raise UnknownName(
-            "there is no {noun} {named!r}: `actum {noun}s list` shows which there are", noun=noun, named=named
+            "there is no {noun} {named!r}: `{command}` shows which there are",
+            noun=noun,
+            named=named,
+            command=f"actum {noun}s list",
         )
 
     def completing(self, found_by: FoundBy) -> Callable[[str], list[tuple[str, str]]]:

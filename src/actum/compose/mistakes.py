@@ -15,6 +15,8 @@ from typing import Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from ..core.language.sentence import Sentence
+
 _LINE_OF_TOML = re.compile(r"\(at line (\d+),")
 _TABLE = re.compile(r"^\s*(\[\[?)(.+?)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'|\s*\.\s*)+?)\s*=""")
@@ -160,10 +162,10 @@ _NAMES = {
 """What the codec calls a kind of value, and what people call it."""
 
 
-def meant(said: str, known: Mapping[str, object] | Sequence[str]) -> str:
+def meant(said: str, known: Mapping[str, object] | Sequence[str]) -> Sentence:
     """`. Did you mean ...?` where one of the known names is near; empty where none is."""
     near = get_close_matches(said, list(known), n=1)
-    return f". Did you mean `{near[0]}`?" if near else ""
+    return Sentence(". Did you mean `{name}`?", name=near[0]) if near else Sentence("")
 
 
 def _inner(kind: object, value: object) -> list[tuple[tuple[str, ...], type[Struct], Mapping[str, object]]]:

@@ -720,7 +720,7 @@ def _is_feature(name: str, table: object) -> bool:
     known = Settings.__struct_fields__
     if name in known or not isinstance(table, dict) or not _FEATURE_NAME.fullmatch(name):
         return False
-    if not meant(name, known):
+    if not str(meant(name, known)):
         return True
     from ..core.process.installed import installed  # noqa: PLC0415  # a search that other settings need not wait for
 

@@ -115,7 +115,7 @@ def not_found(what: str) -> Refusal:
     Args:
         what: the kind of thing, as a noun: `run`.
     """
-    return Refusal(404, "not_found", "There is no such {what}.", what=what)
+    return Refusal(404, "not_found", "There is no such {what}.", what=Sentence(what))
 
 
 def phrase(status: int) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 
 from ..core.errors import UsageError
+from ..core.language.sentence import Sentence
 from ..schema.canonical import Unclear
 
 BUILT_IN = frozenset(
@@ -103,7 +104,10 @@ def check_names(what: str, used: Collection[str], known: Collection[str]) -> Non
     unknown = sorted(set(used) - set(known))
     if unknown:
         raise UsageError(
-            "there is no {what} {unknown!r}; there are: {known}", what=what, unknown=unknown[0], known=", ".join(known)
+            "there is no {what} {unknown!r}; there are: {known}",
+            what=Sentence(what),
+            unknown=unknown[0],
+            known=", ".join(known),
         )
 
 

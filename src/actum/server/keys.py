@@ -12,6 +12,7 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
+from ..core.language.sentence import Sentence
 from ..core.stored.key import Key, new_key
 from ..runs.administration import put_on_record
 from .access import Access, is_loopback
@@ -255,4 +256,4 @@ async def _first_key(
         raise
 
 
-_MAKE_ONE = "`actum keys add NAME` makes a key and shows it once; --insecure lets everybody in"
+_MAKE_ONE = Sentence("`actum keys add NAME` makes a key and shows it once; --insecure lets everybody in")

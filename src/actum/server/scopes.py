@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..core.identity import Identity
+from ..core.language.sentence import Sentence
 from ..features.refusal import Refusal
 
 SCOPES: dict[str, str] = {
@@ -46,7 +47,9 @@ def wants(scope: str, what: str) -> Refusal:
         scope: the scope that is needed.
         what: for what, such as `to answer this`.
     """
-    return Refusal(403, "scope", "The scope {needed!r} is needed {what}.", scope=(scope,), needed=scope, what=what)
+    return Refusal(
+        403, "scope", "The scope {needed!r} is needed {what}.", scope=(scope,), needed=scope, what=Sentence(what)
+    )
 
 
 def needs_key(who: Identity, what: str) -> None:
@@ -64,5 +67,5 @@ def needs_key(who: Identity, what: str) -> None:
             403,
             "needs_key",
             "This server wants no key, so {what} can not be changed here: use the command line.",
-            what=what,
+            what=Sentence(what),
         )

@@ -65,8 +65,11 @@ class Approvals:
             raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
         seen = answer is not None and answer.expired
         if asked is not None and (seen or 0 < asked.pending.expires < self._scope.now()):
-            late = "came too late" if answer is None or seen else "has run out"
-            raise ApprovalExpired("The approval of this call {late}. The call was not made.", late=late)
+            raise ApprovalExpired(
+                "The approval of this call came too late. The call was not made."
+                if answer is None or seen
+                else "The approval of this call has run out. The call was not made."
+            )
         if asked is not None and asked.version != plan.bound.tool.digest:
             return self._ask(plan, place, "The tool has changed since this was asked. ")
         if asked is not None and answer is None:

@@ -47,7 +47,7 @@ def catalogue() -> Mapping[tuple[str, str], str]:
 
 
 def chinese(text: Sentence | str, context: Context = "") -> str | None:
-    """A text in Chinese; None where it has none, or where a sentence in it has none.
+    """A text in Chinese; None where it has none, or where a sentence in it has none. Nothing stays nothing.
 
     A text without values is looked up as it stands; where it has no entry, as a message that a template has made:
 
@@ -61,7 +61,10 @@ def chinese(text: Sentence | str, context: Context = "") -> str | None:
         template = catalogue().get(("", text.template))
         values = {name: _value(name, value) for name, value in text.values.items()}
         return None if template is None or None in values.values() else filled(template, values)
-    return catalogue().get((context, str(text))) or catalogue().get(("", str(text))) or _matched(str(text), context, 0)
+    said = str(text)
+    return (
+        catalogue().get((context, said)) or catalogue().get(("", said)) or (_matched(said, context, 0) if said else "")
+    )
 
 
 def template_pattern(english: str) -> re.Pattern[str]:

@@ -89,9 +89,9 @@ def check_operations(feature: Feature, others: Sequence[Operation] = ()) -> None
             raise UsageError("{where} has an id, or a method and a path, that another operation has", where=where)
         if each.command is not None and each.command.words[0] != feature.name:
             raise UsageError(
-                "{where} has the command {why!r}: it begins with {feature}",
+                "{where} has the command {command!r}: it begins with {feature}",
                 where=where,
-                why=" ".join(each.command.words),
+                command=" ".join(each.command.words),
                 feature=feature.name,
             )
         for kind in _bodies(each):

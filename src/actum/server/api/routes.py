@@ -28,6 +28,7 @@ from ...core.errors import ActumError, Busy, JournalError, ReplayDiverged, Unkno
 from ...core.identity import Identity
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonProblem, parse
+from ...core.language.sentence import Sentence
 from ...core.process.worker_thread import off_loop
 from ...core.run.ids import new_id
 from ...features.feature import NO_FEATURES, FeatureSet
@@ -235,7 +236,7 @@ class _Place:
 def _wrong_method(allowed: Iterable[str]) -> Refusal:
     names = sorted({*allowed, *({"HEAD"} if "GET" in allowed else ())})
     told = ", ".join(names)
-    return Refusal(405, "method", "This path takes {why}.", headers={"Allow": told}, why=told)
+    return Refusal(405, "method", "This path takes {methods}.", headers={"Allow": told}, methods=told)
 
 
 # Reading a request ----------------------------------------------------------------------------------------------------
@@ -382,7 +383,7 @@ def _unexpected(error: Exception) -> Refusal:
         return Refusal(
             503, "record", "The record can not be read or written now.", reference=reference, retry_after=5.0
         )
-    what = "The run could not be carried out." if isinstance(error, ActumError) else "Something went wrong."
+    what = Sentence("The run could not be carried out." if isinstance(error, ActumError) else "Something went wrong.")
     return Refusal(
         500,
         "internal",

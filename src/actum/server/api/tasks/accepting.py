@@ -112,7 +112,9 @@ def check_no_task(body: TaskBody) -> None:
     """
     if body.said:
         words = ", ".join(body.said)
-        raise Refusal(409, "no_task", "Only a task has these: {why}. Ask for a task by execute_async: true.", why=words)
+        raise Refusal(
+            409, "no_task", "Only a task has these: {options}. Ask for a task by execute_async: true.", options=words
+        )
 
 
 def _options(api: Api, asked: ApiRequest[None, TaskBody], defaults: TaskDefaults) -> TaskOptions:
