@@ -1,7 +1,7 @@
 """The definitions of tools that a journal keeps for its records: each one once, under its own digest.
 
 What a record names (`Started.tools`, `ToolsChanged.tools`) is the digest of a list, and the list holds the digests of
-the definitions. So of ten thousand tools of which one has changed, one is written anew. A list of an earlier version
+the definitions. Where one of ten thousand tools has changed, one is written anew. A list of an earlier version
 holds the definitions themselves.
 """
 

@@ -382,7 +382,7 @@ def _runs(reading: TextReading, left: list[int]) -> TextReading | None:
 
 
 class _Pieces:
-    """Where the pieces of a text stand of which another is made, with one byte between two of them."""
+    """Where the pieces of another text stand in a text, with one byte between two of them."""
 
     def __init__(self, begins: list[int], pieces: list[bytes]) -> None:
         self._begins, self._pieces = begins, pieces

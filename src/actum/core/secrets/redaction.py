@@ -49,7 +49,7 @@ LOOKS: dict[str, str] = {
 """Secrets that are known by their looks, each with what it is called. Every pattern is linear in the text."""
 
 WORK = 8
-"""To look through a text is so many times the work that others do on input of its size; see `off_loop`."""
+"""To look through a text is this many times the work that others do on input of its size; see `off_loop`."""
 REDACTED = "[redacted: secret]"
 """What stands in the place of a known secret."""
 
